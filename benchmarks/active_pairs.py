@@ -17,8 +17,8 @@ from report import add_results, append, report, with_origin
 
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric.data.pair_sampling import sample_pairs
-from semimetric.learning.regression.pair_difficulty import PairDifficulty
-from semimetric.learning.regression.unseen_pairs import landmarks_among, novelty_of
+from semimetric.distances.learning.errors import landmarks_among, novelty_of
+from semimetric.distances.learning.intervals import PairDifficulty
 
 N_ITEMS = 600
 FIRST, GROWTH = 500, 1.5

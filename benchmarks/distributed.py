@@ -66,7 +66,8 @@ def clients(numbers: list[int]):
 
 def fit(folder: Path, n: int) -> list[dict]:
     """The same parts on one worker, on two, and here."""
-    from semimetric import distributed, out_of_core
+    from semimetric import out_of_core
+    from semimetric.out_of_core import distributed
 
     files, rows, found = (folder / "index.npy", folder / "y.npy"), [], {}
     size = "256 MiB"
@@ -103,7 +104,8 @@ def stream(folder: Path, n: int) -> dict:
 
 def search(folder: Path, n: int) -> list[dict]:
     """Shards on one worker, on two, here, and one index."""
-    from semimetric import DistanceRegressor, NeighborIndex, distributed
+    from semimetric import DistanceRegressor, NeighborIndex
+    from semimetric.out_of_core import distributed
 
     rng = np.random.default_rng(0)
     X, index = rng.random((2000, 32)), rng.integers(0, 2000, (20_000, 2))

@@ -19,7 +19,7 @@ import pandas as pd
 from sklearn.datasets import load_wine, make_classification
 
 from semimetric import DistanceRegressor, SemimetricClassifier, SemimetricWarning, TripletLearner
-from semimetric.learning.effort import EFFORTS
+from semimetric.distances.learning.options import EFFORTS
 
 SEEDS = (0,)
 FOLDER = Path(os.environ.get("SEMIMETRIC_DATA", "data"))

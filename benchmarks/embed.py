@@ -16,9 +16,8 @@ import numpy as np
 from report import report, seconds
 from scipy.spatial.distance import cdist
 
-from semimetric import Grid, Semimetric
-from semimetric.embeddings import PairEmbedding
-from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+from semimetric import Grid, PairEmbedding, Semimetric
+from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
 
 N_FEATURES, N_KNOTS, N_PAIRS, N_ITEMS = 32, 8, 4096, 2_000
 RNG = np.random.default_rng(0)

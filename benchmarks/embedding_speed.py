@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from semimetric import IDEmbedding, PL1Embedding, PL2Embedding
-from semimetric.linear_models.training.embedded_rows import EmbeddedRows
+from semimetric.vectors.machines.rows import EmbeddedRows
 
 N_KNOTS, N_FEATURES = 8, 54
 RNG = np.random.default_rng(0)

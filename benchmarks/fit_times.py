@@ -68,7 +68,7 @@ def peak() -> float:
 def fit(method: str, n_items: int, n_features: int, *, processor_clock: bool = False) -> dict[str, float]:
     """Seconds, memory and error of one fit; time budgets are of the processor with ``processor_clock``."""
     if processor_clock:
-        from semimetric._foundation import time_budget
+        from semimetric._foundation import progress as time_budget
 
         time_budget.now = time.process_time
     MODELS[method]().fit(*table(200, 6))

@@ -194,7 +194,7 @@ def swap_learners() -> None:
     import numpy as np
 
     from semimetric import Grid, LargeMarginLearner, PairLearner, QuadrupletLearner, Semimetric, TripletLearner
-    from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+    from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
 
     class Pairs(PairLearner):
         """The base of pair learners, with the name that metric-learn gives the check of arguments."""

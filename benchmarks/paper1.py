@@ -38,7 +38,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, LinearSVC
 
 from semimetric import BSplineEmbedding, EmbeddedLinearClassifier, FourierEmbedding, HermiteEmbedding
-from semimetric.embeddings import min_kernel
+from semimetric.vectors import min_kernel
 
 PARTS = ("toy", "table2", "table3", "table4", "table5", "growth", "parity", "bins", "memory")
 TOL, PASSES = 0.1, 200

@@ -18,7 +18,7 @@ from report import add_results, append, once, report, use_one_thread, with_origi
 from search import K, learned, more
 
 from semimetric import NeighborIndex, Semimetric, SemimetricWarning, ShardedIndex
-from semimetric.neighbors import results
+from semimetric.distances.search import items as results
 
 
 def drawn(kind: str, n: int, n_queries: int) -> tuple[Semimetric, np.ndarray, np.ndarray]:

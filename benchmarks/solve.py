@@ -11,17 +11,14 @@ import numpy as np
 from report import once, report
 from scipy.spatial.distance import cdist
 
-from semimetric import HistogramFeatures
+from semimetric import Absolute, FirstOrder, Gram, HistogramFeatures, InteriorPoint, PairEmbedding, Reference, Ridge, Squared
 from semimetric._foundation.threads import one_blas_thread
 from semimetric._foundation.types import Pairs
 from semimetric.data.grid import Grid
 from semimetric.datasets import exact_emd, load_digit_histograms
-from semimetric.embeddings import PairEmbedding
-from semimetric.programs import Absolute, Ridge, Squared
-from semimetric.programs.design_matrix import PairDesign
-from semimetric.programs.penalties import Columns
-from semimetric.programs.program import ConvexProgram
-from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Reference
+from semimetric.distances.programs.design_matrix import PairDesign
+from semimetric.distances.programs.penalties import Columns
+from semimetric.distances.programs.program import ConvexProgram
 
 
 def programs(n_pairs: int) -> tuple[ConvexProgram, ConvexProgram]:

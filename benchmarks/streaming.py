@@ -25,8 +25,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from semimetric import EmbeddedLinearClassifier
-from semimetric.embeddings import PL2Embedding
+from semimetric import EmbeddedLinearClassifier, PL2Embedding
 
 
 def prepared(rows: int, n_knots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, PL2Embedding]:

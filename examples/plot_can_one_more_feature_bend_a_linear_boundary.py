@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from semimetric import ConicEmbedding
-from semimetric.embeddings import separates
 from semimetric.plotting import plot_level_sets
+from semimetric.vectors import separates
 
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, 150)

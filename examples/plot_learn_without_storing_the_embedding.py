@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 from sklearn.svm import LinearSVC
 
-from semimetric import EmbeddedLinearClassifier
-from semimetric.embeddings import PL2Embedding
+from semimetric import EmbeddedLinearClassifier, PL2Embedding
 
 rng = np.random.default_rng(0)
 X, y = make_moons(1500, noise=0.25, random_state=0)

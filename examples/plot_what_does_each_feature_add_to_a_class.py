@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from semimetric import PL2Embedding, report
-from semimetric.linear_models import Shapes
 from semimetric.plotting import plot_curve, plot_surface
+from semimetric.vectors import Shapes
 
 wine = load_wine()
 X, test, y, truth = train_test_split(wine.data, wine.target, stratify=wine.target, random_state=0)

@@ -9,43 +9,43 @@ import os
 from collections.abc import Sequence
 
 from ._foundation.errors import StorageError
-from ._foundation.members import located
-from ._foundation.saved_estimators import SavedEstimator, read_estimator
-from ._foundation.storage import read_state
-from .clustering.clusterer import SemimetricClusterer
-from .distances.semimetric import Semimetric
-from .embeddings.vectors.conic import ConicEmbedding
-from .embeddings.vectors.homogeneous_kernels import AdditiveChi2Embedding
-from .embeddings.vectors.identity import IdentityEmbedding
-from .embeddings.vectors.interpolated import IDEmbedding
-from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
-from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
-from .embeddings.vectors.splines import BSplineEmbedding
-from .estimators.approximator import DistanceApproximator
-from .estimators.kernel_regression_learner import KernelRegressionLearner
-from .estimators.large_margin_learner import LargeMarginLearner
-from .estimators.neighbor_regressor import SemimetricRegressor
-from .estimators.neighbor_votes import SemimetricClassifier
-from .estimators.pair_learner import PairLearner
-from .estimators.quadruplet_learner import QuadrupletLearner
-from .estimators.regressor import DistanceRegressor
-from .estimators.triplet_learner import TripletLearner
-from .linear_models.classifier import EmbeddedLinearClassifier
-from .linear_models.pieces.boundary_points import BoundaryPoints
-from .linear_models.pieces.dplm import DPLMClassifier
-from .linear_models.pieces.hyperplane_mixture import HyperplaneMixture
-from .linear_models.pieces.support_point_classifier import SupportPointClassifier
-from .linear_models.regressor import EmbeddedLinearRegressor
-from .neighbors.imputer import SemimetricImputer
-from .neighbors.index import NeighborIndex
-from .neighbors.outlier_detector import SemimetricOutlierDetector
-from .neighbors.sharded.shard_files import FILE as SHARDS
-from .neighbors.sharded.sharded_index import ShardedIndex
-from .neighbors.transformer import SemimetricNeighborsTransformer
-from .objects.landmarks import LandmarkFeatures
-from .objects.point_clouds import PointCloudFeatures
-from .objects.series import SeriesFeatures
-from .objects.strings import StringFeatures
+from ._foundation.estimator import SavedEstimator, read_estimator
+from ._foundation.files import read_state
+from ._foundation.stored import located
+from .distances.estimators.approximator import DistanceApproximator
+from .distances.estimators.classifier import SemimetricClassifier
+from .distances.estimators.clusterer import SemimetricClusterer
+from .distances.estimators.imputer import SemimetricImputer
+from .distances.estimators.kernel_regression_learner import KernelRegressionLearner
+from .distances.estimators.large_margin_learner import LargeMarginLearner
+from .distances.estimators.neighbor_regressor import SemimetricRegressor
+from .distances.estimators.outlier_detector import SemimetricOutlierDetector
+from .distances.estimators.pair_learner import PairLearner
+from .distances.estimators.quadruplet_learner import QuadrupletLearner
+from .distances.estimators.regressor import DistanceRegressor
+from .distances.estimators.transformer import SemimetricNeighborsTransformer
+from .distances.estimators.triplet_learner import TripletLearner
+from .distances.features.landmarks import LandmarkFeatures
+from .distances.features.point_clouds import PointCloudFeatures
+from .distances.features.series import SeriesFeatures
+from .distances.features.strings import StringFeatures
+from .distances.model.semimetric import Semimetric
+from .distances.search.index import NeighborIndex
+from .distances.search.shard_files import FILE as SHARDS
+from .distances.search.sharded import ShardedIndex
+from .vectors.embeddings.conic import ConicEmbedding
+from .vectors.embeddings.homogeneous_kernels import AdditiveChi2Embedding
+from .vectors.embeddings.identity import IdentityEmbedding
+from .vectors.embeddings.interpolated import IDEmbedding
+from .vectors.embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
+from .vectors.embeddings.piecewise import PL1Embedding, PL2Embedding
+from .vectors.embeddings.splines import BSplineEmbedding
+from .vectors.machines.classifier import EmbeddedLinearClassifier
+from .vectors.machines.regressor import EmbeddedLinearRegressor
+from .vectors.pieces.boundary_points import BoundaryPoints
+from .vectors.pieces.dplm import DPLMClassifier
+from .vectors.pieces.hyperplane_mixture import HyperplaneMixture
+from .vectors.pieces.support_point_classifier import SupportPointClassifier
 
 __all__ = ["load"]
 

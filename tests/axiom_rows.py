@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.distances.pairs.full_tables import PairEmbedding
 
 
 def symmetry_rows(embedding: PairEmbedding) -> sparse.csr_array:

@@ -9,29 +9,32 @@ from semimetric import (
     DistanceApproximator,
     DistanceRegressor,
     EvenDirections,
+    FirstOrder,
+    Gram,
     IDEmbedding,
     InputError,
+    InteriorPoint,
+    Newton,
     PartitionFeatures,
     PL1Embedding,
     PL2Embedding,
 )
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.data.pair_sampling import sample_pairs
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.embeddings.pairs.gower import GapEmbedding
-from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
-from semimetric.embeddings.pairs.scales_and_tables import scales_of
-from semimetric.learning.prior import L1Prior, fit_l1_prior
-from semimetric.learning.recipe import Recipe
-from semimetric.learning.regression.pair_targets import PairTargets
-from semimetric.learning.structure import build_structure, l1_embedding
-from semimetric.learning.terms import columns_of, make_terms
-from semimetric.programs.comparison_design import ComparisonDesign
-from semimetric.programs.design_matrix import PairDesign
-from semimetric.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
-from semimetric.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift
-from semimetric.programs.program import ConvexProgram
-from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton
+from semimetric.distances.learning.measured import PairTargets
+from semimetric.distances.learning.options import Recipe
+from semimetric.distances.learning.prior import L1Prior, fit_l1_prior
+from semimetric.distances.learning.program import columns_of, make_terms
+from semimetric.distances.learning.structure import build_structure, l1_embedding
+from semimetric.distances.pairs.full_tables import PairEmbedding
+from semimetric.distances.pairs.gower import GapEmbedding
+from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
+from semimetric.distances.pairs.scales_and_tables import scales_of
+from semimetric.distances.programs.comparison_design import ComparisonDesign
+from semimetric.distances.programs.design_matrix import PairDesign
+from semimetric.distances.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
+from semimetric.distances.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift
+from semimetric.distances.programs.program import ConvexProgram
 
 
 def cityblock(X, Y):

@@ -45,8 +45,8 @@ from semimetric import (
     SupportPointClassifier,
     TripletLearner,
 )
-from semimetric.embeddings.vectors.identity import IdentityEmbedding
-from semimetric.objects.base import ObjectFeatures
+from semimetric.distances.features.objects import ObjectFeatures
+from semimetric.vectors.embeddings.identity import IdentityEmbedding
 
 FAST = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = FAST | {"directions": None}

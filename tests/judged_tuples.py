@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
-from semimetric.learning.recipe import Recipe
+from semimetric.distances.learning.comparisons import JudgedPairs, OrderedTuples
+from semimetric.distances.learning.options import Recipe
 
 ITEMS = np.random.default_rng(0).random((60, 3))
 INDEX = np.random.default_rng(1).integers(0, 60, (300, 4))

@@ -5,11 +5,10 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 
 from semimetric._kernels.csr_rows import Ladder
-from semimetric.embeddings.vectors.base import FeatureMap, Term
-from semimetric.embeddings.vectors.identity import IdentityEmbedding
-from semimetric.embeddings.vectors.piecewise import PL1Embedding
-from semimetric.linear_models.training.embedded_rows import EmbeddedRows
-from semimetric.linear_models.training.problems import classification_problem, regression_problem
+from semimetric.vectors.embeddings.base import FeatureMap, Term
+from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.piecewise import PL1Embedding
+from semimetric.vectors.machines.rows import EmbeddedRows, classification_problem, regression_problem
 
 X, Y = load_wine(return_X_y=True)
 TWO = (Y > 0).astype(int)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from semimetric import Grid, PairEmbedding, Semimetric
-from semimetric.embeddings.directions.linear_directions import Directions
+from semimetric.distances.features.linear_directions import Directions
 
 SINGLES = tuple((f,) for f in range(6))
 GROUPS = {

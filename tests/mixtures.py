@@ -3,8 +3,8 @@
 import numpy as np
 
 from semimetric._kernels.mixture import Mixture, Points
-from semimetric.linear_models.pieces.mixture_em import Planes
-from semimetric.linear_models.pieces.mixture_prior import base_measure
+from semimetric.vectors.pieces.mixture_em import Planes
+from semimetric.vectors.pieces.mixture_prior import base_measure
 
 
 def prior_of(d, w_prior=1.0):

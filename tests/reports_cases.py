@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import semimetric as sm
 from semimetric import Grid, PairEmbedding, Semimetric
-from semimetric.embeddings.pairs.scales_and_tables import scales_of
+from semimetric.distances.pairs.scales_and_tables import scales_of
 
 KINDS = ("numeric", "periodic", "categorical", "numeric")
 NAMES = ("weight", "hour", "colour", "height")

@@ -1,4 +1,4 @@
-"""What every room stands on: errors, array types, validation, atomic files, threads, shared docstrings and optional imports.
+"""The ground of every room: errors, array types, validation, files, storable values, threads and optional imports.
 
 It stands on no other room.
 """

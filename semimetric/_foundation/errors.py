@@ -11,23 +11,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
-__all__ = [
-    "ClusterError",
-    "ConvergenceWarning",
-    "DistanceCallError",
-    "InputError",
-    "InputTypeError",
-    "MissingExtraError",
-    "NotSupportedError",
-    "SemimetricError",
-    "SemimetricWarning",
-    "SignedFileError",
-    "StorageError",
-    "TooFewError",
-    "silent",
-    "warn",
-]
-
 _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the package, with the separator at its end
 _LIBRARIES = ("sklearn", "joblib")  # that call the package for someone, to whose line a warning points
 _FOLDS = "sklearn.model_selection"

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from os.path import commonprefix
 
-__all__ = ["did_you_mean"]
-
 _MOST = 5000  # names that are compared letter by letter
 
 

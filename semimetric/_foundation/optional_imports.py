@@ -5,8 +5,6 @@ from types import ModuleType
 
 from .errors import MissingExtraError
 
-__all__ = ["optional"]
-
 # the names on the package index of packages whose import name differs
 _PIP_NAMES = {"ot": "POT", "dask": "dask[distributed]", "distributed": "dask[distributed]"}
 # the extra of semimetric that installs each module

@@ -5,12 +5,18 @@ linear machines, a bar is shown at a terminal and in a notebook once its whole w
 that short work stays silent; and nothing is written where nobody looks: in pipes, logs and tests.
 """
 
+from __future__ import annotations
+
+import math
 import sys
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
-__all__ = ["announce", "progress_bar"]
+from .errors import InputError
 
 _PATIENCE = 10.0  # seconds
 _SETTLED = 0.5  # seconds after which the rate of the work so far tells how long the rest will take
@@ -71,3 +77,55 @@ def announce(message: str, *, verbose: bool | None) -> None:
     """Say what is about to be done, where that is likely to take minutes: to those who asked for it or who look."""
     if verbose or (verbose is None and _is_watched()):
         tqdm.write(message, file=sys.stderr)
+
+
+def now() -> float:
+    """Seconds of a clock that never goes back."""
+    return time.monotonic()
+
+
+def check_time_budget(seconds: object) -> float | None:
+    """The value of ``time_budget``: None, or seconds > 0."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool) and 0 < seconds < math.inf:
+        return float(seconds)
+    raise InputError(f"time_budget={seconds!r}: seconds, a finite number > 0, or None are required")
+
+
+@dataclass(frozen=True)
+class Stopwatch:
+    """Counts from when it is made."""
+
+    started: float = field(default_factory=lambda: now())
+
+    @property
+    def seconds(self) -> float:
+        """How many have passed."""
+        return now() - self.started
+
+
+@dataclass(frozen=True)
+class TimeBudget:
+    """Seconds that may pass from when it is made.
+
+    Parameters
+    ----------
+    seconds : float
+    watch : Stopwatch
+        Starts when the budget is made.
+    """
+
+    seconds: float
+    watch: Stopwatch = field(default_factory=Stopwatch)
+
+    @classmethod
+    def of(cls, seconds: object) -> TimeBudget | None:
+        """The budget of a parameter ``time_budget``, whose clock starts now; None for None."""
+        checked = check_time_budget(seconds)
+        return None if checked is None else cls(checked)
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left; less than 0 if more have passed."""
+        return self.seconds - self.watch.seconds

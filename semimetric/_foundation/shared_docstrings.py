@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["with_shared_parameters"]
-
 C = TypeVar("C", bound=type)
 
 _PLACEHOLDER = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)

@@ -10,19 +10,6 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = [
-    "check_numbers",
-    "is_time",
-    "may_be_categories",
-    "named_rows",
-    "numbered_rows",
-    "offer",
-    "read_table",
-    "row_labels",
-    "take_rows",
-    "texts_of",
-]
-
 _FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
 _REPEATED = 10
 

@@ -9,8 +9,6 @@ from typing import TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["blocks", "end_if_interrupted", "map_blocks", "one_blas_thread", "short_blocks"]
-
 T = TypeVar("T")
 
 _POOL = local()  # In a thread of `map_blocks`, ``_POOL.ended`` is the event that its call has failed or was interrupted.

@@ -7,25 +7,6 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ArrayLike",
-    "Comparisons",
-    "Exponents",
-    "FeatureChoice",
-    "Floats",
-    "Integers",
-    "KnotCounts",
-    "Knots",
-    "Pairs",
-    "Periods",
-    "Quadruplets",
-    "Triplets",
-    "Tuples",
-    "FrozenValue",
-    "distinct",
-    "freeze",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 

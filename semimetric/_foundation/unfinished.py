@@ -30,7 +30,6 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["discard", "replacing", "standstill", "undo_all", "undoing", "unfinished_folder", "uninterrupted"]
 
 _LONGEST = 100  # bytes of a name that are kept in the name of what is to become it, since systems limit names to 255 or fewer
 _TOKEN = 8  # hexadecimal digits

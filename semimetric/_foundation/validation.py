@@ -8,27 +8,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
+from .arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
 from .errors import InputError
-from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
 from .tables import check_numbers, texts_of
 from .types import ArrayLike, Floats, Integers, Tuples
-
-__all__ = [
-    "check_alpha",
-    "check_choice",
-    "check_count",
-    "check_distances",
-    "check_finite_number",
-    "check_items",
-    "check_judgements",
-    "check_n_jobs",
-    "check_same_length",
-    "check_shape",
-    "check_some",
-    "check_tuples",
-    "check_weights",
-    "weight_option",
-]
 
 T = TypeVar("T", bound=Tuples)
 

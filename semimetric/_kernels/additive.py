@@ -2,8 +2,6 @@
 
 from .jit import kernel
 
-__all__ = ["min_gram"]
-
 _TILE = 1024  # So many columns of a row of ``out`` stay in the first-level cache.
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from .jit import kernel
 from .locate import clipped, lower_knot
 
-__all__ = ["SLACK", "Splines", "spline_places", "spline_rows", "spline_sum_rows"]
-
 SLACK = 4  # entries that `spline_sum_rows` may write beyond the last
 
 

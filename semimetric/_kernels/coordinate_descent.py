@@ -23,9 +23,6 @@ from .difference_penalties import add_row, gather, product, squared_norm
 from .dual_states import ASLEEP, AWAKE, RESTS, any_awake
 from .jit import kernel
 
-__all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
-
-
 _NONE = np.zeros(0, np.bool_)
 _FEW = 4  # Scores of single columns are computed where these are at most a fourth of all.
 

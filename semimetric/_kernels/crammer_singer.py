@@ -8,8 +8,6 @@ import numpy as np
 from .dual_states import ASLEEP, AWAKE, RESTS
 from .jit import kernel
 
-__all__ = ["answer_joint", "inspect_joint", "joint_weight", "move_joint"]
-
 
 @kernel
 def joint_weight(problem, i):

@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockMaps", "Chunk", "Ladder"]
-
 
 class Chunk(NamedTuple):
     """Buffers for rows in CSR format.

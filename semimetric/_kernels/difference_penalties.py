@@ -8,19 +8,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = [
-    "add_moments",
-    "add_row",
-    "gather",
-    "gather_block",
-    "mapped_rows",
-    "prefix_sums",
-    "product",
-    "squared_norm",
-    "suffix_sum_rows",
-    "suffix_sum_widths",
-]
-
 _MANY = 16  # From so many outputs on, a loop over them runs on vectors.
 
 

@@ -4,8 +4,6 @@ import math
 
 from .jit import kernel
 
-__all__ = ["choose", "mode", "tilted_gamma", "turn"]
-
 
 @kernel
 def mode(a, b, c, e):

@@ -2,8 +2,6 @@
 
 from .jit import kernel
 
-__all__ = ["ASLEEP", "AWAKE", "RESTS", "any_awake"]
-
 ASLEEP, RESTS, AWAKE = 0, 1, 2
 """Left out until the gap is computed; at its optimum as the weights are, so that it waits for the next epoch; to be visited."""
 

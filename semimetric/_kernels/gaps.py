@@ -4,8 +4,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["add_gaps"]
-
 
 @kernel
 def add_gaps(left, right, factor, out):

@@ -13,19 +13,6 @@ from .jit import kernel
 from .locate import rise
 from .search import _value, cell_of
 
-__all__ = [
-    "GraphArrays",
-    "LevelPlaces",
-    "NearestNodes",
-    "add_edges",
-    "edges_back",
-    "level_pairs",
-    "place_levels",
-    "unoccluded",
-    "walk_of_each",
-    "with_edges_back",
-]
-
 _AHEAD = 64  # Codes in a cache line.
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["table_gains"]
-
 
 @kernel
 def table_gains(codes, residual, pairs, n_bins, out):

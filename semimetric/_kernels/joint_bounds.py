@@ -21,8 +21,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["Intervals", "add_up", "box_minima", "round_down", "step_and_base"]
-
 _ORDERS = tuple(np.array(list(permutations(range(n))), dtype=np.int64).reshape(-1, max(n, 1)) for n in range(5))
 _TILE = 4096  # So many sums stay in the first-level cache.
 _ROUNDING = 1e-6  # What rounding may have lost in an entry, in units of a step.

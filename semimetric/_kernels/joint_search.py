@@ -15,8 +15,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["GroupArrays", "JointQuery", "add_joint_values", "place_queries"]
-
 _ROWS = 256  # So many items are laid out together, feature by feature, in the first-level cache.
 
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["best_runs"]
-
 
 @kernel
 def _inertia(count, total, square, i, j):

@@ -2,8 +2,6 @@
 
 from .jit import kernel
 
-__all__ = ["inner_product", "linear_map", "quadratic_form", "trace_of"]
-
 
 @kernel
 def linear_map(x, matrix, out):

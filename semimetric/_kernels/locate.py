@@ -2,8 +2,6 @@
 
 from .jit import kernel
 
-__all__ = ["clipped", "lower_knot", "locate_cells", "rise"]
-
 
 @kernel
 def clipped(position, last):

@@ -12,8 +12,6 @@ import numpy as np
 from .jit import exported, inlined, kernel
 from .locate import lower_knot, rise
 
-__all__ = ["FeatureSum", "distance_of_two", "linked", "make_metric"]
-
 _NONE = np.empty(0)
 
 

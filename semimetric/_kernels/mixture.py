@@ -18,8 +18,6 @@ from .draws import choose, tilted_gamma, turn
 from .jit import kernel
 from .linear import inner_product, quadratic_form, trace_of
 
-__all__ = ["Mixture", "Points", "Prior", "Settings", "log_joint", "reassign", "sweeps", "update"]
-
 _LAMBDA, _R, _T, _OMEGA, _CONSTANT = 0, 1, 2, 3, 4
 
 

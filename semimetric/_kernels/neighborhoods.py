@@ -6,8 +6,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["VotingItems", "add_vote_gradients"]
-
 _LEAST = 0.03  # of a mean vote: smaller changes are most of all, and are left out of the gradient
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["add_slopes", "fill_gaps"]
-
 
 @kernel
 def add_slopes(features, left, right, factor, out):

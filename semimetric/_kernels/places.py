@@ -12,18 +12,6 @@ import numpy as np
 from .jit import kernel
 from .search import BestItems, Candidates, _insert, _sum, _value, by_bound
 
-__all__ = [
-    "FAR",
-    "Estimates",
-    "PlaceCodes",
-    "choose_named",
-    "error_bounds",
-    "estimate",
-    "estimate_each",
-    "keep_nearest",
-    "place_codes",
-]
-
 FAR = 65_535
 _AHEAD = 16  # The number of rows whose memory is asked for together.
 _LINE = 32  # The number of codes in a cache line.

@@ -6,8 +6,6 @@ Row r of A has ``values[r, k]`` in column ``columns[r, k]``; column n stands for
 
 from .jit import kernel
 
-__all__ = ["add_gram", "add_rmatvec", "group_sums", "matvec", "scatter"]
-
 
 @kernel
 def group_sums(columns, values, w, slot, out):

@@ -7,8 +7,6 @@ import numpy as np
 from .jit import kernel
 from .locate import lower_knot
 
-__all__ = ["PositionFeatures", "first_misplaced", "prove_cells"]
-
 
 class PositionFeatures(NamedTuple):
     """The features of positions: column, first knot among all knots, number of knots, and unit outside the range, each (E,)."""

@@ -12,27 +12,6 @@ import numpy as np
 from .jit import kernel
 from .locate import clipped, rise
 
-__all__ = [
-    "BestItems",
-    "Candidates",
-    "NamedItems",
-    "Profiles",
-    "Scales",
-    "SearchedItems",
-    "by_bound",
-    "cell_means",
-    "cell_minima",
-    "cell_of",
-    "encode",
-    "nearest",
-    "nearest_of_all",
-    "nearest_of_each",
-    "nearest_of_named",
-    "tabulate",
-    "values",
-]
-
-
 _AHEAD, _LINE = 16, 8  # The number of rows whose memory is asked for together, and of values in a cache line.
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["Groups", "Located", "Singles", "group_rows_of_pairs", "group_rows_of_vectors", "single_rows", "walk"]
-
 
 class Located(NamedTuple):
     """Values on a grid: lower and upper vertex (n, F) uint16, and fraction (n, F) in [0, 1].

@@ -7,8 +7,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["nearest_points", "tightest_bisectors"]
-
 _TILE = 512  # The sums of so many items stay in the first-level cache.
 
 

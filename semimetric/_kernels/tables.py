@@ -11,8 +11,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["add_single_tables", "add_vertex_tables"]
-
 
 @kernel
 def _tabulate(table, low, high, s, intercept, slope):

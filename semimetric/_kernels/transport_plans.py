@@ -4,8 +4,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["cheapest_plans"]
-
 
 @kernel
 def cheapest_plans(query, items, orders, ground, out):

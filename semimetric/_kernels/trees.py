@@ -10,8 +10,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["TreeArrays", "leaves_of", "parting_features"]
-
 
 class TreeArrays(NamedTuple):
     """Binary trees whose nodes stand one tree after another.

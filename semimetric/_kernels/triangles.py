@@ -6,8 +6,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["Rows", "close_table", "detours", "project_rows"]
-
 
 class Rows(NamedTuple):
     """A sparse matrix by rows: row r has value[k] in column[k] for start[r] <= k < start[r + 1]."""

@@ -14,8 +14,6 @@ from .jit import kernel
 from .locate import lower_knot
 from .simplex import walk
 
-__all__ = ["Axes", "Partners", "Tables", "write_groups", "write_pairs", "write_singles"]
-
 _ROWS = 64  # So many rows are located at a time.
 _LEAST = 1e-30  # A smaller fraction is 0 in single precision.
 _COUNTED = 128  # Up to this number of knots, counting them beats a search.

@@ -4,8 +4,6 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["magnitudes", "rises", "round_down"]
-
 
 @kernel
 def rises(tables, base, span, top):

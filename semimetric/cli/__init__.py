@@ -1,7 +1,6 @@
 """The command line: ``semimetric`` with its commands, and the demo.
 
-It stands on `_foundation`, `data`, `datasets`, `embeddings`, `distances`, `neighbors`, `persistence`, `estimators`,
-`out_of_core`, `plotting`, `reports` and `distributed`.
+It stands on `_foundation`, `data`, `distances`, `datasets`, `persistence`, `out_of_core`, `plotting` and `reports`.
 """
 
 from .entry_point import main

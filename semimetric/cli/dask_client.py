@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..out_of_core.dask_workers import connect
-
-__all__ = ["dask_client"]
+from ..out_of_core.dask import connect
 
 
 @contextmanager

@@ -15,19 +15,17 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import SemimetricWarning
+from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
-from .._foundation.storage import write_file
 from .._foundation.types import Floats, Integers, Pairs
+from ..data.calls import DistanceFunction
 from ..data.pair_sampling import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
-from ..distances.callables import DistanceFunction
-from ..distances.semimetric import Semimetric
-from ..embeddings.directions.histograms import HistogramFeatures
-from ..estimators.regressor import DistanceRegressor
+from ..distances.estimators.regressor import DistanceRegressor
+from ..distances.features.histograms import HistogramFeatures
+from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
 from .demo_sizes import DemoSizes
-
-__all__ = ["DemoResult", "DemoReport", "draw", "run", "write_digits"]
 
 _N_NEIGHBORS = 10  # of a query, among which the learned nearest should be
 _QUERIES_DRAWN = 7

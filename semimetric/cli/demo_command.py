@@ -8,12 +8,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from shutil import which
 
-from ..cli import demo
+from . import demo
 from .demo_sizes import DemoSizes
 from .model_files import check_folder
 from .output import CommandResult, shows_progress
-
-__all__ = ["run_demo", "typed_command"]
 
 
 def run_demo(arguments: Namespace) -> CommandResult:

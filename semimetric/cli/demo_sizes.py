@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["DemoSizes"]
-
 
 @dataclass(frozen=True)
 class DemoSizes:

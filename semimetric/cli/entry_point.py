@@ -17,8 +17,6 @@ from .output import CommandResult, first_line, flush_output, print_message, prin
 from .parser import make_parser
 from .table_names import check_arguments
 
-__all__ = ["main"]
-
 _INTERRUPTED = "interrupted"
 
 

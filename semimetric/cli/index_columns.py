@@ -17,13 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import StorageError
+from .._foundation.files import file_digest, write_beside
 from .._foundation.optional_imports import optional
-from .._foundation.storage import file_digest, write_beside
-from ..neighbors.stored_segments import FILE
+from ..distances.search.files import FILE
 from .numeric_tables import numbers_in
 from .table_files import read_table
-
-__all__ = ["column_names", "columns_of", "read_columns", "write_columns"]
 
 _TABLE = "columns.csv"
 _FACTS = "columns.json"

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from .._foundation.unfinished import standstill, undo_all
 
-__all__ = ["end_soon_on_ctrl_c"]
-
 _PATIENCE = 1.0  # seconds between Ctrl-C and the end, in which Python may end by itself
 
 

@@ -15,15 +15,15 @@ from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
 from ..data.splits import ItemClasses
-from ..distances.out_of_range import warn_outside
-from ..distances.semimetric import Semimetric
-from ..embeddings.directions.from_labels import LABELLED
-from ..embeddings.directions.linear_directions import Directions
-from ..estimators.held_out_votes import as_chosen
-from ..estimators.large_margin_learner import LargeMarginLearner
-from ..estimators.neighbor_votes import SemimetricClassifier
-from ..neighbors.index import NeighborIndex
-from ..neighbors.sharded.sharded_index import ShardedIndex
+from ..distances.estimators.classifier import SemimetricClassifier
+from ..distances.estimators.large_margin_learner import LargeMarginLearner
+from ..distances.estimators.votes import as_chosen
+from ..distances.features.from_labels import LABELLED
+from ..distances.features.linear_directions import Directions
+from ..distances.model.item_statistics import warn_outside
+from ..distances.model.semimetric import Semimetric
+from ..distances.search.index import NeighborIndex
+from ..distances.search.sharded import ShardedIndex
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, features_in, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
@@ -31,8 +31,6 @@ from .output import TOLD_OF_COLUMNS, CommandResult, shows_progress, tell_unused
 from .parser import LABEL_SETTINGS
 from .periods import periods_of
 from .table_files import check_memory, read_table
-
-__all__ = ["run_fit_labels", "run_neighbors"]
 
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # what the learner may choose by itself
 _DIRECTIONS = ("auto", "none", "pca", *LABELLED)

@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
-from ..data.feature import Feature
-from ..data.schema import Schema
+from ..data.schema import Feature, Schema
 from .named_ids import as_key
 from .numeric_tables import column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
 from .table_files import read_table
-
-__all__ = ["MixedTable", "features_in", "labels_of", "read_categorical", "read_features_of", "read_mixed"]
 
 _OFFSET = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?")

@@ -8,18 +8,16 @@ from typing import Any
 
 from .. import plotting
 from .._foundation.errors import InputError
+from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
-from .._foundation.storage import write_file
-from ..distances.axiom_report import AxiomReport
-from ..distances.semimetric import Semimetric
-from ..neighbors.index import NeighborIndex
-from ..neighbors.sharded.sharded_index import ShardedIndex
+from ..distances.model.axioms import AxiomReport
+from ..distances.model.semimetric import Semimetric
+from ..distances.search.index import NeighborIndex
+from ..distances.search.sharded import ShardedIndex
 from .index_columns import column_names
 from .model_files import check_all_numeric, check_output, load_model, load_whole, searchable
 from .numeric_tables import read_items
 from .output import CommandResult
-
-__all__ = ["run_info", "run_plot"]
 
 _FEWEST_OF_A_RUN = 3  # numbered terms, above which `info` says the first and the last of them
 _MOST_LINES = 30  # terms and features that `info` prints by name

@@ -4,13 +4,11 @@ import os
 from pathlib import Path
 
 from .._foundation.errors import InputError, NotSupportedError, SignedFileError, StorageError
-from .._foundation.saved_estimators import SavedEstimator
-from ..distances.semimetric import Semimetric
-from ..neighbors.index import NeighborIndex
-from ..neighbors.sharded.sharded_index import ShardedIndex
+from .._foundation.estimator import SavedEstimator
+from ..distances.model.semimetric import Semimetric
+from ..distances.search.index import NeighborIndex
+from ..distances.search.sharded import ShardedIndex
 from ..persistence import load
-
-__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_unsigned", "load_whole", "searchable"]
 
 
 def load_whole(path: str) -> Semimetric | NeighborIndex | ShardedIndex | SavedEstimator:

@@ -7,13 +7,11 @@ from typing import Any
 from .._foundation.errors import InputError, warn
 from .._foundation.types import Floats
 from ..data.schema import Schema
-from ..distances.out_of_range import warn_outside
-from ..distances.semimetric import Semimetric
+from ..distances.model.item_statistics import warn_outside
+from ..distances.model.semimetric import Semimetric
 from .mixed_tables import MixedTable, read_categorical, read_features_of
 from .numeric_tables import NamedRows, frame_of, read_items, warn_of_likely_id
 from .periods import Period, periods_of
-
-__all__ = ["ModelItems", "read_model_items", "read_new_items"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,6 @@ from .._foundation.near_names import did_you_mean
 from .one_line_parser import STANDARD_INPUT
 from .table_names import TableForm, form_of_name
 
-__all__ = ["as_key", "check_named_ids", "no_such_id"]
-
 _LARGEST = 2**25  # bytes of a file that is read here, which takes a second
 
 

@@ -14,20 +14,6 @@ from .named_ids import as_key, no_such_id
 from .table_files import read_table
 from .table_names import no_such_column
 
-__all__ = [
-    "ItemTable",
-    "NamedRows",
-    "column_in",
-    "frame_of",
-    "ids_in",
-    "looks_like_ids",
-    "numbers_in",
-    "read_items",
-    "read_pairs",
-    "read_target",
-    "warn_of_likely_id",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class NamedRows:

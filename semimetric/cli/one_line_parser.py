@@ -4,8 +4,6 @@ import argparse
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-__all__ = ["STANDARD_INPUT", "OneLineParser"]
-
 STANDARD_INPUT = "<stdin>"
 """What a table from standard input, which is given as ``-``, is called in the arguments and in messages."""
 

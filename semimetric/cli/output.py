@@ -17,19 +17,6 @@ from typing import Any, TextIO
 
 from .._foundation.errors import SemimetricWarning
 
-__all__ = [
-    "TOLD_OF_COLUMNS",
-    "CommandResult",
-    "first_line",
-    "flush_output",
-    "print_message",
-    "print_result",
-    "shows_progress",
-    "tell_unused",
-    "warnings_as_messages",
-]
-
-
 TOLD_OF_COLUMNS = ("constant features", "fewer knots")
 """Causes of warnings about the columns of a table, which a second fit of the same table would tell again."""
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import distributed
 from .._foundation.errors import InputError, TooFewError, silent, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
-from ..embeddings.directions.even_directions import EvenDirections
-from ..embeddings.directions.histograms import HistogramFeatures
-from ..estimators.regressor import DistanceRegressor
+from ..distances.estimators.regressor import DistanceRegressor
+from ..distances.features.even_directions import EvenDirections
+from ..distances.features.histograms import HistogramFeatures
+from ..out_of_core import distributed
 from .dask_client import dask_client
 from .model_files import check_output, load_model
 from .model_items import ModelItems, read_model_items, read_new_items
@@ -22,8 +22,6 @@ from .numeric_tables import frame_of, read_items, read_pairs, read_target
 from .output import TOLD_OF_COLUMNS, CommandResult, shows_progress, tell_unused
 from .periods import periods_of
 from .table_files import check_memory, check_table_name, write_table
-
-__all__ = ["run_distance", "run_fit"]
 
 _BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
 _SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state", "effort")

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._foundation.package_version import package_version
+from .._foundation.names import package_version
 from .demo_sizes import DemoSizes
 from .one_line_parser import STANDARD_INPUT, OneLineParser
 from .periods import period
-
-__all__ = ["LABEL_SETTINGS", "make_parser"]
 
 LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside", "effort")
 """Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from .._foundation.errors import InputError
 
-__all__ = ["Period", "period", "periods_of"]
-
 Period = tuple[str, float | str]
 _OF_TIMES = ("day", "week", "year")  # as in `data.times`, which a parser does not import, because it takes NumPy with it
 

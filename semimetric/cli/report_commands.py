@@ -8,9 +8,9 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.types import distinct
-from ..distances.out_of_range import warn_outside
-from ..distances.semimetric import Semimetric
-from ..neighbors.sharded.sharded_index import ShardedIndex
+from ..distances.model.item_statistics import warn_outside
+from ..distances.model.semimetric import Semimetric
+from ..distances.search.sharded import ShardedIndex
 from ..reports.build import report
 from ..reports.predictors import Predictor
 from ..reports.report_subjects import subject_of
@@ -18,8 +18,6 @@ from ..reports.subjects import MOST_CLASSES
 from .mixed_tables import read_features_of
 from .model_files import check_output, load_whole
 from .output import CommandResult, tell_unused
-
-__all__ = ["run_report"]
 
 
 def run_report(arguments: Namespace) -> CommandResult:

@@ -8,27 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import distributed
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
 from ..data.conditions import read_condition
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
-from ..distances.semimetric import Semimetric
-from ..neighbors.index import NeighborIndex
-from ..neighbors.sharded.shard_building import build_shards, parts_of
-from ..neighbors.sharded.shard_files import FILE as SHARDS
-from ..neighbors.sharded.sharded_index import ShardedIndex
-from ..neighbors.stored_segments import FILE
-from ..out_of_core.dask_engine import Cluster
+from ..distances.model.semimetric import Semimetric
+from ..distances.search.files import FILE
+from ..distances.search.index import NeighborIndex
+from ..distances.search.shard_files import FILE as SHARDS
+from ..distances.search.sharded import ShardedIndex, build_shards, parts_of
+from ..out_of_core import distributed
+from ..out_of_core.dask import Cluster
 from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
 from .model_files import check_all_numeric, check_folder, check_output, load_model, load_unsigned
 from .model_items import read_model_items
 from .output import CommandResult, shows_progress, tell_unused
 from .table_files import check_table_name, write_table
-
-__all__ = ["run_index", "run_query"]
 
 
 def run_index(arguments: Namespace) -> CommandResult:

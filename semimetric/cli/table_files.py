@@ -20,14 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from .._foundation.errors import InputError
+from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
-from .._foundation.storage import write_file
 from ..data.parts.row_parts import format_memory
 from .one_line_parser import STANDARD_INPUT
 from .output import first_line
 from .table_names import LONGEST_HEADER, TableForm, check_is_file, form_of_name
-
-__all__ = ["check_memory", "check_table_name", "read_table", "write_table"]
 
 _SEPARATED_BY = {",": "commas", "\t": "tabs"}
 _COPIES = 2  # of a file that reading it takes in memory, at least: its cells, and the columns that are made of them

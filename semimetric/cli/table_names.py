@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from .._foundation.errors import InputError
 from .one_line_parser import STANDARD_INPUT
 
-__all__ = ["LONGEST_HEADER", "TableForm", "check_arguments", "check_is_file", "form_of_name", "no_such_column"]
-
 LONGEST_HEADER = 2**24
 """The bytes that a header may have."""
 

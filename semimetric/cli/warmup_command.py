@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.regressor import DistanceRegressor
-from ..neighbors.index import NeighborIndex
+from ..distances.estimators.regressor import DistanceRegressor
+from ..distances.search.index import NeighborIndex
 from .output import CommandResult
-
-__all__ = ["run_warmup"]
 
 
 def run_warmup(arguments: Namespace) -> CommandResult:

@@ -1,4 +1,4 @@
-"""What comes in: the columns of a table, knots and the grid, groups of features, sampled pairs and splits.
+"""Tables and their parts: the columns of a table, knots and the grid, groups of features, sampled pairs and splits.
 
 It stands on `_foundation` and `_kernels`.
 """

@@ -11,23 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._foundation.arrays import as_cells, dense_table, is_missing
 from .._foundation.errors import InputError, InputTypeError
-from .._foundation.input_arrays import as_cells, is_missing
-from .._foundation.sparse_tables import dense_table
 from .._foundation.tables import offer, read_table
 from .._foundation.types import Floats
-
-__all__ = [
-    "Category",
-    "as_table",
-    "categories_of",
-    "cells_of",
-    "check_categories",
-    "codes_of",
-    "column_of",
-    "is_categorical",
-    "numbers_of",
-]
 
 Category: TypeAlias = str | bool | int | float
 _CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals

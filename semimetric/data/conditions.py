@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError
 from .moments import Moment, TimeCells, looks_like_time, read_moment, times_in_text
 
-__all__ = ["Cells", "Comparison", "Condition", "Joined", "read_condition"]
-
 _OPERATORS: dict[str, Callable] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip

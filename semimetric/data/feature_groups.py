@@ -9,10 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
-from .._foundation.storable import storable
+from .._foundation.stored import storable
 from .._foundation.validation import check_alpha, check_choice, check_count
-
-__all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "common_size", "only_singles", "resolve_groups"]
 
 _MOST_GROUPS = 100_000  # more joint tables than this are never learned, and listing them would fill the memory
 

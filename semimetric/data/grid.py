@@ -26,11 +26,8 @@ from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_items
 from .._kernels.locate import locate_cells
 from .._kernels.simplex import Located
-from .feature import KINDS, Feature
 from .knots import STRATEGIES, knot_counts, place_knots, warn_of_fewer
-from .schema import Schema
-
-__all__ = ["Grid", "schema_of"]
+from .schema import KINDS, Feature, Schema
 
 _MOST_KNOTS = 65_535  # vertices are stored as uint16
 

@@ -21,8 +21,6 @@ from scipy import sparse
 from .._foundation.threads import blocks
 from .._foundation.types import Floats, Integers
 
-__all__ = ["DistinctItems", "Identities", "distinct_items", "identities", "surely_differ"]
-
 _MOST = 100_000  # distinct items are kept of more of them, beside a row of minima and one of maxima
 _BLOCK = 1 << 16  # numbers that are hashed at a time, which stay in the cache
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64: 2^64 divided by the golden ratio

@@ -9,10 +9,7 @@ import numpy as np
 from .._foundation.errors import InputError, warn
 from .._foundation.types import Floats, Integers
 from .._kernels.line_clusters import best_runs
-from .feature import Feature
-from .schema import Schema
-
-__all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "sampled_rows", "warn_of_fewer"]
+from .schema import Feature, Schema
 
 _MOST_ROWS = 100_000  # of larger tables, knots are placed from a sample of so many rows
 

@@ -18,8 +18,6 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from .times import SCALE, days_or_hours
 
-__all__ = ["Moment", "TimeCells", "looks_like_time", "read_moment", "times_in_text"]
-
 _LOOKS = re.compile(r"\d+([-/.])\d+\1\d+.*|\d{4}-\d\d?")  # which no number does
 _WHOLE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?)?")
 

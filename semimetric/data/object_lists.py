@@ -9,11 +9,9 @@ import joblib
 import numpy as np
 from scipy import sparse
 
+from .._foundation.arrays import refuse_sparse
 from .._foundation.errors import InputError, TooFewError
-from .._foundation.sparse_tables import refuse_sparse
 from .._foundation.types import Integers
-
-__all__ = ["Objects", "as_objects", "hold_out_objects", "listed_objects", "object_key", "object_numbers", "object_pairs"]
 
 Objects: TypeAlias = Sequence[Any]  # or whatever has a length and entries by number: the rows of an array, a Series of text
 

@@ -5,11 +5,9 @@ from itertools import combinations
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from .._foundation.arrays import spread
 from .._foundation.errors import InputError
-from .._foundation.magnitudes import spread
 from .._foundation.types import Floats, Integers
-
-__all__ = ["sample_pairs"]
 
 
 def sample_pairs(

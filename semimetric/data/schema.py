@@ -13,26 +13,195 @@ Example: a table of an hour with the period 24 and a colour with the categories 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.arrays import as_cells, as_floats, check_finite, dense_table, n_axes
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
-from .._foundation.members import Members
-from .._foundation.sparse_tables import dense_table
+from .._foundation.stored import Members
 from .._foundation.tables import named_rows, read_table
-from .._foundation.types import FeatureChoice, Floats
+from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
-from .columns import as_table, categories_of, column_of
-from .feature import Feature
-from .feature_parameters import by_column, check_period, chosen_columns
-from .times import PERIODS, SCALE, holds_times, times_of, zone_of
+from .columns import (
+    Category,
+    as_table,
+    categories_of,
+    cells_of,
+    check_categories,
+    codes_of,
+    column_of,
+    is_categorical,
+    numbers_of,
+)
+from .times import PERIODS, SCALE, clock_zone, days_or_hours, holds_times, times_of, zone_of
 
-__all__ = ["MISSING_ADVICE", "Names", "Schema", "feature_names"]
+T = TypeVar("T")
+
+
+def chosen_columns(X: Any, given: Any, names: Sequence[str]) -> set[int]:
+    """The numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
+    if given is None:
+        return set()
+    if isinstance(given, str):
+        if not hasattr(X, "columns"):
+            return set()
+        return {k for k in range(len(names)) if is_categorical(column_of(X, k))}
+    return {column_number(f, names, "categorical_features") for f in given}
+
+
+def column_number(feature: object, names: Sequence[str], parameter: str) -> int:
+    """The number of a column that is given by number or by name."""
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
+        return int(feature)
+    known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise InputError(
+        f"{parameter}= names the feature {feature!r}; a name ({known}) or a number below {len(names)} is required: correct it"
+    )
+
+
+def column_numbers(features: object, names: Sequence[str], parameter: str) -> list[int]:
+    """The numbers of some columns, each once, in the order in which they are given; one name or number is one column."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        features = (features,)
+    return list(dict.fromkeys(column_number(feature, names, parameter) for feature in features))
+
+
+def by_column(given: Mapping[Any, T], names: Sequence[str], parameter: str) -> dict[int, T]:
+    """What a dict gives for some columns, by number or name, by their numbers; a column that it names twice is refused."""
+    found: dict[int, T] = {}
+    keys: dict[int, object] = {}
+    for feature, value in given.items():
+        k = column_number(feature, names, parameter)
+        if k in found:
+            raise InputError(
+                f"{parameter}= names the column {names[k]!r} twice, as {keys[k]!r} and as {feature!r}; once is required: "
+                "leave one out"
+            )
+        found[k], keys[k] = value, feature
+    return found
+
+
+def check_period(feature: object, period: Any) -> float:
+    """The valid period of a feature."""
+    number = isinstance(period, (int, float, np.number)) and not isinstance(period, bool)
+    if not number or not 0 < period < np.inf:
+        raise InputError(f"periodic= gives {feature!r} the period {period!r}; a finite number > 0 is required")
+    return float(period)
+
+
+KINDS = ("numeric", "periodic", "categorical")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"numeric", "periodic", "categorical"}
+    categories : tuple of str, bool, int or float
+        The categories of a categorical feature, in the order of their codes.
+    period : float
+        The period of a periodic feature.
+    missing : bool
+        Whether a missing value is a level of its own; else it is an error.
+    time : {"", "scale", "day", "week", "year"}
+        What is counted of times, see `times`; "" for a column that holds none.
+    zone : str
+        The time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone.
+    """
+
+    name: str
+    kind: str = "numeric"
+    categories: tuple[Category, ...] = ()
+    period: float = 0.0
+    missing: bool = False
+    time: str = ""
+    zone: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        check_choice("time", self.time, ("", SCALE, *PERIODS))
+        if self.time and (self.kind, self.period) != (
+            ("numeric", 0.0) if self.time == SCALE else ("periodic", PERIODS[self.time])
+        ):
+            raise InputError(
+                f"feature {self.name!r} is {self.kind} and counts the {self.time} of times; its kind and period are required"
+            )
+        if self.zone and clock_zone(self.zone) is None:
+            raise InputError(
+                f"feature {self.name!r} has the time zone {self.zone!r}, which is not known here; a name such as "
+                "Europe/Berlin, or an offset such as +02:00, is required: correct it, or install the package tzdata"
+            )
+        if self.kind == "periodic":
+            check_period(self.name, self.period)
+        if self.kind == "categorical":
+            check_categories(self.categories, f"{self.name!r}")
+
+    def encode(self, column: Any, source: str) -> Floats:
+        """The encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
+        if self.kind == "categorical":
+            return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
+        if self.time:
+            numbers = days_or_hours(column, self.time, self.zone, self.name, source)
+        else:
+            numbers = numbers_of(column, self.name, source)
+        if self.kind == "periodic":
+            finite = np.isfinite(numbers)
+            numbers[finite] = np.mod(numbers[finite], self.period)  # infinity stays, and is refused later
+            numbers[numbers == self.period] = 0.0  # np.mod rounds a tiny negative number up to the period
+        return numbers
+
+    def whole_knots(self, knots: ArrayLike) -> ArrayLike:
+        """The knots of the feature, made of those that a user gives: its kind adds the codes of categories, or the seam."""
+        if self.kind == "categorical":
+            return np.arange(len(self.categories) + 1.0)
+        if self.kind == "numeric":
+            return knots
+        turn = np.unique(np.mod(np.asarray(knots, dtype=np.float64), self.period))
+        return np.append(turn, turn[0] + self.period)
+
+    def decode(self, codes: Floats) -> NDArray[Any]:
+        """The values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit.
+
+        Of times they are the numbers that are counted.
+        """
+        if self.kind != "categorical":
+            return codes.astype(object)
+        values = np.array([*self.categories, None], dtype=object)
+        return values[np.where(np.isnan(codes), len(self.categories), codes).astype(np.int64)]
+
+    def labels(self, codes: Floats) -> list[Any]:
+        """`decode` of one level each: "(other)" for a category that was not in the fit, "(missing)" for a missing value."""
+        cells = zip(codes, self.decode(codes).tolist(), strict=True)
+        return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
+
+    def state(self) -> dict[str, Any]:
+        """The feature as values that JSON can hold; of times only if it holds any, so that earlier versions read the others."""
+        values = asdict(self) | {"categories": list(self.categories)}
+        return values if self.time else {name: value for name, value in values.items() if name not in ("time", "zone")}
+
+    @classmethod
+    def read(cls, state: Members) -> Feature:
+        """The feature whose `state` is given."""
+        kinds = (str, bool, int, float)
+        times = {name: state.text(name) for name in ("time", "zone") if name in state}
+        return cls(
+            state.text("name"),
+            state.text("kind"),
+            tuple(state.list_of("categories", kinds)),
+            state.number("period"),
+            state.flag("missing"),
+            **times,
+        )
+
 
 MISSING_ADVICE = (
     'fill them in, drop these rows, or give missing="level" to what makes the distance (to the learner of a classifier by '

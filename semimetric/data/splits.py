@@ -18,8 +18,6 @@ from .._foundation.errors import TooFewError
 from .._foundation.types import Floats, Integers, Tuples
 from .identical_items import identities
 
-__all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "leaves_enough", "tuple_identities", "units_of"]
-
 _FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
 _MOST_DRAWS = 100  # of sides, until there are enough splits
 _LEAST = 2  # tuples on either side

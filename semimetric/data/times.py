@@ -20,13 +20,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.arrays import is_missing
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import is_missing
 from .._foundation.tables import is_time, texts_of
 from .._foundation.types import Floats
 from .columns import cells_of, numbers_of
-
-__all__ = ["PERIODS", "SCALE", "clock_zone", "days_or_hours", "holds_times", "times_of", "zone_of"]
 
 SCALE = "scale"
 PERIODS = {"day": 24.0, "week": 7.0, "year": 365.25}

@@ -1,6 +1,6 @@
 """Data sets with a known true distance or a known boundary.
 
-It stands on `_foundation` and `bounds`.
+It stands on `_foundation` and `distances`.
 """
 
 from .digits import DigitHistograms, exact_emd, load_digit_histograms

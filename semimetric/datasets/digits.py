@@ -8,14 +8,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
+from .._foundation.arrays import as_array
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_array
-from .._foundation.short_reprs import ShortFields
+from .._foundation.estimator import ShortFields
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_items
-from ..bounds.earth_movers_distance import EarthMoversDistance
-
-__all__ = ["DigitHistograms", "exact_emd", "load_digit_histograms"]
+from ..distances.search.transport import EarthMoversDistance
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,11 +15,9 @@ from types import MappingProxyType
 import numpy as np
 
 from .._foundation.errors import InputError
-from .._foundation.short_reprs import ShortFields
+from .._foundation.estimator import ShortFields
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_choice
-
-__all__ = ["KNOWN_DISTANCES", "DistancePairs", "make_distance_pairs", "make_items"]
 
 _SLOPES = np.array([0.2, 0.5, 1.0, 2.0, 4.0, 8.0])  # weights of the features in "weighted_l1"
 _PERIODS = np.array([24.0, 7.0, 12.0, 365.0])  # of the features of "periodic": hours, weekdays, months, days

@@ -9,8 +9,6 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_alpha, check_count
 
-__all__ = ["make_horseshoe", "make_s_shape", "make_zigzag"]
-
 _LEG = 0.9  # width of the legs and of the bar of the M
 _ARM = 1.0  # width of the arms and of the bottom of the U
 _HEIGHT = 5.0  # of the M

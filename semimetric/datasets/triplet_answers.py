@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._foundation.arrays import as_floats
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_floats
-from .._foundation.short_reprs import ShortFields
+from .._foundation.estimator import ShortFields
 from .._foundation.types import ArrayLike, Floats, Integers
-
-__all__ = ["TripletAnswers", "make_triplet_answers", "perceived"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

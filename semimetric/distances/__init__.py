@@ -1,4 +1,25 @@
-"""The learned distance as a frozen object that can be called, explained, saved, and asked which axioms are proved.
+"""The wing of distances: pairs, programs, the learned distance, search under it, and the estimators that learn it.
 
-It stands on `_foundation`, `_kernels`, `data` and `embeddings`.
+It stands on `_foundation`, `_kernels` and `data`.
+Names of `semimetric` itself are not repeated here.
 """
+
+from .._foundation.names import lazy_names
+
+__all__ = [
+    "Loss",
+    "Penalty",
+    "Repair",
+    "Solution",
+    "Solver",
+    "Status",
+    "choose",
+]
+
+_HOMES = {
+    "programs.losses": "Loss",
+    "programs.penalties": "Penalty",
+    "solvers.auto": "choose",
+    "solvers.base": "Repair Solution Solver Status",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, (), {})

@@ -17,9 +17,7 @@ from .._foundation.types import Floats
 from .._foundation.unfinished import unfinished_folder
 from ..data.parts.engine import Engine
 from ..data.parts.row_parts import LazyRows
-from ..distances.semimetric import Semimetric
-
-__all__ = ["write_pairwise"]
+from ..distances.model.semimetric import Semimetric
 
 Side = Sequence[tuple[str, Any]]  # the name and the rows of each part
 

@@ -1,6 +1,6 @@
 """Pictures of distances, embeddings and boundaries; every `plot_*` function is importable from here.
 
-It stands on `_foundation`, `data`, `embeddings`, `distances`, `linear_models` and `estimators`.
+It stands on `_foundation`, `data`, `distances` and `vectors`.
 Each function draws into the matplotlib Axes that it is given, by default into those of a new figure, and returns them.
 The pictures need matplotlib: pip install "semimetric[plots]".
 """

@@ -11,7 +11,6 @@ from .._foundation.optional_imports import optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "YELLOW", "axes_of", "hide_frame", "others", "shorten", "triangles"]
 
 INK = "#222222"
 BLUE = "#1f5f8b"

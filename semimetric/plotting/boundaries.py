@@ -11,15 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_items
-from ..linear_models.pieces.boundary_points import BoundaryPoints
-from ..linear_models.pieces.dplm import DPLMClassifier
-from ..linear_models.pieces.piecewise_boundary import Pieces
+from ..vectors.pieces.boundary_points import BoundaryPoints
+from ..vectors.pieces.dplm import DPLMClassifier
+from ..vectors.pieces.piecewise_boundary import Pieces
 from .axes import BLUE, INK, ORANGE, YELLOW, axes_of, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_boundary_points", "plot_n_components", "plot_pieces"]
 
 _POSITIVE = BLUE
 _NEGATIVE = ORANGE

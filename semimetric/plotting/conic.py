@@ -11,13 +11,12 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_items
-from ..embeddings.vectors.conic import ConicEmbedding
+from ..vectors.embeddings.conic import ConicEmbedding
 from .axes import BLUE, INK, ORANGE, axes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_anchor_distances", "plot_level_sets"]
 
 _COLOURS = (BLUE, ORANGE, "#4d8b4d", "#8b5f9e", "#b08d3c", "#5fa3b5", "#9e4a4a", "#6b6b6b")  # of the classes
 _STEPS = 301  # points of the grid in each direction

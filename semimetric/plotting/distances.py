@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .._foundation.arrays import n_axes
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.input_arrays import n_axes
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
-from ..distances.semimetric import Semimetric
-from ..embeddings.pairs.base import Table
-from ..estimators.base import LearnedDistance
+from ..distances.estimators.base import LearnedDistance
+from ..distances.model.semimetric import Semimetric
+from ..distances.pairs.base import Table
 from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, others, shorten, triangles
 from .table_ticks import level_labels, number_labels, set_ticks
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Learned: TypeAlias = Semimetric | LearnedDistance
 
-__all__ = ["plot_around", "plot_contributions", "plot_table"]
 
 _COLOUR_MAP = "YlGnBu"
 _STEPS = 121  # points along a feature

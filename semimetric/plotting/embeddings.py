@@ -11,13 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
-from ..embeddings.vectors.base import FeatureMap, dense_rows
+from ..vectors.embeddings.base import FeatureMap, dense_rows
 from .axes import axes_of, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_basis", "plot_kernel"]
 
 _STEPS = 401  # points along a feature
 _COLOUR_MAP = "viridis"

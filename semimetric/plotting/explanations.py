@@ -9,13 +9,12 @@ import numpy as np
 from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from .._foundation.validation import check_count
-from ..distances.explanations import Explanation
+from ..distances.model.explanations import Explanation
 from .axes import BLUE, GREY, axes_of, hide_frame, others, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_explanation", "plot_importances"]
 
 _CYCLE = (0, 1, 2, 3, 4, 5, 6, 8, 9)  # colours of matplotlib's cycle, without its grey
 

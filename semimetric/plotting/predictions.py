@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._foundation.arrays import as_floats, check_finite
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_floats, check_finite
 from .._foundation.types import ArrayLike, Floats
 from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_predicted"]
 
 _MOST_DOTS = 5_000  # more pairs are drawn as a two-dimensional histogram
 _MOST_BARS = 1_000  # of more pairs, intervals are drawn as a band

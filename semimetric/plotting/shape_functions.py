@@ -10,13 +10,12 @@ import numpy as np
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats
-from ..linear_models.shape_functions import Shapes
+from ..vectors.machines.shapes import Shapes
 from .axes import BLUE, GREY, axes_of, hide_frame, triangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_curve", "plot_surface"]
 
 _COLOUR_MAP = "PuOr_r"
 _MOST_DOTS = 50  # of a curve, at its knots
@@ -49,7 +48,7 @@ def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name:
     >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL1Embedding
-    >>> from semimetric.linear_models import Shapes
+    >>> from semimetric.vectors import Shapes
     >>> X = np.random.default_rng(0).random((50, 2))
     >>> embedding = PL1Embedding(3).fit(X)
     >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
@@ -97,7 +96,7 @@ def plot_surface(
     >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL2Embedding
-    >>> from semimetric.linear_models import Shapes
+    >>> from semimetric.vectors import Shapes
     >>> X = np.random.default_rng(0).random((50, 2))
     >>> embedding = PL2Embedding(3).fit(X)
     >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
-from ..data.feature import Feature
+from ..data.schema import Feature
 from ..data.times import SCALE, times_of
-
-__all__ = ["level_labels", "number_labels", "set_ticks"]
 
 _POINTS = 72  # of an inch
 _SQUARE = 0.8  # share of the axes that a square table has beside its colour bar

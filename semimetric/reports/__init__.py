@@ -1,5 +1,4 @@
 """Reports of models: one page that can be opened offline, sent, printed and played with.
 
-It stands on `_foundation`, `data`, `embeddings`, `distances`, `learning`, `linear_models`, `neighbors`,
-`estimators` and `solvers`.
+It stands on `_foundation`, `data`, `distances` and `vectors`.
 """

@@ -14,15 +14,13 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats, Integers
-from ..embeddings.vectors.base import FeatureMap, Term
-from ..embeddings.vectors.conic import ConicEmbedding
-from ..embeddings.vectors.identity import IdentityEmbedding
-from ..embeddings.vectors.knot_map import KnotMap
-from ..embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
-from ..embeddings.vectors.splines import BSplineEmbedding
+from ..vectors.embeddings.base import FeatureMap, Term
+from ..vectors.embeddings.conic import ConicEmbedding
+from ..vectors.embeddings.identity import IdentityEmbedding
+from ..vectors.embeddings.knots import KnotMap
+from ..vectors.embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
+from ..vectors.embeddings.splines import BSplineEmbedding
 from .additive_model import AdditiveModel, Curve, Surface
-
-__all__ = ["additive_model", "scaling_of"]
 
 _SCALERS = (StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler)
 _HIGHEST_POWER = 8  # of distances to anchors, which are then polynomials between them

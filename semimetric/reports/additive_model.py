@@ -17,10 +17,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from .._foundation.types import Floats, Integers
-from ..linear_models.shape_functions import split_off_effects
+from ..vectors.machines.shapes import split_off_effects
 from .packed_numbers import packed
-
-__all__ = ["AdditiveModel", "Curve", "Surface"]
 
 
 @dataclass(frozen=True, eq=False)

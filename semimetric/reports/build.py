@@ -19,8 +19,6 @@ from .report import Report
 from .report_subjects import items_of_predictor, subject_of
 from .subjects import read_items, read_pairs
 
-__all__ = ["report"]
-
 
 def report(
     model: Any,

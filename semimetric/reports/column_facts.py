@@ -11,15 +11,12 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from .._foundation.types import Floats
-from ..data.feature import Feature
 from ..data.grid import Grid
-from ..data.schema import Schema
+from ..data.schema import Feature, Schema
 from ..data.times import SCALE, times_of
-from ..distances.semimetric import Semimetric
-from ..embeddings.directions.linear_directions import with_directions
+from ..distances.features.linear_directions import with_directions
+from ..distances.model.semimetric import Semimetric
 from .subjects import ReportItems
-
-__all__ = ["column_rows", "columns_of_distance", "columns_of_schema", "counts_of_page", "embedded", "middles_of"]
 
 _BINS = 28  # of a histogram
 _MOST_ROWS = 50_000  # items that are counted for histograms

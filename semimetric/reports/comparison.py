@@ -11,12 +11,10 @@ from scipy.stats import rankdata
 
 from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers, distinct
-from ..distances.semimetric import Semimetric
+from ..distances.model.semimetric import Semimetric
 from .evidence import pair_facts
 from .shares import shares_of
 from .subjects import ReportItems, distance_of, read_items, read_pairs
-
-__all__ = ["comparison_facts", "named_models"]
 
 _MOST_ITEMS = 300  # between all pairs of which the models are compared
 _MOST_PAIRS = 8  # that are told of two models

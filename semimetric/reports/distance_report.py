@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
-from ..distances.semimetric import Semimetric
+from ..distances.model.semimetric import Semimetric
 from .column_facts import column_rows, columns_of_distance, counts_of_page, embedded, middles_of
 from .evidence import axiom_facts, evidence_facts, pair_facts, versions
 from .item_map import map_of_items
@@ -18,8 +18,6 @@ from .report import Report
 from .shares import Shares, shares_of
 from .subjects import MeasuredPairs, ReportItems
 from .votes import vote_rule_of_page
-
-__all__ = ["distance_report"]
 
 _MOST_CALLED = 150  # items among which a base distance, a Python function, is called for every pair
 _MOST_KNOWN = 20  # neighbours of each item that Python finds where the page cannot

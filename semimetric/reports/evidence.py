@@ -10,16 +10,14 @@ import numpy as np
 import scipy
 import sklearn
 
-from .._foundation.input_arrays import is_missing
-from .._foundation.package_version import package_version
-from ..distances.semimetric import Semimetric
-from ..estimators.distance_errors import DistanceErrors, relative_errors
-from ..learning.candidates import Candidate, Choices
-from ..solvers.base import Solution
+from .._foundation.arrays import is_missing
+from .._foundation.names import package_version
+from ..distances.learning.errors import DistanceErrors, relative_errors
+from ..distances.learning.search import Candidate, Choices
+from ..distances.model.semimetric import Semimetric
+from ..distances.solvers.base import Solution
 from .subjects import MeasuredPairs
 from .votes import vote_facts
-
-__all__ = ["axiom_facts", "evidence_facts", "pair_facts", "versions"]
 
 _MOST_COLUMNS = 60  # of items that break the triangle inequality
 

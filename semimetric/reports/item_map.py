@@ -9,11 +9,9 @@ from sklearn.decomposition import KernelPCA
 from sklearn.manifold import trustworthiness
 
 from .._foundation.types import Floats
-from ..distances.semimetric import Semimetric
+from ..distances.model.semimetric import Semimetric
 from .packed_numbers import packed
 from .subjects import ReportItems
-
-__all__ = ["classical_scaling", "map_of_items"]
 
 _FEWEST = 4  # items of which a map says anything
 _NEAREST = 10

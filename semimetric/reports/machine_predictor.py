@@ -10,22 +10,19 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
+from .._foundation.arrays import input_errors
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.input_arrays import input_errors
 from .._foundation.types import Floats
-from ..data.feature import Feature
 from ..data.grid import Grid
-from ..data.schema import Schema
-from ..linear_models.classifier import EmbeddedLinearClassifier
-from ..linear_models.shape_functions import machine_of
+from ..data.schema import Feature, Schema
+from ..vectors.machines.classifier import EmbeddedLinearClassifier
+from ..vectors.machines.shapes import machine_of
 from .additive_machine import additive_model, scaling_of
 from .additive_model import AdditiveModel
 from .packed_numbers import packed
 from .predictors import Predictor
 from .shares import Shares
 from .subjects import ReportItems
-
-__all__ = ["MachinePredictor"]
 
 _MOST_NUMBERS = 750_000  # of a machine in a page, 8 MB of base64
 _DIFFERENT = 1e-6  # by which a sum of functions may differ from what the last step of a pipeline computes

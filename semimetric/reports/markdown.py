@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["markdown"]
-
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#!|~$@^]|(?<=\bwww)\.|:(?=//)", re.IGNORECASE)
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MOST_SHARES = 20  # columns that are listed

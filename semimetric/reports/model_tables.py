@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
-from ..distances.feature_tables import part_of
-from ..distances.semimetric import Semimetric
-from ..embeddings.directions.linear_directions import Directions
-from ..embeddings.pairs.base import PairMap
-from ..embeddings.pairs.full_tables import PairEmbedding
-from ..embeddings.pairs.monotone_scales import WarpedEmbedding
-from ..embeddings.pairs.scales_and_tables import MixedEmbedding
+from ..distances.features.linear_directions import Directions
+from ..distances.model.explanations import part_of
+from ..distances.model.semimetric import Semimetric
+from ..distances.pairs.base import PairMap
+from ..distances.pairs.full_tables import PairEmbedding
+from ..distances.pairs.monotone_scales import WarpedEmbedding
+from ..distances.pairs.scales_and_tables import MixedEmbedding
 from .packed_numbers import packed
-
-__all__ = ["MOST_NUMBERS", "distance_tables"]
 
 MOST_NUMBERS = 250_000
 """The numbers of a distance that a page holds, 2.7 MB of base64; of a larger one only results of Python are shown."""

@@ -10,8 +10,6 @@ import numpy as np
 
 from .._foundation.types import ArrayLike
 
-__all__ = ["packed", "script_json"]
-
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 

@@ -12,8 +12,6 @@ from .packed_numbers import packed
 from .shares import Shares
 from .subjects import ReportItems
 
-__all__ = ["data_facts", "importances", "items_of_page", "sample", "shares_of_page"]
-
 _MOST_VALUES = 50_000  # of all items in a page
 _FEWEST = 20  # items in a page, however many columns they have
 

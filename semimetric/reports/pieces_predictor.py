@@ -13,17 +13,15 @@ from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats, Integers
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..linear_models.pieces.dplm import DPLMClassifier
-from ..linear_models.pieces.piecewise_boundary import Pieces
-from ..linear_models.pieces.support_point_classifier import SupportPointClassifier
-from ..linear_models.pieces.two_classes import votes_of_pairs
+from ..vectors.pieces.dplm import DPLMClassifier
+from ..vectors.pieces.piecewise_boundary import Pieces
+from ..vectors.pieces.support_point_classifier import SupportPointClassifier
+from ..vectors.pieces.two_classes import votes_of_pairs
 from .model_tables import distance_tables
 from .packed_numbers import packed
 from .predictors import Predictor
 from .shares import Shares
 from .subjects import ReportItems
-
-__all__ = ["PlanesPredictor", "PointsPredictor"]
 
 _MOST_NUMBERS = 250_000  # of points in a page, 2.7 MB of base64
 _APART = 1e-7  # by which the two nearest points must differ, as a share of the distance, for the nearest to be beyond doubt

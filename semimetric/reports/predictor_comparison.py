@@ -15,8 +15,6 @@ from .predictors import Predictor
 from .report_subjects import items_of_predictor, subject_of
 from .subjects import ReportItems
 
-__all__ = ["predictor_comparison"]
-
 _MOST_ITEMS = 10  # on which two models differ most
 
 

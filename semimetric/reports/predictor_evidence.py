@@ -11,8 +11,6 @@ from .predictors import Predictor
 from .subjects import ReportItems
 from .votes import share_rows
 
-__all__ = ["score_facts"]
-
 _MOST_CLASSES = 20  # of a table of confusions
 _LEAST = 1e-6  # the probability of the true class in a logarithm
 _UNKNOWN = "Whether the model was learned from these items is not known here; if it was, expect less on others."

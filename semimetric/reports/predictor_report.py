@@ -17,8 +17,6 @@ from .predictors import Predictor
 from .report import Report
 from .subjects import ReportItems
 
-__all__ = ["predictor_report"]
-
 _PROBES = 32  # random items on which a page checks that its scores are those of Python
 
 

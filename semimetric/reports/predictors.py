@@ -14,8 +14,6 @@ from ..data.schema import Schema
 from .shares import Shares
 from .subjects import ReportItems
 
-__all__ = ["Predictor"]
-
 
 class Predictor(ABC):
     """A fitted model that gives every item numbers, of which its class or its value follows.

@@ -17,11 +17,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .._foundation.storage import write_file
+from .._foundation.files import write_file
 from .markdown import markdown
 from .packed_numbers import script_json
-
-__all__ = ["Report"]
 
 _FILES = Path(__file__).parent / "page"
 _SCRIPTS = (

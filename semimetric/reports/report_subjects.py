@@ -9,16 +9,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.tables import row_labels
-from ..distances.semimetric import Semimetric
-from ..linear_models.base import EmbeddedLinear
-from ..linear_models.pieces.dplm import DPLMClassifier
-from ..linear_models.pieces.support_point_classifier import SupportPointClassifier
+from ..distances.model.semimetric import Semimetric
+from ..vectors.machines.base import EmbeddedLinear
+from ..vectors.pieces.dplm import DPLMClassifier
+from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from .machine_predictor import MachinePredictor
 from .pieces_predictor import PlanesPredictor, PointsPredictor
 from .predictors import Predictor
 from .subjects import ReportItems, distance_of, read_items
-
-__all__ = ["items_of_predictor", "subject_of"]
 
 
 def subject_of(model: Any) -> Semimetric | Predictor:

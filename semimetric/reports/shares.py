@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
-from ..distances.feature_tables import part_of
-from ..distances.semimetric import Semimetric
-
-__all__ = ["Shares", "shares_of"]
+from ..distances.model.explanations import part_of
+from ..distances.model.semimetric import Semimetric
 
 _PAIRS = 2_000  # over which shares are averaged
 _LARGE = 20_000_000  # numbers that dividing the parts of so many pairs among columns may take

@@ -11,16 +11,13 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from .._foundation.arrays import as_cells, as_classes, as_floats, as_vector, check_finite, input_errors, n_axes
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_cells, as_floats, as_vector, check_finite, input_errors, n_axes
 from .._foundation.tables import row_labels
-from .._foundation.target_arrays import as_classes
 from .._foundation.types import Floats, Integers, distinct
 from ..data.schema import Schema
-from ..distances.semimetric import Semimetric
-from ..estimators.learned_neighbors import kept_items
-
-__all__ = ["MOST_CLASSES", "MeasuredPairs", "ReportItems", "distance_of", "read_items", "read_pairs"]
+from ..distances.estimators.votes import kept_items
+from ..distances.model.semimetric import Semimetric
 
 MOST_CLASSES = 50
 """Numbers of more different values are values, not classes."""

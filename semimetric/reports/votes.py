@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
-from ..estimators.learned_neighbors import kept_items
-from ..neighbors.vote_choice import HeldOutNeighbors
-from ..neighbors.voting import VoteRule
+from ..distances.estimators.votes import kept_items
+from ..distances.search.votes import HeldOutNeighbors, VoteRule
 from .subjects import ReportItems
-
-__all__ = ["share_rows", "vote_facts", "vote_rule_of_page"]
 
 _EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of the shares of votes between which items are counted together
 _LEAST = 1e-6  # the share of the true class in a logarithm

@@ -6,7 +6,7 @@ from cases import assert_refused
 from numpy.testing import assert_array_equal
 
 from semimetric import StorageError
-from semimetric._foundation.array_bytes import array_in, header_of
+from semimetric._foundation.files import array_in, header_of
 
 ARRAYS = {
     "numbers": np.arange(6.0).reshape(2, 3),

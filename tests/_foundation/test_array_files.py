@@ -6,7 +6,7 @@ from cases import assert_refused
 from numpy.testing import assert_array_equal
 
 from semimetric import StorageError
-from semimetric._foundation.array_files import read_arrays, write_array
+from semimetric._foundation.files import read_arrays, write_array
 
 
 @pytest.mark.parametrize("mmap", [False, True])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation.cost_matrices import checked_cost_matrix
+from semimetric._foundation.ground import checked_cost_matrix
 
 GOOD = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])
 BAD = {

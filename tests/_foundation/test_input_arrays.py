@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 
 import semimetric
-from semimetric._foundation.input_arrays import check_finite, is_missing
+from semimetric._foundation.arrays import check_finite, is_missing
 
 pd = pytest.importorskip("pandas")
 

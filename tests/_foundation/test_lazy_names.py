@@ -6,7 +6,7 @@ from threading import Barrier
 
 import pytest
 
-from semimetric._foundation.lazy_names import lazy_names
+from semimetric._foundation.names import lazy_names
 
 TOY = {
     "__init__": "",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation.magnitudes import check_squares, spread
+from semimetric._foundation.arrays import check_squares, spread
 
 
 @pytest.mark.parametrize("size", [1e-140, 1.0, 1e149, 1e151, 1e300])

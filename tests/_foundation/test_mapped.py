@@ -4,7 +4,7 @@ import mmap
 
 import numpy as np
 
-from semimetric._foundation.mapped import is_mapped
+from semimetric._foundation.files import is_mapped
 
 
 def test_maps_are_seen_through_views(tmp_path):

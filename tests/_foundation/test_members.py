@@ -3,7 +3,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import InputError, StorageError
-from semimetric._foundation.members import Members, located, refused_as_stored
+from semimetric._foundation.stored import Members, located, refused_as_stored
 
 VALUES = {
     "text": "a",

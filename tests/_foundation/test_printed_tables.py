@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from semimetric._foundation.printed_tables import cell_text, html_table, text_table
+from semimetric._foundation.text import cell_text, html_table, text_table
 
 ROWS = [["", "a"], ["long", "1"], ["x", "1000"]]
 

@@ -107,7 +107,7 @@ def fits():
 
 @pytest.mark.filterwarnings("ignore:Solution.Splitting")  # 60 pairs leave most of the 2,016 weights to the penalty
 def test_fits_say_beforehand_what_may_take_minutes_and_are_silent_elsewhere(monkeypatch, shown):
-    monkeypatch.setattr("semimetric.learning.large_margin.selection._LARGE", 100)
+    monkeypatch.setattr("semimetric.distances.learning.large_margin._LARGE", 100)
     pipe = shown(io.StringIO())
     fits()
     assert pipe.getvalue() == ""
@@ -128,7 +128,7 @@ def test_the_total_of_a_selection_is_what_it_does(monkeypatch, shown, learner):
         bars.append(progress_bar(*args, **options))
         return bars[-1]
 
-    monkeypatch.setattr("semimetric.learning.held_out.progress_bar", watched)
+    monkeypatch.setattr("semimetric.distances.learning.search.progress_bar", watched)
     shown(io.StringIO())
     rng = np.random.default_rng(0)
     if learner == "regressor":

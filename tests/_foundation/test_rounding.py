@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from semimetric._foundation.rounding import rounding_of
+from semimetric._foundation.arrays import rounding_of
 
 
 @pytest.mark.parametrize("n", [1, 10, 1000])

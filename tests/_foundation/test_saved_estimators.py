@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
 from semimetric import DistanceRegressor, InputError, NotSupportedError, SemimetricClassifier, StorageError, load
-from semimetric._foundation.storage import State, read_state, write_state
-from semimetric.estimators.regressor import DistanceRegressor as Registered
+from semimetric._foundation.files import State, read_state, write_state
+from semimetric.distances.estimators.regressor import DistanceRegressor as Registered
 
 
 def changed(path, change):

@@ -18,7 +18,7 @@ from semimetric import (
     SemimetricClassifier,
     SemimetricRegressor,
 )
-from semimetric._foundation.short_reprs import ShortRepr, abbreviated
+from semimetric._foundation.estimator import ShortRepr, abbreviated
 
 X = np.random.default_rng(0).random((150, 4))
 

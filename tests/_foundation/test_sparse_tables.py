@@ -12,10 +12,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 import semimetric as sm
-from semimetric._foundation import sparse_tables
+from semimetric._foundation import arrays as sparse_tables
+from semimetric._foundation.arrays import MOST_GIGABYTES, as_floats, dense_table
 from semimetric._foundation.errors import InputTypeError
-from semimetric._foundation.input_arrays import as_floats
-from semimetric._foundation.sparse_tables import MOST_GIGABYTES, dense_table
 
 pd = pytest.importorskip("pandas")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from semimetric._foundation.storable import arguments_of, fits, hints_of, known, storable
-from semimetric.learning.candidates import Candidate, Choices, simplest
+from semimetric._foundation.stored import arguments_of, fits, hints_of, known, storable
+from semimetric.distances.learning.search import Candidate, Choices, simplest
 
 FITS = [
     (3, int), (True, bool), (2, bool), (3, float), (np.int64(3), int), (None, int | None), ("a", str | Sequence[int]),

@@ -9,8 +9,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import StorageError
-from semimetric._foundation import storage
-from semimetric._foundation.storage import FORMAT_VERSION, State, read_state, write_state
+from semimetric._foundation import files as storage
+from semimetric._foundation.files import FORMAT_VERSION, State, read_state, write_state
 
 STATE = State("Thing", {"a": [1, 2.5, None], "b": "ü"}, {"w": np.arange(4.0), "k": np.array([[1], [2]], np.uint16)})
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import semimetric
-from semimetric._foundation.target_arrays import check_one_type
+from semimetric._foundation.arrays import check_one_type
 
 
 @pytest.mark.parametrize("y", [["a", None], [1, "a"], [1.5, "a"], [None, None]], ids=str)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation import time_budget
-from semimetric._foundation.time_budget import Stopwatch, TimeBudget, check_time_budget
+from semimetric._foundation import progress as time_budget
+from semimetric._foundation.progress import Stopwatch, TimeBudget, check_time_budget
 
 
 def test_a_budget_runs_down(monkeypatch):

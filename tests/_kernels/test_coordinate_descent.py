@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from semimetric._kernels.coordinate_descent import (
+from semimetric._kernels.coordinate_descent import (  # fmt: skip
     Machine,
     Problem,
     answer_pass,
@@ -13,7 +13,7 @@ from semimetric._kernels.coordinate_descent import (
     gap_pass,
     restore_pass,
     stochastic_pass,
-)  # fmt: skip
+)
 from semimetric._kernels.csr_rows import Chunk  # as the package calls them: the compiler's caches name the class
 from semimetric._kernels.dual_states import AWAKE
 

@@ -17,7 +17,7 @@ from semimetric._kernels.difference_penalties import (
     suffix_sum_rows,
     suffix_sum_widths,
 )
-from semimetric.linear_models.training.coefficients import of_phi, set_weights_of_phi
+from semimetric.vectors.machines.rows import of_phi, set_weights_of_phi
 
 STARTS = np.array([0, 4, 5, 11])
 

@@ -10,8 +10,8 @@ from searches import rough_distance
 
 from semimetric import Semimetric
 from semimetric._kernels.search import BestItems, Candidates, SearchedItems, by_bound, cell_minima, nearest, values
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.neighbors.query_tables import QueryView
+from semimetric.distances.pairs.full_tables import PairEmbedding
+from semimetric.distances.search.query_tables import QueryView
 
 NOTHING, NO_RANK = np.empty(0), np.empty(0, np.int64)
 

@@ -3,7 +3,7 @@ import reference
 import strategies as own
 from hypothesis import given
 
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.distances.pairs.full_tables import PairEmbedding
 
 
 def fold(row, n_points):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric.data.grid import Grid
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.distances.pairs.full_tables import PairEmbedding
 
 
 @given(st.data(), own.grids(), st.sampled_from(["tie", "none"]), st.booleans())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from semimetric import StorageError
 from semimetric.cli.index_columns import columns_of, read_columns, write_columns
-from semimetric.neighbors.stored_segments import FILE
+from semimetric.distances.search.files import FILE
 
 pytest.importorskip("pandas")
 CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=6) | st.sampled_from(["NA", "007", "", ' "x", '])

@@ -10,7 +10,7 @@ import pytest
 from searches import search_problem
 
 import semimetric
-from semimetric._foundation.storage import read_state
+from semimetric._foundation.files import read_state
 from semimetric.cli.interrupts import end_soon_on_ctrl_c
 
 STUCK = """
@@ -41,7 +41,8 @@ SAVES = """
 BUILDS = """
     import os, sys
     from pathlib import Path
-    from semimetric.neighbors.sharded.shard_files import building, new_root
+    from semimetric.distances.search.shard_files import building
+    from semimetric.distances.search.shard_files import new_root
     with new_root(sys.argv[1]) as root, building(root) as built:
         (built / "shard").mkdir()
         stuck()

@@ -9,7 +9,7 @@ from command_line import answer, call
 
 import semimetric
 from semimetric.cli import main
-from semimetric.out_of_core import dask_workers
+from semimetric.out_of_core import dask as dask_workers
 
 pd = pytest.importorskip("pandas")
 SHOWN = ["width", "height"]

@@ -8,15 +8,7 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.data.columns import (
-    as_table,
-    categories_of,
-    cells_of,
-    codes_of,
-    column_of,
-    is_categorical,
-    numbers_of,
-)
+from semimetric.data.columns import as_table, categories_of, cells_of, codes_of, column_of, is_categorical, numbers_of
 
 NUMBERS = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False, width=32), st.integers(-1000, 1000))
 TEXTS = st.lists(st.one_of(st.none(), st.sampled_from("abcde")), min_size=1, max_size=8)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from semimetric.data import identical_items
-from semimetric.data.distinct_rows import distinct_rows
+from semimetric.data.rows import distinct_rows
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric.data.feature_parameters import by_column, check_period, chosen_columns, column_number, column_numbers
+from semimetric.data.schema import by_column, check_period, chosen_columns, column_number, column_numbers
 
 NAMES = ("width", "height", "hour")
 

@@ -6,9 +6,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import SemimetricWarning
-from semimetric.data.feature import Feature
 from semimetric.data.grid import Grid, schema_of
-from semimetric.data.schema import Schema
+from semimetric.data.schema import Feature, Schema
 
 STRATEGIES = ["quantile", "uniform", "kmeans"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import SemimetricWarning
-from semimetric.data.item_lookup import item_rows, items_named, warn_of_integer_index
+from semimetric.data.rows import item_rows, items_named, warn_of_integer_index
 
 POINTS = np.arange(12.0).reshape(6, 2)
 FRAME = pd.DataFrame(POINTS, columns=["a", "b"], index=list("uvwxyz"))

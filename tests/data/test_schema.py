@@ -7,9 +7,8 @@ from cases import assert_refused
 from numpy.testing import assert_array_equal
 
 from semimetric import InputError, Schema
-from semimetric._foundation.members import Members
-from semimetric.data.feature import Feature
-from semimetric.data.schema import feature_names
+from semimetric._foundation.stored import Members
+from semimetric.data.schema import Feature, feature_names
 
 ROWS = [["red", 23.0, 1.5], ["blue", -1.0, 2.0], ["red", 49.0, 0.0]]
 TOLD = {"categorical_features": [0], "periodic": {1: 24}}

@@ -5,8 +5,8 @@ import pytest
 from cases import assert_refused
 from numpy.testing import assert_array_equal
 
+from semimetric.data.rows import single_row
 from semimetric.data.schema import Schema
-from semimetric.data.single_rows import single_row
 
 PLAIN = Schema.numeric(("a", "b"))
 MIXED = Schema.fit(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), categorical_features=["b"])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import LargeMarginLearner, NeighborIndex, Schema, Semimetric, load
-from semimetric._foundation.members import Members
-from semimetric.data.feature import Feature
+from semimetric._foundation.stored import Members
+from semimetric.data.schema import Feature
 from semimetric.data.times import PERIODS, holds_times, zone_of
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))

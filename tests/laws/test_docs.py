@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import semimetric
-from semimetric._foundation.names_elsewhere import NAMES_ELSEWHERE
+from semimetric._foundation.names import NAMES_ELSEWHERE
 from semimetric.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import semimetric
-from semimetric.estimators.base import LearnedDistance
+from semimetric.distances.estimators.base import LearnedDistance
 
 ROOT = Path(semimetric.__file__).parent
 TOOL = ROOT.parent / "tools" / "check_docstrings.py"

@@ -13,9 +13,8 @@ from hostile.forms import BAD, SAME, SPARSE
 from hostile.trials import ARGUMENTS, FORMS, tried
 
 import semimetric as sm
+from semimetric._foundation.arrays import as_array, as_classes, as_floats
 from semimetric._foundation.errors import InputTypeError
-from semimetric._foundation.input_arrays import as_array, as_floats
-from semimetric._foundation.target_arrays import as_classes
 
 NAMES = list(ARGUMENTS)
 KINDS = [list(SAME), list(SPARSE), list(BAD)]

@@ -15,12 +15,12 @@ from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeature
 from semimetric._foundation.types import Pairs
 from semimetric._kernels.simplex import Groups, group_rows_of_vectors
 from semimetric.data.grid import Grid
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
-from semimetric.programs.design_matrix import PairDesign
-from semimetric.programs.losses import Squared
-from semimetric.programs.penalties import Columns, Ridge
-from semimetric.programs.program import ConvexProgram
+from semimetric.distances.pairs.full_tables import PairEmbedding
+from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
+from semimetric.distances.programs.design_matrix import PairDesign
+from semimetric.distances.programs.losses import Squared
+from semimetric.distances.programs.penalties import Columns, Ridge
+from semimetric.distances.programs.program import ConvexProgram
 
 GRID_OF_TWO = Grid([[0.0, 1.0, 3.0], [0.0, 2.0]])
 

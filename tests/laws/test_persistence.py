@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import StorageError, load
-from semimetric._foundation.storage import State, write_state
+from semimetric._foundation.files import State, write_state
 
 
 def twice(X, Y):
@@ -55,7 +55,7 @@ def test_a_killed_save_leaves_the_old_model(saved, monkeypatch):
     d, path = saved
     before = path.read_bytes()
     monkeypatch.setattr(
-        "semimetric._foundation.storage._write_archive", lambda *args: (_ for _ in ()).throw(OSError("disk full"))
+        "semimetric._foundation.files._write_archive", lambda *args: (_ for _ in ()).throw(OSError("disk full"))
     )
     with pytest.raises(StorageError, match=r"could not be written \(disk full\) and has not changed"):
         cases.fitted("singles")[0].semimetric_.save(path)

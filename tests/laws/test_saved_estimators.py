@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import semimetric
 from semimetric import StorageError, load
-from semimetric._foundation.saved_estimators import SavedEstimator
+from semimetric._foundation.estimator import SavedEstimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 

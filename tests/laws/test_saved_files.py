@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import semimetric
-from semimetric.neighbors import segment
+from semimetric.distances.search import segment
 
 SAVED = Path(__file__).parents[1] / "saved"
 VERSIONS = sorted(path.parent for path in SAVED.glob("*/answers.json"))

@@ -8,7 +8,8 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric.solvers import Reference, Status
+from semimetric import Reference
+from semimetric.distances import Status
 
 SETTINGS = {
     "singles": {},

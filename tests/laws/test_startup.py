@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import semimetric
-from semimetric._foundation.names_elsewhere import NAMES_ELSEWHERE
+from semimetric._foundation.names import NAMES_ELSEWHERE
 
 LARGE = {"cvxpy", "faiss", "joblib", "narwhals", "numba", "numpy", "pandas", "scipy", "sklearn", "tqdm"}
 HELP = """

@@ -19,7 +19,7 @@ from semimetric import (
     PartitionFeatures,
     TripletLearner,
 )
-from semimetric.embeddings.directions.linear_directions import Directions
+from semimetric.distances.features.linear_directions import Directions
 
 FAST = {"n_knots": 4, "alpha": 1e-3, "random_state": 0}
 
@@ -165,7 +165,7 @@ def test_an_explanation_by_terms_says_both_rules():
 
 @pytest.mark.parametrize("n_trees", [30, 300])
 def test_exact_search_is_brute_force_with_few_and_many_trees(n_trees, monkeypatch):
-    from semimetric.neighbors import segment
+    from semimetric.distances.search import segment
 
     monkeypatch.setattr(segment, "_FEW", 0)
     monkeypatch.setattr(segment, "_WORTH", 0)

@@ -6,13 +6,7 @@ import pytest
 from cases import assert_refused
 from scipy import sparse
 
-from semimetric import (
-    DistanceRegressor,
-    NeighborIndex,
-    PL1Embedding,
-    StorageError,
-    out_of_core,
-)
+from semimetric import DistanceRegressor, NeighborIndex, PL1Embedding, StorageError, out_of_core
 from semimetric.out_of_core import pairwise_files
 
 ITEMS, INDEX, Y = cases.sample()

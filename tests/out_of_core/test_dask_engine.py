@@ -13,8 +13,9 @@ from cases import assert_refused
 
 from semimetric import ClusterError, NotSupportedError
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.out_of_core import dask_engine, dask_workers
-from semimetric.out_of_core.dask_engine import Cluster
+from semimetric.out_of_core import dask as dask_engine
+from semimetric.out_of_core import dask as dask_workers
+from semimetric.out_of_core.dask import Cluster
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 engine = pytest.importorskip("distributed")

@@ -8,9 +8,10 @@ import cases
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, NotSupportedError, distributed
-from semimetric.out_of_core import dask_workers
-from semimetric.out_of_core.dask_engine import Cluster
+from semimetric import DistanceRegressor, NotSupportedError
+from semimetric.out_of_core import dask as dask_workers
+from semimetric.out_of_core import distributed
+from semimetric.out_of_core.dask import Cluster
 
 engine = pytest.importorskip("distributed")
 from distributed.comm import CommClosedError  # noqa: E402

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, distributed, out_of_core
+from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, out_of_core
+from semimetric.out_of_core import distributed
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 da = pytest.importorskip("dask.array")

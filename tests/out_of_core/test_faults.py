@@ -9,21 +9,14 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric import (
-    DistanceRegressor,
-    LargeMarginLearner,
-    NeighborIndex,
-    ShardedIndex,
-    TripletLearner,
-    distributed,
-    out_of_core,
-)
+from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, ShardedIndex, TripletLearner, out_of_core
 from semimetric.data.parts import readers
-from semimetric.estimators.part_tasks import ItemTask
-from semimetric.neighbors.sharded.shard_files import Place, places_of
-from semimetric.neighbors.sharded.shard_search import nearest
-from semimetric.out_of_core import partitioned_items
-from semimetric.out_of_core.dask_engine import Cluster
+from semimetric.distances.estimators.part_tasks import ItemTask
+from semimetric.distances.learning import items as partitioned_items
+from semimetric.distances.search.shard_files import Place, places_of
+from semimetric.distances.search.sharded import nearest
+from semimetric.out_of_core import distributed
+from semimetric.out_of_core.dask import Cluster
 
 da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")
 engine = pytest.importorskip("distributed")

@@ -13,10 +13,11 @@ from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, Semime
 from semimetric.data import knots
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable
-from semimetric.estimators import label_learning
-from semimetric.estimators.part_tasks import ItemTask
-from semimetric.neighbors.sharded.shard_files import _OPEN
-from semimetric.out_of_core import fit_labeled, partitioned_items
+from semimetric.distances.estimators.part_tasks import ItemTask
+from semimetric.distances.learning import from_labels as label_learning
+from semimetric.distances.learning import items as partitioned_items
+from semimetric.distances.search.shard_files import _OPEN
+from semimetric.out_of_core import calls as fit_labeled
 
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
@@ -225,7 +226,7 @@ def test_says_what_cannot_be_learned_from_parts():
 
 @pytest.mark.slow
 def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
-    from semimetric import distributed
+    from semimetric.out_of_core import distributed
 
     here, there = in_parts(), LargeMarginLearner(**FAST)
     distributed.fit(client, there, X, Y, block_size=1_000_000, scratch=tmp_path)
@@ -237,7 +238,7 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
 @pytest.mark.slow
 def test_dask_arrays_and_frames(client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
-    from semimetric import distributed
+    from semimetric.out_of_core import distributed
 
     whole, quick = LargeMarginLearner(**FAST | {"n_passes": 1}).fit(X, Y), FAST | {"n_passes": 1}
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=Y)

@@ -6,19 +6,12 @@ import pytest
 from cases import assert_refused
 from sklearn.linear_model import Ridge
 
-from semimetric import (
-    Bounded,
-    DistanceRegressor,
-    LargeMarginLearner,
-    NotSupportedError,
-    SemimetricRegressor,
-    out_of_core,
-)
+from semimetric import Bounded, DistanceRegressor, LargeMarginLearner, NotSupportedError, SemimetricRegressor, out_of_core
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.data.parts.tuple_parts import TupleTable
-from semimetric.estimators.part_tasks import ItemTask, TupleTask
-from semimetric.out_of_core.fit_tuples import fit_tuples, task_of
-from semimetric.programs.penalties import Roughness
+from semimetric.data.parts.tuples import TupleTable
+from semimetric.distances.estimators.part_tasks import ItemTask, TupleTask
+from semimetric.distances.programs.penalties import Roughness
+from semimetric.out_of_core.calls import fit_tuples, task_of
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]

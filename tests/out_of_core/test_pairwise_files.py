@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import distributed, out_of_core
+from semimetric import out_of_core
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.out_of_core import pairwise_files
+from semimetric.out_of_core import distributed, pairwise_files
 from semimetric.out_of_core.pairwise_files import _checked_target, write_pairwise
 
 pd = pytest.importorskip("pandas")

@@ -23,12 +23,10 @@ from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable
-from semimetric.data.parts.tuple_survey import survey_tuples
-from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
-from semimetric.learning.recipe import Recipe
-from semimetric.learning.structure import build_structure
-from semimetric.out_of_core.partitioned_comparisons import PartitionedComparisons
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, survey_tuples
+from semimetric.distances.learning.comparisons import JudgedPairs, OrderedTuples, PartitionedComparisons
+from semimetric.distances.learning.options import Recipe
+from semimetric.distances.learning.structure import build_structure
 
 ITEMS = np.random.default_rng(0).random((60, 3))
 INDEX = np.random.default_rng(1).integers(0, 60, (300, 4))
@@ -239,7 +237,7 @@ def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sampl
 
 @pytest.mark.parametrize("kind", [*map(slow, ["pairs", "quadruplets"]), "triplets"])
 def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
-    from semimetric import distributed
+    from semimetric.out_of_core import distributed
 
     index, y = said(kind)
     here, there = (LEARNERS[kind](**FAST, tables="full") for _ in range(2))
@@ -252,7 +250,7 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
 @pytest.mark.parametrize("kind", ["pairs", "quadruplets"])
 def test_dask_arrays_and_frames(kind, client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
-    from semimetric import distributed
+    from semimetric.out_of_core import distributed
 
     index, y = said(kind)
     sides = {"pairs": ("left", "right"), "triplets": "ijl", "quadruplets": "abce"}[kind]

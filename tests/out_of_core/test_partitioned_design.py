@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.out_of_core.partitioned_design import PartDesign, PartRows, check_room
-from semimetric.programs.design_matrix import MatrixDesign
+from semimetric.distances.programs.design_in_parts import PartDesign, PartRows, check_room
+from semimetric.distances.programs.design_matrix import MatrixDesign
 
 
 @st.composite

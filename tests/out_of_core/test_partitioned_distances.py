@@ -8,28 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semimetric import (
-    DistanceRegressor,
-    FirstOrder,
-    PowerLink,
-    SemimetricWarning,
-    out_of_core,
-)
+from semimetric import DistanceRegressor, FirstOrder, Gram, PowerLink, SemimetricWarning, out_of_core
 from semimetric._foundation.types import Pairs
 from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable
-from semimetric.data.parts.tuple_survey import survey_tuples
-from semimetric.learning.kept_columns import with_vertices
-from semimetric.learning.prior import fit_l1_prior
-from semimetric.learning.recipe import Recipe
-from semimetric.learning.regression.distance_data import InMemoryDistances
-from semimetric.learning.regression.second_moments import MomentSums
-from semimetric.learning.structure import build_structure
-from semimetric.out_of_core.partitioned_distances import PartitionedDistances
-from semimetric.solvers import Gram
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, survey_tuples
+from semimetric.distances.learning.measured import InMemoryDistances, MomentSums, PartitionedDistances
+from semimetric.distances.learning.options import Recipe
+from semimetric.distances.learning.prior import fit_l1_prior, with_vertices
+from semimetric.distances.learning.structure import build_structure
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]

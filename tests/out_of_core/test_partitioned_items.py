@@ -5,13 +5,18 @@ import pytest
 
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable, survey_items
-from semimetric.learning.large_margin.in_memory_items import InMemoryItems
-from semimetric.learning.large_margin.labeled_items import LabeledDataset, LargeMargin, LargeMarginProblem, drawn_rows
-from semimetric.learning.prior import L1Prior
-from semimetric.learning.recipe import Recipe
-from semimetric.learning.structure import build_structure
-from semimetric.out_of_core import partitioned_items
-from semimetric.out_of_core.partitioned_items import PartitionedItems
+from semimetric.distances.learning import items as partitioned_items
+from semimetric.distances.learning.items import (
+    InMemoryItems,
+    LabeledDataset,
+    LargeMargin,
+    LargeMarginProblem,
+    PartitionedItems,
+    drawn_rows,
+)
+from semimetric.distances.learning.options import Recipe
+from semimetric.distances.learning.prior import L1Prior
+from semimetric.distances.learning.structure import build_structure
 
 ITEMS = np.random.default_rng(0).random((90, 3))
 ITEMS[60:64] = ITEMS[3:7]  # some twice, in other parts

@@ -5,7 +5,7 @@ import pytest
 
 from semimetric import DistanceRegressor, InputError, NotSupportedError, Schema, Semimetric
 from semimetric.data.grid import Grid
-from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.plotting.distances import _refine, plot_around, plot_contributions, plot_table
 
 plt = pytest.importorskip("matplotlib.pyplot")

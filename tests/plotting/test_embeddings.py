@@ -4,8 +4,8 @@ from cases import assert_refused
 from sklearn.exceptions import NotFittedError
 
 from semimetric import BSplineEmbedding, FourierEmbedding
-from semimetric.embeddings.vectors.additive_kernels import min_kernel
 from semimetric.plotting.embeddings import plot_basis, plot_kernel
+from semimetric.vectors.embeddings.additive_kernels import min_kernel
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from semimetric import InputError, LargeMarginLearner, SemimetricClassifier
-from semimetric.distances.explanations import Explanation
+from semimetric.distances.model.explanations import Explanation
 from semimetric.plotting.explanations import plot_explanation, plot_importances
 
 plt = pytest.importorskip("matplotlib.pyplot")

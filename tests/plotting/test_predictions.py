@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semimetric import InputError
-from semimetric.learning.regression.calibrated_intervals import DistanceIntervals
+from semimetric.distances.learning.intervals import DistanceIntervals
 from semimetric.plotting.predictions import plot_predicted
 
 plt = pytest.importorskip("matplotlib.pyplot")

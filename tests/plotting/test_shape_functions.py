@@ -7,8 +7,8 @@ from cases import assert_refused
 from sklearn.pipeline import make_pipeline
 
 from semimetric import EmbeddedLinearClassifier, NotSupportedError, PL2Embedding
-from semimetric.linear_models.shape_functions import Shapes
 from semimetric.plotting.shape_functions import plot_curve, plot_surface
+from semimetric.vectors.machines.shapes import Shapes
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

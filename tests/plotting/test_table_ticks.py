@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.data.feature import Feature
+from semimetric.data.schema import Feature
 from semimetric.plotting.table_ticks import level_labels, number_labels, set_ticks
 
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -16,7 +16,7 @@ from report_pages import HOSTILE, Opened
 from reports_cases import DISTANCES, vectors
 
 import semimetric as sm
-from semimetric.neighbors.voting import VoteRule
+from semimetric.distances.search.votes import VoteRule
 
 TABS = ("distance", "items", "neighbors", "evidence", "data")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import semimetric as sm
-from semimetric.neighbors.voting import VoteRule
+from semimetric.distances.search.votes import VoteRule
 from semimetric.reports import votes
 from semimetric.reports.votes import vote_facts
 

@@ -7,13 +7,12 @@ import numpy as np
 from reference import exact_objective
 from scipy import sparse
 
-from semimetric import NotSupportedError
-from semimetric.programs.design_matrix import MatrixDesign
-from semimetric.programs.inequalities import Inequalities
-from semimetric.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge
-from semimetric.programs.penalties import Columns, Lasso, Linear, Ridge, Roughness
-from semimetric.programs.program import ConvexProgram
-from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
+from semimetric import FirstOrder, Gram, InteriorPoint, Newton, NotSupportedError, Reference, Splitting
+from semimetric.distances.programs.design_matrix import MatrixDesign
+from semimetric.distances.programs.inequalities import Inequalities
+from semimetric.distances.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge
+from semimetric.distances.programs.penalties import Columns, Lasso, Linear, Ridge, Roughness
+from semimetric.distances.programs.program import ConvexProgram
 from soak.attack import Attack
 
 LOSSES = {"squared": Squared(), "absolute": Absolute(), "huber": Huber(0.2), "hinge": Hinge(), "squared hinge": SquaredHinge()}

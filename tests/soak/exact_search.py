@@ -12,23 +12,18 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
-from semimetric.distances.base_distances import BaseDistance
-from semimetric.distances.callables import DistanceFunction
-from semimetric.embeddings.directions.linear_directions import Directions, with_directions
-from semimetric.embeddings.pairs.gower import GapEmbedding
-from semimetric.neighbors import (
-    cells,
-    faiss_scan,
-    joint_boxes,
-    joint_scan,
-    joint_tables,
-    refinement,
-    results,
-    scan_choice,
-    segment,
-    updates,
-)
-from semimetric.neighbors.query_tables import QueryView
+from semimetric.data.calls import DistanceFunction
+from semimetric.distances.features.linear_directions import Directions, with_directions
+from semimetric.distances.model.base_distances import BaseDistance
+from semimetric.distances.pairs.gower import GapEmbedding
+from semimetric.distances.search import cells, faiss_scan, refinement, segment
+from semimetric.distances.search import index as updates
+from semimetric.distances.search import items as results
+from semimetric.distances.search import joint as joint_boxes
+from semimetric.distances.search import joint as joint_scan
+from semimetric.distances.search import query_tables as joint_tables
+from semimetric.distances.search import segment as scan_choice
+from semimetric.distances.search.query_tables import QueryView
 from soak.attack import Attack
 
 _WORK = 3_000_000  # One-feature values that a comparison with brute force looks up.

@@ -16,15 +16,8 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from semimetric import (
-    DistanceRegressor,
-    FirstOrder,
-    LargeMarginLearner,
-    SemimetricError,
-    ShardedIndex,
-    TripletLearner,
-    distributed,
-)
+from semimetric import DistanceRegressor, FirstOrder, LargeMarginLearner, SemimetricError, ShardedIndex, TripletLearner
+from semimetric.out_of_core import distributed
 from soak.attack import Attack
 from soak.saving import inventory, problem
 

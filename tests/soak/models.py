@@ -13,7 +13,7 @@ import numpy as np
 
 import semimetric as sm
 from semimetric import out_of_core
-from semimetric.objects.base import ObjectFeatures
+from semimetric.distances.features.objects import ObjectFeatures
 from soak import containers, mutations, saved_objects
 from soak.attack import Attack
 

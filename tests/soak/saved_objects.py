@@ -10,7 +10,8 @@ from fitted_estimators import FITTED
 from fitted_estimators import bases_of as bases_of_estimator
 
 import semimetric as sm
-from semimetric.neighbors import segment, updates
+from semimetric.distances.search import index as updates
+from semimetric.distances.search import segment
 
 SAVED = Path(__file__).parents[1] / "saved" / "0.1.0"
 MODELS = sorted(path.stem for path in SAVED.glob("*.smm"))

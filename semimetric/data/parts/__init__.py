@@ -1,4 +1,4 @@
-"""The same tuples and items read part by part: rows of files, what is checked in each part, and the engine that adds up.
+"""Tuples and items that are read part by part, and the engine that adds up what the parts give.
 
 It stands on `_foundation` and `data`.
 """

@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["Engine", "SerialEngine", "tree_sum"]
-
 T = TypeVar("T")
 
 

@@ -15,21 +15,6 @@ from .engine import Engine
 from .readers import column_named, item_rows, names_of
 from .row_parts import LazyRows, ParquetRows, open_array
 
-__all__ = [
-    "ItemSurvey",
-    "LabeledPart",
-    "LabeledTable",
-    "LabelColumns",
-    "check_same_kind",
-    "divided",
-    "features_of",
-    "labeled_parts",
-    "loaded",
-    "read_items",
-    "read_label_columns",
-    "survey_items",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class LabeledPart:

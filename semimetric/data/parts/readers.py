@@ -10,21 +10,7 @@ import numpy as np
 from ..._foundation.errors import InputError
 from ..._foundation.validation import check_some
 from .row_parts import LazyRows, array_rows, open_numbers, parquet_rows
-from .tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
-
-__all__ = [
-    "column_named",
-    "columns_needed",
-    "is_parquet",
-    "item_rows",
-    "named_in",
-    "names_of",
-    "rows_of",
-    "tuple_parts",
-    "tuple_size",
-    "tuples_of_rows",
-    "width_of",
-]
+from .tuples import TargetSpec, TuplePart, TupleTable, tuple_columns
 
 
 def is_parquet(source: Any) -> bool:

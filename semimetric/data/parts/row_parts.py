@@ -17,24 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._foundation.arrays import as_array, input_errors
 from ..._foundation.errors import InputError
-from ..._foundation.input_arrays import as_array, input_errors
 from ..._foundation.optional_imports import optional
 from ..._foundation.threads import blocks
-
-__all__ = [
-    "ArrayRows",
-    "MappedRows",
-    "ParquetRows",
-    "LazyRows",
-    "array_rows",
-    "open_array",
-    "open_numbers",
-    "parquet_rows",
-    "parse_memory",
-    "slices",
-    "format_memory",
-]
 
 _UNITS = {"": 1, "b": 1} | {f"{p}{b}b": n**k for b, n in (("i", 1024), ("", 1000)) for k, p in enumerate("kmgt", 1)}
 _SUFFIXES = (".parquet", ".pq")

@@ -8,7 +8,7 @@ from cases import assert_refused
 from semimetric import DistanceRegressor, QuadrupletLearner, out_of_core
 from semimetric._foundation.types import Quadruplets
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, read_tuples
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, read_tuples
 
 ITEMS = np.random.default_rng(0).random((30, 2))
 INDEX = np.array([[i, (i + 1) % 30] for i in range(30)])

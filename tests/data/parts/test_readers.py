@@ -17,7 +17,7 @@ from semimetric.data.parts.readers import (
     tuple_size,
     width_of,
 )
-from semimetric.data.parts.tuple_parts import TargetSpec, read_tuples, tuple_columns
+from semimetric.data.parts.tuples import TargetSpec, read_tuples, tuple_columns
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 3))

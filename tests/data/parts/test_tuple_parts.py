@@ -6,13 +6,7 @@ from cases import assert_refused
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import (
-    TargetSpec,
-    TuplePart,
-    TupleTable,
-    read_tuples,
-    tuple_columns,
-)
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, read_tuples, tuple_columns
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 2))

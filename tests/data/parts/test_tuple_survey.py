@@ -11,12 +11,7 @@ from semimetric.data import identical_items
 from semimetric.data.identical_items import distinct_items
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import (
-    TargetSpec,
-    TuplePart,
-    TupleTable,
-)
-from semimetric.data.parts.tuple_survey import count_tuples, survey_tuples
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, count_tuples, survey_tuples
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 2))

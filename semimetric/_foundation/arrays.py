@@ -1,0 +1,462 @@
+"""Sparse tables as dense ones: distances compare every value of two items, and a 0 that is not stored is a value like any."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+
+from .errors import InputError, InputTypeError, SemimetricError
+from .tables import check_numbers, read_table
+from .types import ArrayLike, Floats, Integers
+
+MOST_GIGABYTES = 2.0  # that a dense table made of a sparse one takes; of items some copies are made beside it
+
+
+def dense_table(values: Any, name: str) -> Any:
+    """A sparse matrix or array of two axes as a C-contiguous array, a frame with sparse columns as one of dense ones.
+
+    Anything else is returned as it is. float32 is kept, all other real numbers become float64, and values that are stored twice
+    at one place are added up.
+
+    Parameters
+    ----------
+    values : sparse matrix or array of scipy, of any format, or frame of pandas, of shape (n_items, n_features); or anything
+    name : str
+        What messages call the table.
+
+    Returns
+    -------
+    ndarray of shape (n_items, n_features), float64 or float32; or a frame; or ``values``
+
+    Raises
+    ------
+    InputTypeError
+        If it has other than two axes, no real numbers, or the dense table takes more than `MOST_GIGABYTES`.
+    """
+    if hasattr(values, "iloc") and hasattr(values, "columns"):
+        return _dense_frame(values, name)
+    if not sparse.issparse(values):
+        return values
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        refuse_sparse(values, name)
+    dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
+    _check_size(values, dtype, f"{name}.toarray()", name)
+    with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as such
+        return sparse.csr_array(values, dtype=dtype).toarray()
+
+
+def _dense_frame(frame: Any, name: str) -> Any:
+    """A frame of pandas whose sparse columns are dense."""
+    columns = [column for column, dtype in zip(frame.columns, frame.dtypes, strict=True) if str(dtype).startswith("Sparse[")]
+    if not columns:
+        return frame
+    _check_size(frame, np.dtype(np.float64), f"{name}.sparse.to_dense()", name)
+    if len(columns) == len(frame.columns):
+        return frame.sparse.to_dense()
+    return frame.astype({column: frame[column].dtype.subtype for column in columns})
+
+
+def _check_size(values: Any, dtype: np.dtype[Any], call: str, name: str) -> None:
+    """Refuse a sparse table that is too large as a dense one of this dtype, which ``call`` makes."""
+    size = _gigabytes(values, dtype)
+    if size > MOST_GIGABYTES:
+        raise InputTypeError(
+            f"{name} is sparse, of shape {values.shape}: as the dense table that distances need it takes {_size(size)}, and at "
+            f"most {MOST_GIGABYTES:g} GB are made of a sparse one; give fewer columns, such as those of TruncatedSVD, or fewer "
+            f"rows at a time, or {call} where memory holds it several times"
+        )
+
+
+def refuse_sparse(values: Any, name: str) -> None:
+    """Refuse what is sparse, where no table is asked for or its values are no real numbers."""
+    if not sparse.issparse(values):
+        return
+    if values.dtype.kind == "c":
+        raise InputTypeError(f"Complex data not supported: {name} is sparse with dtype {values.dtype}; give its real parts")
+    raise InputTypeError(
+        f"Sparse data was passed for {name} (shape {values.shape}, dtype {values.dtype}), but dense data is required; give "
+        f"{name}.toarray(), which takes {_size(_gigabytes(values, np.dtype(np.float64)))}"
+    )
+
+
+def _size(gigabytes: float) -> str:
+    """A size with a unit in which it is no small fraction."""
+    unit, name = next((pair for pair in ((1.0, "GB"), (1e-3, "MB")) if gigabytes >= pair[0] / 10), (1e-6, "kB"))
+    return f"{gigabytes / unit:.2g} {name}"
+
+
+def _gigabytes(values: Any, dtype: np.dtype[Any]) -> float:
+    """The size of the dense array with the shape of ``values``."""
+    return math.prod(values.shape) * dtype.itemsize / 1e9
+
+
+_UNIT = 2.0**-53
+_MORE = 32  # operations beside the sum: those that made its terms, products, scales, the sum of two such sums
+
+
+def rounding_of(n_terms: int) -> float:
+    """A bound of the error of a sum of so many products of floats, as a share of the sum of their sizes, in any order.
+
+    It is k u / (1 - k u) with k operations and the unit roundoff u.
+    """
+    k = (n_terms + _MORE) * _UNIT
+    return k / (1.0 - k)
+
+
+_LARGEST = 1e150  # its square is still a number
+_POWER = 2.0**600  # by which larger numbers are divided without an error
+
+
+def spread(values: Floats) -> Any:
+    """The standard deviation along the first axis, also of numbers whose squares overflow."""
+    if np.abs(values).max(initial=0.0) <= _LARGEST:
+        return values.std(axis=0)
+    return (values / _POWER).std(axis=0) * _POWER
+
+
+def check_squares(values: Floats, name: str) -> None:
+    """Refuse numbers that cannot be squared; ``name`` is what messages call them."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest > _LARGEST:
+        raise InputError(f"{name} reaches {largest:g}; at most {_LARGEST:g} can be squared: rescale it")
+
+
+_MOST_ROWS = 3  # that a message names
+_MOST_COLUMNS = 5
+_BYTES = 8  # of a float64
+_NO_NUMBERS = {"M": "times", "m": "durations", "U": "text", "S": "bytes", "T": "text", "V": "records"}
+
+
+@contextmanager
+def input_errors() -> Iterator[None]:
+    """Raise what scikit-learn and NumPy say about input as an `InputError` of one line."""
+    try:
+        yield
+    except SemimetricError:
+        raise
+    except TypeError as error:
+        raise InputTypeError(_one_line(error)) from error
+    except (ValueError, OverflowError) as error:
+        raise InputError(_one_line(error)) from error
+
+
+def _one_line(error: Exception) -> str:
+    """The first paragraph of a message, without the line breaks in it."""
+    return " ".join(str(error).strip().split("\n\n")[0].split("\n[[")[0].split())
+
+
+def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
+    """What stands for numbers, as an array whose dtype is one of numbers; a frame as `read_table` returns it.
+
+    An array of numbers is not copied. Masked values become NaN; objects and long doubles become float64. Where two axes are
+    asked for, what is sparse becomes dense, see `dense_table`.
+
+    Parameters
+    ----------
+    values : array-like or frame
+    name : str
+        What messages call the values.
+    ndim : int or None
+        The number of axes that an array must have.
+
+    Raises
+    ------
+    InputError
+        If there are no numbers, such as text, times, complex numbers or rows of different lengths, if it is sparse and too
+        large or no table, or the shape is another.
+    """
+    if is_ready(values) and ndim in (None, values.ndim):
+        return values
+    if ndim == 2:
+        values = dense_table(values, name)
+    refuse_sparse(values, name)
+    values = read_table(values, name=name)
+    if hasattr(values, "columns"):
+        for column, dtype in zip(values.columns, getattr(values, "dtypes", ()), strict=False):
+            _check_kind(dtype, f"column {column!r} of {name}")
+        return values
+    try:
+        with input_errors():
+            array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    except InputError as error:
+        raise InputError(f"{name} cannot be read as numbers of equally long rows ({error}); give an array") from error
+    _check_kind(array.dtype, name)
+    if ndim is not None and array.ndim != ndim:
+        raise InputError(_shape_message(array, name, ndim))
+    if array.dtype.kind == "O":
+        array = _from_objects(array, name)
+    if array.dtype.kind == "f" and array.dtype.itemsize > _BYTES:
+        with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as such
+            array = array.astype(np.float64)
+    if np.ma.is_masked(array):
+        return np.ma.filled(array.astype(np.float64), np.nan)
+    return np.ma.getdata(array) if isinstance(array, np.ma.MaskedArray) else array
+
+
+def is_ready(values: Any) -> bool:
+    """Whether values are such an array as everything here works with: C-contiguous, of float64. Most callers give one."""
+    return type(values) is np.ndarray and values.dtype == np.float64 and values.flags.c_contiguous
+
+
+def _check_kind(dtype: Any, name: str) -> None:
+    """Refuse an array, or a column of a frame, whose dtype is not one of numbers."""
+    kind = getattr(dtype, "kind", "f")
+    if kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {dtype}; real numbers are required: give its parts")
+    if kind in _NO_NUMBERS and isinstance(dtype, np.dtype):
+        raise InputError(f"{name} holds {_NO_NUMBERS[kind]} (dtype {dtype}); numbers are required: turn them into such")
+
+
+def _shape_message(array: NDArray[Any], name: str, ndim: int) -> str:
+    given = f"{name} has shape {array.shape}: Expected {ndim}D array, got {array.ndim}D array instead"
+    if ndim == 2 and array.ndim == 1:
+        return (
+            f"{given}. Reshape your data: {name}.reshape(-1, 1) if it is one feature, {name}.reshape(1, -1) if it is one item"
+        )
+    return f"{given}; give {'one number each' if ndim == 1 else 'items in rows and features in columns'}"
+
+
+def _from_objects(array: NDArray[Any], name: str) -> Floats:
+    """An array of objects that are numbers, or None where one is missing, as float64."""
+    cells = np.ma.filled(array, None) if np.ma.is_masked(array) else np.ma.getdata(array)
+    if not any(isinstance(cell, (str, bytes)) for cell in cells.flat):
+        with suppress(TypeError, ValueError, OverflowError):
+            return cells.astype(np.float64)
+    for place, cell in np.ndenumerate(cells):
+        _check_number(cell, place, name)
+    raise InputError(f"{name} holds objects that are not all numbers; numbers are required: encode the others in numbers")
+
+
+def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
+    """Refuse an object that is no number, and neither None."""
+    row, column = _row_and_column(place, name)
+    given = f"{row} has {repr(cell)[:60]}{column}, which is no number"
+    remedy = "numbers are required: correct it, or encode it in numbers"
+    if isinstance(cell, (str, bytes)):
+        raise InputError(f"{given} but text; {remedy}")
+    try:
+        float(np.nan if cell is None else cell)
+    except TypeError as error:
+        by_name = "; of an item by name give the values in the order of the columns" if isinstance(cell, Mapping) else ""
+        raise InputTypeError(f"{given} ({error}); {remedy}{by_name}") from error
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{given} that float64 can hold ({error}); {remedy}") from error
+
+
+def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = ()) -> tuple[str, str]:
+    """What messages call the row and, where there are columns, the column of a value: "row 3 of X" and " in 'height'"."""
+    row = f"row {int(place[0])} of {name}" if len(place) else name
+    if len(place) < 2:
+        return row, ""
+    column = int(place[-1])
+    return row, f" in {names[column]!r}" if len(names) > column else f" in column {column}"
+
+
+def n_axes(values: Any) -> int:
+    """The number of axes of what a user gives; rows of different lengths are refused."""
+    with input_errors():
+        return int((values if sparse.issparse(values) else np.asarray(values)).ndim)
+
+
+def as_cells(values: Any, name: str) -> NDArray[Any]:
+    """An array in which numbers and text keep their types, of a table that holds both; masked cells become None."""
+    refuse_sparse(values, name)
+    with input_errors():
+        array = np.asanyarray(values, dtype=None if hasattr(values, "__array__") else object)
+    if array.dtype.kind in "cV":  # text and times keep their types
+        _check_kind(array.dtype, name)
+    return np.ma.filled(array.astype(object), None) if np.ma.is_masked(array) else np.asarray(array)
+
+
+def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floats:
+    """What stands for numbers as a C-contiguous float64 array, not a copy if it is one; not a frame, and not sparse."""
+    array = as_array(values, name, ndim=ndim)
+    if is_ready(array):
+        return array
+    with input_errors():
+        return check_array(
+            array, dtype=np.float64, order="C", ensure_2d=False, allow_nd=True, ensure_all_finite=False, ensure_min_samples=0,
+            ensure_min_features=0, input_name=name,
+        )  # fmt: skip
+
+
+def as_vector(values: ArrayLike, name: str) -> Floats:
+    """Finite float64 numbers of shape (n,)."""
+    vector = as_floats(values, name, ndim=1)
+    check_finite(vector, name)
+    return vector
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, NaT, or the NA of pandas (whose comparisons have no truth value)."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
+
+
+def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_miss: Any = False, advice: str = "") -> None:
+    """Refuse NaN and infinity, naming the first places; ``may_miss`` says of each column, or of all, whether NaN is allowed.
+
+    ``values`` are float64, or sparse.
+    """
+    if isinstance(values, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):  # which is infinite or NaN where a value is
+                return
+    allowed = np.asarray(may_miss)
+    try:
+        assert_all_finite(values.data if sparse.issparse(values) else values, allow_nan=bool(allowed.all()))
+        return
+    except ValueError:
+        bad = np.argwhere(_not_finite(values, allowed))
+    if not len(bad):
+        return
+    infinite = bool(np.isinf(values[tuple(bad[0])]))
+    row, column = _row_and_column(bad[0], name, names)
+    rows = np.unique(bad[:, 0])
+    shown = ", ".join(map(str, rows[:_MOST_ROWS].tolist())) + (", ..." if len(rows) > _MOST_ROWS else "")
+    others = f" ({len(bad)} such values in all{_by_column(bad, name, names)}, in rows {shown})" if len(bad) > 1 else ""
+    remedy = "correct it" if infinite else advice or "fill them in, or drop these rows"
+    raise InputError(
+        f"{row} has {'an infinite' if infinite else 'a missing'} value (NaN or infinity){column}{others}; finite values are "
+        f"required: {remedy}"
+    )
+
+
+def _by_column(places: Integers, name: str, names: Sequence[object]) -> str:
+    """How many of some values each column has, the most first, if several have any: ": 2 in 'height', 1 in 'weight'"."""
+    columns, counts = np.unique(places[:, -1], return_counts=True)
+    if places.shape[1] < 2 or len(columns) < 2:
+        return ""
+    order = np.argsort(-counts, kind="stable")
+    shown = [f"{counts[k]}{_row_and_column((0, columns[k]), name, names)[1]}" for k in order[:_MOST_COLUMNS]]
+    return ": " + ", ".join(shown) + (", ..." if len(order) > _MOST_COLUMNS else "")
+
+
+def _not_finite(values: Any, may_miss: Any) -> NDArray[np.bool_]:
+    dense = values.toarray() if sparse.issparse(values) else values
+    return np.isinf(dense) | (np.isnan(dense) & ~may_miss)
+
+
+def record_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Record the number and the names of the features of X as scikit-learn does, or compare them with those of the fit."""
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        raise InputError(_shape_message(X, "X", 2))
+    with input_errors():
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def validated(estimator: Any, X: Any, *, may_miss: bool = False, advice: str = "", **options: Any) -> Any:
+    """The items that scikit-learn's ``validate_data`` reads with these options, which records or compares their features.
+
+    ``may_miss`` and ``advice`` are those of `check_finite`.
+
+    Raises
+    ------
+    InputError
+        If they are no finite numbers in rows and columns, or have other features than those of the fit.
+    """
+    if not sparse.issparse(X):
+        X = dense_table(X, "X")  # a frame with sparse columns
+    array = X if sparse.issparse(X) else as_array(X, "X", ndim=2)
+    try:
+        with input_errors():
+            items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
+    except InputError:
+        check_numbers(array, "X")
+        raise
+    check_finite(items, "X", names=getattr(array, "columns", ()), may_miss=may_miss, advice=advice)
+    return items
+
+
+def check_feature_names(estimator: Any, given: ArrayLike | None) -> None:
+    """Refuse names of features, where some are given, that are not those of the fit, as scikit-learn does."""
+    if given is None:
+        return
+    names = np.asarray(given, dtype=object)
+    if len(names) != estimator.n_features_in_:
+        raise InputError(f"input_features should have length equal to number of features ({estimator.n_features_in_})")
+    if hasattr(estimator, "feature_names_in_") and list(names) != list(estimator.feature_names_in_):
+        raise InputError("input_features is not equal to feature_names_in_")
+
+
+def as_targets(y: Any, X: Any) -> Floats:
+    """Finite values as float64, one for each row of X, shape (n_items,)."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None; give a value for every item")
+    array = as_array(y, "y")
+    with input_errors():
+        values = as_vector(column_or_1d(array, warn=True), "y")
+        _check_length(values, X, "values")
+    return values
+
+
+def _check_length(y: NDArray[Any], X: Any, called: str) -> None:
+    """Refuse values or classes that are more or fewer than the rows of X."""
+    n = _num_samples(read_table(X))
+    if len(y) != n:
+        raise InputError(f"y has {len(y)} {called} for {n} items; one for each item is required: give as many")
+
+
+def as_classes(y: Any, X: Any) -> NDArray[Any]:
+    """Class labels of one type, one for each row of X, as an array of shape (n_items,).
+
+    Raises
+    ------
+    InputError
+        If there are none, too few or too many, some are missing, or they are measured values.
+    """
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+    if np.ma.is_masked(y):
+        row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
+        raise InputError(f"y[{row}] is masked; a class is required for every item: fill it in, or drop the item")
+    with input_errors():
+        labels = column_or_1d(y, warn=True)
+        _check_length(labels, X, "class labels")
+        never = labels.dtype.kind in "biuU"  # whole numbers, truth values and texts: no look at each spares milliseconds
+        missing = [] if never else [k for k, label in enumerate(labels.tolist()) if is_missing(label)]
+        if missing:
+            raise InputError(
+                f"y[{missing[0]}] is missing ({labels[missing[0]]}: NaN or None, {len(missing)} such in all); a class is "
+                "required for every item: fill it in, or drop the item"
+            )
+        if labels.dtype.kind == "f":
+            with np.errstate(over="ignore"):  # of long doubles beyond the largest float64, which are then infinite
+                check_finite(labels.astype(float), "y")
+        check_one_type(labels)
+        with np.errstate(invalid="ignore"):  # of numbers that are too large for integers
+            check_classification_targets(labels)
+    return labels
+
+
+def check_one_type(labels: NDArray[Any]) -> None:
+    """Refuse labels that cannot be sorted, which those of several types and missing ones cannot."""
+    if labels.dtype != object:
+        return
+    try:
+        np.sort(labels, axis=None)
+    except TypeError as error:
+        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
+
+
+def check_sorted_classes(classes: NDArray[Any], n: int | None = None) -> None:
+    """Refuse ``classes_`` of a saved estimator that are not ``n`` different labels of one type in ascending order.
+
+    With ``n=None`` there are at least two.
+    """
+    right = classes.ndim == 1 and classes.dtype.kind in "OUiubf" and (len(classes) == n if n is not None else len(classes) > 1)
+    if right:
+        check_one_type(classes)
+        missing = any(is_missing(label) for label in classes.tolist())
+        right = not missing and np.array_equal(np.unique(classes), classes)
+    if not right:
+        count = "two or more" if n is None else n
+        raise InputError(f"classes_ are {classes.dtype} of shape {classes.shape}; {count} labels, sorted, are required")

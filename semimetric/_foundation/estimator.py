@@ -1,0 +1,195 @@
+"""Fitted estimators as one file: their parameters, and what they hold besides."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, NotRequired, get_origin
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .errors import InputError, StorageError
+from .files import State, write_state
+from .stored import Members, Reader, Writer, refused_as_stored
+from .types import FrozenValue
+
+
+class SavedEstimator:
+    """The part of a fitted estimator that saves it, and that proves what a file holds of it.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+        The distance that it has learned, or was given.
+    _fitted : mapping of str to type
+        The attributes that `save` keeps, and the annotation of each.
+    """
+
+    _fitted: ClassVar[Mapping[str, Any]] = {}
+    semimetric_: Any
+
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the fitted estimator to one file, which `semimetric.load` reads as this estimator.
+
+        Parameters
+        ----------
+        path : path-like
+        key : bytes or None
+            A secret of at least 16 bytes with which the file is signed, see ``docs/files.md``.
+
+        Raises
+        ------
+        NotSupportedError
+            If a parameter is nothing that a file can hold, such as a frame or a transformer of scikit-learn.
+        StorageError
+            If the file cannot be written; one that is there already is then unchanged.
+        """
+        check_is_fitted(self)
+        kind = type(self).__name__
+        writer = Writer(kind)
+        values = {"estimator": writer.value(self, kind, fitted=True)}
+        write_state(os.path.realpath(path), State(kind, values, writer.arrays), key=key)
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """The parameters that a file keeps, by name."""
+        return self.get_params(deep=False)  # type: ignore[attr-defined]  # every subclass is an estimator
+
+    @classmethod
+    def _stored_types(cls) -> dict[str, Any]:
+        """The annotation of everything that `_stored` gives, by its name."""
+        return dict(cls._fitted)
+
+    def _stored(self) -> dict[str, Any]:
+        """What the fitted estimator holds beside its parameters, by name."""
+        return {name: vars(self)[name] for name in self._fitted if name in vars(self)}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        """Hold what `_stored` gave, each value of its type, and refuse what does not go together."""
+        vars(self).update(fitted)
+
+    @classmethod
+    def _check_whole(cls, fitted: Mapping[str, Any]) -> None:
+        """Refuse to save or to read an estimator that lacks something; an interrupted fit may leave it so."""
+        required = [name for name, kind in cls._stored_types().items() if get_origin(kind) is not NotRequired]
+        if missing := [name for name in required if name not in fitted]:
+            raise InputError(f"{cls.__name__} has no {missing[0]}; a whole fit is required: call fit again")
+
+
+def read_estimator(state: State, callables: Sequence[object]) -> Any:
+    """The fitted estimator of a file, with its base distances.
+
+    Raises
+    ------
+    StorageError
+        If something is missing, foreign, not of the type or in the range that it must have, or does not go together.
+    """
+    members, reader = Members(state.values), Reader(state.arrays, callables)
+    stored = members.any("estimator")
+    members.done()
+    with refused_as_stored("the estimator"):
+        model = reader.value(stored, SavedEstimator, state.kind)
+        if type(model).__name__ != state.kind or not _is_fitted(model):
+            raise StorageError(f"it holds no fitted {state.kind}; restore the file, or save the object again")
+        reader.done()
+    return model
+
+
+def _is_fitted(model: Any) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def check_names(model: Any, n_features: int) -> None:
+    """Refuse names of features that are no texts, or another number of them or of features than ``n_features``."""
+    names = getattr(model, "feature_names_in_", None)
+    named = names is None or (names.shape == (n_features,) and all(isinstance(name, str) for name in names))
+    if model.n_features_in_ != n_features or not named or (names is not None and names.dtype != np.dtype(object)):
+        raise InputError(f"there are {model.n_features_in_} features, or names of others; {n_features} are required")
+
+
+_FEW = 8  # an array of one axis, or a list, of up to so many entries is shown
+_LARGEST = 40  # numbers that a list of lists may hold to be shown
+
+
+class _Shown:
+    """A text that is printed as it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+class _ShownSignature:
+    """The signature of a class as `help` shows it: parameters and defaults, whose types its docstring tells.
+
+    With them it would be twice as long. Editors, and whoever asks for the signature of ``__init__``, see the types.
+    """
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__ is that of the class")
+        _, *parameters = inspect.signature(owner.__init__).parameters.values()  # type: ignore[misc]  # of this very class
+        return inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
+
+
+class ShortRepr:
+    """The part of an estimator that prints it; its parameters stay what they are."""
+
+    __signature__ = _ShownSignature()
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return BaseEstimator.__repr__(_copy(self), N_CHAR_MAX)
+
+    def _get_params_html(self, *args: Any, **options: Any) -> Any:
+        """What scikit-learn shows of the parameters in a notebook."""
+        shown = super()._get_params_html(*args, **options)  # type: ignore[misc]  # an estimator of scikit-learn 1.7 or later
+        shown.data = {name: abbreviated(value) for name, value in shown.data.items()}
+        return shown
+
+
+class ShortFields:
+    """The part of a dataclass, made with ``repr=False``, that prints its arrays by their shapes."""
+
+    def __repr__(self) -> str:
+        return repr(abbreviated(self))
+
+
+def _copy(model: Any) -> Any:
+    """An estimator of the same name and signature, with abbreviated parameters, that scikit-learn prints."""
+    kind = type(type(model).__name__, (BaseEstimator,), {"__init__": type(model).__init__})
+    copy: Any = object.__new__(kind)
+    vars(copy).update({name: abbreviated(value) for name, value in model.get_params(deep=False).items()})
+    return copy
+
+
+def abbreviated(value: Any) -> Any:
+    """The value, in which everything that holds data is replaced by a short text that says what it is."""
+    if isinstance(value, ShortRepr):
+        return _copy(value)
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and len(shape) and (len(shape) > 1 or shape[0] > _FEW):
+        kind = "array" if isinstance(value, np.ndarray) else type(value).__name__
+        return _Shown(f"<{kind} of shape {shape}>")
+    if type(value) in (list, tuple):
+        if len(value) > _FEW and _size(value) > _LARGEST:
+            return _Shown(f"<{type(value).__name__} of {len(value)}>")
+        return type(value)(abbreviated(entry) for entry in value)
+    if is_dataclass(value) and not isinstance(value, (type, FrozenValue)):
+        parts = [(f.name, getattr(value, f.name)) for f in fields(value) if f.repr]
+        return _Shown(f"{type(value).__name__}({', '.join(f'{name}={abbreviated(part)!r}' for name, part in parts)})")
+    return value
+
+
+def _size(value: Any) -> int:
+    """How many values a list of lists holds, as far as that matters."""
+    return sum(_size(entry) if isinstance(entry, (list, tuple)) else 1 for entry in value[: _LARGEST + 1])

@@ -1,0 +1,129 @@
+"""A package whose names are imported from the modules that define them once they are used (PEP 562).
+
+So ``import semimetric`` loads none of the large packages that estimators and indexes stand on.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from threading import RLock
+from typing import Any
+
+_ONE_AT_A_TIME = RLock()  # threads that import modules of one another deadlock, of which Python makes an error of one of them
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, str], rooms: Iterable[str], instead: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions ``__getattr__`` and ``__dir__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    homes : mapping from str to str
+        Of modules, by their names relative to the package, the names that they define, with spaces between.
+    rooms : iterable of str
+        Modules of the package that are attributes of it.
+    instead : mapping from str to str
+        Of names that other packages have, which of ours does the same or takes its place, for those who ask for them.
+    """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    public = sorted([*home_of, *rooms])
+
+    def get(name: str) -> Any:
+        if name not in public:
+            raise AttributeError(_message(package, name, public, instead))
+        with _ONE_AT_A_TIME:
+            module = import_module(f"{package}.{home_of.get(name, name)}")
+        value = getattr(module, name) if name in home_of else module
+        setattr(sys.modules[package], name, value)  # so that the next use is not asked here
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*public, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
+
+    return get, listed
+
+
+def _message(package: str, name: str, public: list[str], instead: Mapping[str, str]) -> str:
+    """What the error says of a name that the package does not have."""
+    if name in instead:
+        return f"module {package!r} has no attribute {name!r}: did you mean {instead[name]}?"
+    similar = get_close_matches(name, public, n=3)
+    hint = f"; did you mean {' or '.join(similar)}?" if similar else ""
+    return f"module {package!r} has no attribute {name!r}{hint}"
+
+
+_METRIC_LEARN = {
+    "LMNN": "LargeMarginLearner",
+    "NCA": 'LargeMarginLearner(directions="nca")',
+    "LFDA": 'LargeMarginLearner(directions="lda")',
+    "MLKR": "KernelRegressionLearner",
+    "ITML": "PairLearner",
+    "MMC": "PairLearner",
+    "SDML": "PairLearner",
+    "RCA": "PairLearner",
+    "SCML": "TripletLearner",
+    "LSML": "QuadrupletLearner",
+} | dict.fromkeys(
+    ("ITML_Supervised", "MMC_Supervised", "SDML_Supervised", "RCA_Supervised", "SCML_Supervised", "LSML_Supervised"),
+    "LargeMarginLearner",
+)
+
+_SCIKIT_LEARN = {
+    "KNeighborsClassifier": "SemimetricClassifier",
+    "RadiusNeighborsClassifier": "SemimetricClassifier",
+    "KNeighborsRegressor": "SemimetricRegressor",
+    "RadiusNeighborsRegressor": "SemimetricRegressor",
+    "KNeighborsTransformer": "SemimetricNeighborsTransformer",
+    "RadiusNeighborsTransformer": "SemimetricNeighborsTransformer",
+    "NearestNeighbors": "NeighborIndex",
+    "BallTree": "NeighborIndex",
+    "KDTree": "NeighborIndex",
+    "NeighborhoodComponentsAnalysis": 'LargeMarginLearner(directions="nca")',
+    "LocalOutlierFactor": "SemimetricOutlierDetector",
+    "KNNImputer": "SemimetricImputer",
+    "SplineTransformer": "BSplineEmbedding",
+    "PolynomialFeatures": "PL2Embedding",
+}
+
+_FAISS = dict.fromkeys(
+    ("IndexFlat", "IndexFlatL2", "IndexIDMap", "IndexIDMap2", "IndexIVFFlat", "IndexIVFPQ", "IndexPQ", "IndexScalarQuantizer"),
+    "NeighborIndex",
+) | {"IndexRefine": "FilterRefineIndex", "IndexRefineFlat": "FilterRefineIndex", "IndexShards": "ShardedIndex"}
+
+_OTHERS = {
+    "NNDescent": "NeighborIndex",  # pynndescent
+    "emd2": "EarthMoversDistance",  # POT
+    "KMedoids": "SemimetricClusterer",
+    "ExplainableBoostingClassifier": "EmbeddedLinearClassifier",  # InterpretML
+    "ExplainableBoostingRegressor": "EmbeddedLinearRegressor",
+    "APLRClassifier": "EmbeddedLinearClassifier",
+    "APLRRegressor": "EmbeddedLinearRegressor",
+}
+
+NAMES_ELSEWHERE = _METRIC_LEARN | _SCIKIT_LEARN | _FAISS | _OTHERS
+"""Of names of other packages, the name here, with parameters where it takes some to be alike."""
+
+
+def package_version() -> str:
+    """The version of the installed package, or "0+unknown" if it is not installed."""
+    try:
+        return version("semimetric")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+RENAMED = {
+    "EvenDirections": "UniformDirections",
+    "distributed": "out_of_core, whose calls take client=",
+    "embeddings": "vectors",
+    "linear_models": "vectors",
+    "programs": "distances",
+    "solvers": "distances",
+}  # earlier names of ours
+
+INSTEAD = NAMES_ELSEWHERE | RENAMED

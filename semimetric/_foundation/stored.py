@@ -1,0 +1,555 @@
+"""Which classes and functions may stand in saved files, what makes their objects, and whether a value is of a type."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sklearn.base import BaseEstimator
+
+from .errors import InputError, NotSupportedError, StorageError
+from .files import State
+
+T = TypeVar("T")
+
+_STORABLE: dict[str, Any] = {}
+
+
+def storable(made: T) -> T:
+    """Let objects of a class, or a function itself, stand in saved files: a decorator.
+
+    Raises
+    ------
+    ValueError
+        If another module has one of the same name, of which files could not tell them apart.
+    """
+    name: str = made.__name__  # type: ignore[attr-defined]  # classes and functions have names
+    if name in _STORABLE and _STORABLE[name].__module__ != made.__module__:
+        raise ValueError(f"{made.__module__}.{name} is storable, and so is {_STORABLE[name].__module__}.{name}; rename one")
+    _STORABLE[name] = made
+    return made
+
+
+def known(name: str) -> Any:
+    """The storable class or function of this name; None if there is none."""
+    return _STORABLE.get(name)
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Whether a value is of the type that an annotation says; lists, tuples and arrays stand for one another as sequences."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is Any or isinstance(hint, (str, TypeVar)):
+        return True
+    if origin is NotRequired:
+        return fits(value, parts[0])
+    if origin in (Union, UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is np.ndarray:
+        dtype = get_args(parts[1])[0] if len(parts) > 1 else Any
+        return isinstance(value, np.ndarray) and (dtype is Any or np.issubdtype(value.dtype, dtype))
+    if origin is tuple and parts and parts[-1] is not Ellipsis:
+        return isinstance(value, (list, tuple)) and len(value) == len(parts) and all(map(fits, value, parts))
+    if inspect.isclass(origin) and issubclass(origin, Mapping):
+        return isinstance(value, dict) and all(fits(k, parts[0]) and fits(v, parts[1]) for k, v in value.items())
+    if inspect.isclass(origin) and issubclass(origin, Iterable):
+        return isinstance(value, (list, tuple, np.ndarray)) and all(fits(entry, parts[0]) for entry in value)
+    return _is_of(value, hint)
+
+
+def _is_of(value: object, hint: Any) -> bool:
+    """Whether a value is of a type without parts: numbers are whole or not, and truth values count as numbers nowhere else."""
+    if hint is None or hint is NoneType:
+        return value is None
+    if hint is bool:
+        return isinstance(value, int)  # scikit-learn's habit of verbose=2
+    if hint in (int, float):
+        return isinstance(value, Real if hint is float else Integral) and not isinstance(value, bool)
+    if getattr(hint, "_is_protocol", False):  # the parts of ArrayLike
+        return isinstance(value, (int, float, list, tuple, np.ndarray))
+    return isinstance(value, hint) if inspect.isclass(hint) else True
+
+
+def arguments_of(value: Any) -> dict[str, Any]:
+    """The arguments by name that make an object of a storable class."""
+    if is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    return inspect.signature(type(value)).bind(*value.__reduce__()[1]).arguments
+
+
+def hints_of(made: Any) -> dict[str, Any]:
+    """The annotations of the arguments that make an object of a storable class."""
+    named = is_dataclass(made) or hasattr(made, "_fields") or not issubclass(made, tuple)
+    return get_type_hints(made if named else made.__new__)
+
+
+_ADVICE = "restore the file, or save the object again"
+
+
+@contextmanager
+def refused_as_stored(what: str) -> Iterator[None]:
+    """Turn an error of what is made of saved values into a `StorageError` that begins with ``what``."""
+    try:
+        yield
+    except (InputError, NotSupportedError) as error:
+        raise StorageError(f"{what} is not as semimetric saved it: {error}") from error
+
+
+@contextmanager
+def located(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let a `StorageError` begin with the path of the file in which something is wrong."""
+    try:
+        yield
+    except StorageError as error:
+        raise StorageError(f"{os.fspath(path)}: {error}") from error
+
+
+class Members:
+    """JSON values and arrays of a saved object; at the end, `done` refuses those that nobody has asked for.
+
+    Parameters
+    ----------
+    values : object
+        What JSON gave; anything but a dict is refused.
+    arrays : mapping of str to ndarray
+    """
+
+    def __init__(self, values: object, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
+        if not isinstance(values, dict):
+            raise StorageError(f"a part of the state is {_shown(values)}, but a JSON object is required; {_ADVICE}")
+        self._values, self._arrays = dict(values), dict(arrays or {})
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values or name in self._arrays
+
+    def any(self, name: str) -> Any:
+        """The value of this name, of any type."""
+        if name not in self._values:
+            raise StorageError(f"the value {name!r} is missing; {_ADVICE}")
+        return self._values.pop(name)
+
+    def typed(self, name: str, kinds: tuple[type, ...]) -> Any:
+        """A value of one of these types, an integer of at most 63 bits."""
+        value = self._of(name, self.any(name), kinds)
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise StorageError(f"the value {name!r} is {_shown(value)}; an integer of 63 bits is required: {_ADVICE}")
+        return value
+
+    def text(self, name: str) -> str:
+        """A string."""
+        return self._of(name, self.any(name), str)
+
+    def whole(self, name: str, least: int = 0) -> int:
+        """An integer from ``least`` to 2⁶³ - 1."""
+        value = self._of(name, self.any(name), int)
+        if not least <= value < 2**63:
+            raise StorageError(f"the value {name!r} is {_shown(value)}; an integer >= {least} is required: {_ADVICE}")
+        return value
+
+    def seed(self, name: str) -> int | None:
+        """An integer >= 0, or None."""
+        value = self.typed(name, (int, type(None)))
+        if value is not None and value < 0:
+            raise StorageError(f"the value {name!r} is {value}; a seed >= 0, or none, is required: {_ADVICE}")
+        return value
+
+    def number(self, name: str) -> float:
+        """A finite number."""
+        value = self._of(name, self.any(name), (int, float))
+        if not abs(value) < 2.0**1023:
+            raise StorageError(f"the value {name!r} is {_shown(value)}; a finite number is required: {_ADVICE}")
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        """A truth value."""
+        return self._of(name, self.any(name), bool)
+
+    def list_of(self, name: str, kind: Any) -> list[Any]:
+        """A list whose entries are all of the type ``kind``."""
+        return [self._of(f"{name}[{k}]", value, kind) for k, value in enumerate(self._of(name, self.any(name), list))]
+
+    def lists_of(self, name: str, kind: Any) -> list[list[Any]]:
+        """A list of lists whose entries are all of the type ``kind``."""
+        rows = self.list_of(name, list)
+        return [[self._of(f"{name}[{k}]", value, kind) for value in row] for k, row in enumerate(rows)]
+
+    def parts(self, name: str) -> list[Members]:
+        """A list of JSON objects, each as members without arrays."""
+        return [Members(part) for part in self.list_of(name, dict)]
+
+    def array(
+        self, name: str, dtype: DTypeLike, *shape: int | None, missing: bool = False, infinite: bool = False
+    ) -> NDArray[Any]:
+        """A new array of this dtype and shape, in which None stands for any length; its numbers are finite.
+
+        With ``missing`` they may be NaN, and with ``infinite`` anything.
+        """
+        if name not in self._arrays:
+            raise StorageError(f"the array {name!r} is missing; {_ADVICE}")
+        found = self._arrays.pop(name)
+        check_array(name, found, dtype, *shape, missing=missing, infinite=infinite)
+        return found.copy()
+
+    def done(self) -> None:
+        """Refuse members that nobody has asked for."""
+        if foreign := [*self._values, *self._arrays]:
+            raise StorageError(f"{_shown(foreign[0])} is no part of such an object; {_ADVICE}")
+
+    def _of(self, name: str, value: object, kind: Any) -> Any:
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            required = " or ".join(k.__name__ for k in kinds)
+            raise StorageError(f"the value {name!r} is {_shown(value)}, but {required} is required; {_ADVICE}")
+        return value
+
+
+def check_array(
+    name: str, found: NDArray[Any], dtype: DTypeLike, *shape: int | None, missing: bool = False, infinite: bool = False
+) -> None:
+    """Refuse an array of another dtype or shape, and NaN and infinity unless they may be ``missing`` or ``infinite``."""
+    fits = found.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
+    if found.dtype != np.dtype(dtype) or not fits:
+        wanted = tuple("n" if n is None else n for n in shape)
+        raise StorageError(
+            f"the array {name!r} is {found.dtype} of shape {found.shape}; {np.dtype(dtype)} of shape "
+            f"{str(wanted).replace(chr(39), '')} is required: {_ADVICE}"
+        )
+    if found.dtype.kind == "f" and not infinite and (np.isinf(found) if missing else ~np.isfinite(found)).any():
+        raise StorageError(f"the array {name!r} holds NaN or infinity; finite numbers are required: {_ADVICE}")
+
+
+def _shown(value: object) -> str:
+    """A value as messages show it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+CALLABLES = "base_distances"  # a parameter, or a field, that holds callables: they are given again when a file is read
+_KEPT = ("<f8", "<f4", "<i8", "<u2", "|u1", "|b1")  # the dtypes of arrays in files, beside text
+_CAST = {"f": ("<f4", "<f8"), "i": ("<i8",), "u": ("<i8",)}  # what holds the numbers of another dtype of this kind
+
+
+class Writer:
+    """Values as JSON, and the arrays in them.
+
+    Parameters
+    ----------
+    what : str
+        The class of the object that is written, for messages.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        The arrays so far.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self.arrays: dict[str, NDArray[Any]] = {}
+
+    def value(self, value: Any, name: str, *, fitted: bool = False) -> Any:
+        """One value, called ``name`` in messages; estimators in it are written as they are ``fitted``, or their parameters."""
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, np.generic):
+            return self.value(value.item(), name)
+        if type(value) is int and abs(value) < 2**63:
+            return value
+        if isinstance(value, np.dtype) and value in (np.float32, np.float64):
+            return {"scalar": f"dtype {value.name}"}
+        if isinstance(value, type) and value in (np.float32, np.float64):
+            return {"scalar": value.__name__}
+        if type(value) is float:
+            return value if np.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.ndarray) and type(value) in (np.ndarray, np.memmap):
+            return self._array(value, name)
+        return self._sequence(value, name, fitted) if type(value) in (list, tuple, dict) else self._object(value, name, fitted)
+
+    def named(self, values: Mapping[str, Any], name: str, *, fitted: bool = False) -> dict[str, Any]:
+        """Values by their names, which are attributes of what is called ``name``."""
+        return {
+            key: self._callables(value, name) if key == CALLABLES else self.value(value, f"{name}.{key}", fitted=fitted)
+            for key, value in values.items()
+        }
+
+    def _callables(self, given: Any, name: str) -> Any:
+        if not isinstance(given, (list, tuple)):
+            raise self._refused(given, f"{name}.{CALLABLES}")
+        return {"callables": len(given), "tuple": isinstance(given, tuple)}
+
+    def _sequence(self, value: Any, name: str, fitted: bool) -> Any:
+        if isinstance(value, dict):
+            return {"dict": [[self.value(part, name, fitted=fitted) for part in pair] for pair in value.items()]}
+        entries = [self.value(entry, f"{name}[{k}]", fitted=fitted) for k, entry in enumerate(value)]
+        return {"tuple": entries} if isinstance(value, tuple) else entries
+
+    def _array(self, array: NDArray[Any], name: str) -> Any:
+        kind, dtype = array.dtype.kind, array.dtype.newbyteorder("<")
+        if kind == "O":
+            cells = array.ravel().tolist()
+            if not all(cell is None or type(cell) in (str, bool, int, float) for cell in cells):
+                raise self._refused(array, name)
+            return {"cells": [self.value(cell, name) for cell in cells], "shape": list(array.shape)}
+        kept = [dtype.str] if dtype.str in _KEPT or (kind == "U" and dtype.itemsize) else _CAST.get(kind, ())
+        for other in kept:
+            with np.errstate(over="ignore"):
+                held = array.astype(other)
+            if np.array_equal(held, array, equal_nan=kind == "f"):
+                label = f"a{len(self.arrays)}"
+                self.arrays[label] = held
+                return {"array": label} | ({} if held.dtype.str == dtype.str else {"dtype": dtype.str})
+        raise self._refused(array, name)
+
+    def _object(self, value: Any, name: str, fitted: bool) -> Any:
+        kind = type(value).__name__
+        if inspect.isfunction(value) and known(value.__name__) is value:
+            return {"function": value.__name__}
+        if known(kind) is not type(value):
+            raise self._refused(value, name)
+        if isinstance(value, Enum):
+            return {"member": value.name, "of": kind}
+        if hasattr(value, "to_state"):
+            state, prefix = value.to_state(), f"s{len(self.arrays)}_"
+            self.arrays |= {f"{prefix}{key}": array for key, array in state.arrays.items()}
+            return {"state": kind, "values": dict(state.values), "prefix": prefix}
+        if isinstance(value, BaseEstimator):
+            return self.estimator(value, name, fitted=fitted)
+        return {"object": kind, "arguments": self.named(arguments_of(value), name)}
+
+    def estimator(self, model: Any, name: str, *, fitted: bool) -> dict[str, Any]:
+        """An estimator: its parameters and, if it is ``fitted``, what it holds besides."""
+        hints = get_type_hints(type(model).__init__)
+        parameters = getattr(model, "_stored_parameters", lambda: model.get_params(deep=False))()
+        for key, value in parameters.items():
+            if key != CALLABLES and not fits(_plain(value), hints.get(key, Any)):
+                raise self._refused(value, f"{name}.{key}")
+        held = None
+        if fitted and hasattr(model, "_stored"):
+            held = model._stored()
+            model._check_whole(held)
+            held = self.named(held, name, fitted=True)
+        return {"estimator": type(model).__name__, "parameters": self.named(parameters, name), "fitted": held}
+
+    def _refused(self, value: Any, name: str) -> NotSupportedError:
+        kind = type(value)
+        dtype = f" of dtype {value.dtype}" if isinstance(value, np.ndarray) else ""
+        return NotSupportedError(
+            f"{self._what} cannot be saved: {name} is of type {kind.__module__}.{kind.__qualname__}{dtype}, which no file "
+            "holds. Values of JSON, arrays of numbers or text, and objects of this package are required: give such, as the "
+            "array components_ for a transformer and an array for a frame, or leave it out by set_params before saving; the "
+            "distance alone is saved by semimetric_.save(path)"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as the number of Python that is stored for it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+_DEEPEST = 40  # how many values may lie in one another
+_ANY = (object, bool)
+
+
+class Reader:
+    """Values that a `Writer` has written; each is proved to be of the type that is asked.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        The arrays of the file.
+    callables : sequence of callables
+        The base distances of the object.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], callables: Sequence[object] = ()) -> None:
+        self._arrays, self._callables = dict(arrays), tuple(callables)
+        self._depth = 0
+
+    def done(self) -> None:
+        """Refuse arrays that nothing has named."""
+        if self._arrays:
+            raise StorageError(f"the array {next(iter(self._arrays))!r} is no part of such an object; {_ADVICE}")
+
+    def value(self, stored: Any, hint: Any, name: str) -> Any:
+        """One value, called ``name`` in messages, of the type that the annotation ``hint`` says."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise StorageError(f"{name} holds more than {_DEEPEST} values in one another; {_ADVICE}")
+        found = self._value(stored, name)
+        self._depth -= 1
+        if not fits(found, hint):
+            wanted = getattr(hint, "__name__", hint)
+            raise StorageError(f"{name} is of type {type(found).__name__}, but {wanted} is required; {_ADVICE}")
+        return found
+
+    def named(self, stored: Any, hints: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """Values by their names, each of the type that ``hints`` says; a name that is not there is refused."""
+        values = stored if isinstance(stored, dict) else {}
+        if values is not stored or (foreign := [key for key in values if key not in hints]):
+            raise StorageError(f"{name} has {'no names' if values is not stored else repr(foreign[0][:60])}; {_ADVICE}")
+        return {
+            key: self._bases(value, name) if key == CALLABLES else self.value(value, hints[key], f"{name}.{key}")
+            for key, value in values.items()
+        }
+
+    def _bases(self, stored: Any, name: str) -> Any:
+        part = Members(stored)
+        n, kind = part.whole("callables"), tuple if part.flag("tuple") else list
+        part.done()
+        if n not in (0, len(self._callables)):
+            raise StorageError(
+                f"{name} has {n} base distances, which are Python functions, but {len(self._callables)} were given; in Python, "
+                "give the same callables, in the same order: semimetric.load(path, base_distances=[...])"
+            )
+        return kind(self._callables[:n])
+
+    def _value(self, stored: Any, name: str) -> Any:
+        if isinstance(stored, list):
+            return [self.value(entry, Any, f"{name}[{k}]") for k, entry in enumerate(stored)]
+        if not isinstance(stored, dict):
+            if isinstance(stored, int) and abs(stored) >= 2**63:
+                raise StorageError(f"{name} is an integer of more than 63 bits; {_ADVICE}")
+            return stored
+        part = Members(stored)
+        form = next((form for form in _FORMS if form in stored), None)
+        if form is None:
+            raise StorageError(f"{name} is written in no form that is known; {_ADVICE}")
+        found = _FORMS[form](self, part, name)
+        part.done()
+        return found
+
+    def _float(self, part: Members, name: str) -> float:
+        text = part.text("float")
+        if text not in ("nan", "inf", "-inf"):
+            raise StorageError(f"{name} is {text[:60]!r}, which is no number; {_ADVICE}")
+        return float(text)
+
+    def _scalar(self, part: Members, name: str) -> Any:
+        text = part.text("scalar")
+        if text not in _SCALARS:
+            raise StorageError(f"{name} is {text[:60]!r}, which is no type of numbers that is known; {_ADVICE}")
+        return _SCALARS[text]
+
+    def _tuple(self, part: Members, name: str) -> tuple[Any, ...]:
+        return tuple(self.value(part.list_of("tuple", _ANY), Any, name))
+
+    def _dict(self, part: Members, name: str) -> dict[Any, Any]:
+        pairs = [self.value(pair, Any, name) for pair in part.lists_of("dict", _ANY)]
+        if not all(len(pair) == 2 and isinstance(pair[0], (str, int, float)) for pair in pairs):
+            raise StorageError(f"{name} is a dict with an entry that is no pair, or a key that is no text or number; {_ADVICE}")
+        return dict(pairs)
+
+    def _array(self, part: Members, name: str) -> NDArray[Any]:
+        label = part.text("array")
+        if label not in self._arrays:
+            raise StorageError(f"the array {label[:60]!r} of {name} is missing; {_ADVICE}")
+        found = self._arrays.pop(label)
+        if "dtype" not in part:
+            return found.copy()
+        wanted = part.text("dtype")
+        if wanted not in _NARROW or found.dtype.kind not in "if" or not np.isfinite(found).all() and found.dtype.kind == "i":
+            raise StorageError(f"the array {label!r} is to be of dtype {wanted[:60]!r}; {_ADVICE}")
+        with np.errstate(all="ignore"):
+            narrow = found.astype(wanted)
+        if not np.array_equal(narrow, found, equal_nan=found.dtype.kind == "f"):
+            raise StorageError(f"the array {label!r} holds numbers that {wanted} does not; {_ADVICE}")
+        return narrow
+
+    def _cells(self, part: Members, name: str) -> NDArray[Any]:
+        cells = self.value(part.list_of("cells", _ANY), Any, name)
+        shape = part.list_of("shape", int)
+        if not all(c is None or isinstance(c, (str, bool, int, float)) for c in cells) or not _holds(shape, len(cells)):
+            raise StorageError(f"{name} has {len(cells)} cells for the shape {shape[:8]}, or one that is no cell; {_ADVICE}")
+        out = np.empty(len(cells), dtype=object)
+        out[:] = cells
+        return out.reshape(shape)
+
+    def _made(self, part: Members, name: str) -> Any:
+        kind = part.text("object")
+        made, arguments = self._known(kind, name), part.any("arguments")
+        if not inspect.isclass(made) or issubclass(made, (Enum, BaseEstimator)) or hasattr(made, "from_state"):
+            raise StorageError(f"{name} is to be a {kind}, which is written in another way; {_ADVICE}")
+        hints, expected = hints_of(made), inspect.signature(made).parameters
+        values = self.named(arguments, {key: hints.get(key, Any) for key in expected}, name)
+        if missing := [key for key, p in expected.items() if p.default is p.empty and key not in values]:
+            raise StorageError(f"{name} is a {kind} without {missing[0]!r}; {_ADVICE}")
+        return made(**values)
+
+    def _known(self, kind: str, name: str) -> Any:
+        """The storable class or function called ``kind``."""
+        found = known(kind)
+        if found is None:
+            raise StorageError(f"{name} is a {kind[:60]!r}, which this version cannot read; upgrade semimetric, or {_ADVICE}")
+        return found
+
+    def _member(self, part: Members, name: str) -> Any:
+        made, member = self._known(part.text("of"), name), part.text("member")
+        if not inspect.isclass(made) or not issubclass(made, Enum) or member not in made.__members__:
+            raise StorageError(f"{name} is {member[:60]!r}, which is not known; {_ADVICE}")
+        return made[member]
+
+    def _function(self, part: Members, name: str) -> Any:
+        found = self._known(part.text("function"), name)
+        if not inspect.isfunction(found):
+            raise StorageError(f"{name} is no function; {_ADVICE}")
+        return found
+
+    def _state(self, part: Members, name: str) -> Any:
+        made = self._known(part.text("state"), name)
+        if not hasattr(made, "from_state"):
+            raise StorageError(f"{name} has no state of its own; {_ADVICE}")
+        values, prefix = part.any("values"), part.text("prefix")
+        labels = [label for label in self._arrays if prefix and label.startswith(prefix)]
+        arrays = {label.removeprefix(prefix): self._arrays.pop(label) for label in labels}
+        return made.from_state(State(made.__name__, values, arrays), self._callables)
+
+    def _estimator(self, part: Members, name: str) -> Any:
+        made: Any = self._known(part.text("estimator"), name)
+        if not inspect.isclass(made) or not issubclass(made, BaseEstimator):
+            raise StorageError(f"{name} is no estimator; {_ADVICE}")
+        hints = get_type_hints(made.__init__)
+        known = {key: hints.get(key, Any) for key in inspect.signature(made).parameters}
+        model: Any = made(**self.named(part.any("parameters"), known, name))
+        fitted = part.any("fitted")
+        if fitted is not None:
+            if not hasattr(made, "_stored_types"):
+                raise StorageError(f"{name} is a {made.__name__}, whose parameters alone are saved; {_ADVICE}")
+            held = self.named(fitted, model._stored_types(), name)
+            model._check_whole(held)
+            model._restore(held)
+        return model
+
+
+_FORMS: dict[str, Callable[[Reader, Members, str], Any]] = {
+    "float": Reader._float,
+    "scalar": Reader._scalar,
+    "tuple": Reader._tuple,
+    "dict": Reader._dict,
+    "array": Reader._array,
+    "cells": Reader._cells,
+    "object": Reader._made,
+    "member": Reader._member,
+    "function": Reader._function,
+    "state": Reader._state,
+    "estimator": Reader._estimator,
+}
+_SCALARS: dict[str, Any] = {kind.__name__: kind for kind in (np.float32, np.float64)}
+_SCALARS |= {f"dtype {name}": np.dtype(kind) for name, kind in _SCALARS.items()}
+_NARROW = ("<f2", "|i1", "<i2", "<i4", "<u4", "<u8")
+
+
+def _holds(shape: list[int], n: int) -> bool:
+    """Whether an array of this shape has n entries; sides besides one of 0 may not be larger than NumPy counts."""
+    positive = math.prod(side for side in shape if side)
+    return len(shape) <= 8 and min(shape, default=1) >= 0 and positive < 2**31 and math.prod(shape) == n

@@ -1,0 +1,271 @@
+"""Rows that are given several times as one row with the sum of their weights, so that weights equal repetition.
+
+Whatever is learned from distinct rows and their weights is the same for a row of weight 3 and for the row given three times,
+and, as the order is that of the hashes of items (`identical_items`) and then of targets, for the same rows in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._foundation.arrays import dense_table, input_errors, n_axes
+from .._foundation.errors import InputError, warn
+from .._foundation.near_names import did_you_mean
+from .._foundation.tables import read_table, row_labels, take_rows
+from .._foundation.types import ArrayLike, Floats, Integers
+from .columns import as_table
+from .identical_items import identities, surely_differ
+from .schema import Feature, Schema
+from .times import SCALE, times_of
+
+_FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
+
+
+class DistinctRows(NamedTuple):
+    """The rows that stand for all rows of a weight > 0.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), int64
+        Their numbers, in the order of the hashes of their items; rows of one item in the order of their targets.
+    weight : ndarray of shape (m,)
+        The sum of the weights of all rows that are equal to each.
+    """
+
+    rows: Integers
+    weight: Floats
+
+
+def distinct_rows(
+    items: Floats | sparse.csr_array, targets: NDArray[Any], weight: Floats, *, always: bool = False
+) -> DistinctRows | None:
+    """The distinct rows of ``items``, each together with its target; None if all rows count alike and none is repeated.
+
+    Parameters
+    ----------
+    items : ndarray of float64, or csr_array, shape (n, n_features)
+    targets : ndarray of numbers, shape (n,)
+        Items with different targets are different rows.
+    weight : ndarray of shape (n,)
+        Of which one at least is > 0.
+    always : bool
+        Whether rows that count alike, and none of which is repeated, are ordered too, so that other weights leave the order.
+    """
+    may_be_left = not always and np.ptp(weight) == 0
+    if may_be_left and isinstance(items, np.ndarray):
+        if surely_differ(np.column_stack([items[:, :_FEW_FEATURES], targets])):
+            return None
+    _, number, hashes = identities(items)
+    used = np.flatnonzero(weight > 0)
+    item = hashes[number[used]]
+    order = np.lexsort((targets[used], item))
+    rows, item = used[order], item[order]
+    is_first = np.append(True, (item[1:] != item[:-1]) | (np.diff(targets[rows]) != 0))
+    if may_be_left and is_first.all():
+        return None
+    return DistinctRows(rows[is_first], np.add.reduceat(weight[rows], np.flatnonzero(is_first)))
+
+
+def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
+    """The item as an encoded matrix of shape (1, n_features), and its label: that of a row or series of pandas, else None.
+
+    Raises
+    ------
+    InputError
+        If it is not one item, or has other features than the schema.
+    """
+    is_table = hasattr(x, "columns")
+    row = schema.encode(x if is_table else schema.rows(x, name), name=name)
+    if len(row) != 1:
+        raise InputError(f"{name} holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
+    if not hasattr(x, "iloc"):
+        return row, None  # the name of a series of polars is that of a column
+    return row, row_labels(x, 1)[0] if is_table else x.name
+
+
+_MOST_SHOWN = 3  # labels in a message
+
+
+def item_rows(tuples: ArrayLike, preprocessor: Any, name: str) -> tuple[ArrayLike, Any]:
+    """The tuples as row numbers, and the items that they number; the tuples as they are and None if they hold points.
+
+    Parameters
+    ----------
+    tuples : array-like of shape (n_tuples, size) or (n_tuples, size, n_features)
+    preprocessor : array-like, frame, callable or None
+    name : str
+        What messages call the tuples.
+
+    Raises
+    ------
+    InputError
+        If a label is not in the index, the index has it twice, or the function fails or returns another number of rows.
+    """
+    if preprocessor is None or n_axes(tuples) == 3:
+        return tuples, None
+    if callable(preprocessor):
+        return _made_by(preprocessor, tuples, name)
+    labels = getattr(preprocessor, "index", None) if hasattr(preprocessor, "iloc") else None
+    if labels is None:
+        return tuples, preprocessor
+    with input_errors():
+        names = np.asanyarray(tuples)
+    if not _are_labels(names, labels):
+        return tuples, preprocessor
+    return _rows_of(names, labels, name), preprocessor
+
+
+def items_named(X: Any, preprocessor: Any) -> Any:
+    """The table whose rows a one-dimensional X names, of the kind of the preprocessor; X itself if it is a table."""
+    if preprocessor is None or hasattr(X, "columns") or n_axes(X) != 1:
+        return X
+    rows, items = item_rows(np.asanyarray(X)[:, None], preprocessor, "item")
+    rows = np.asarray(rows).ravel()
+    if rows.dtype.kind not in "iu":
+        raise InputError(
+            f"X has shape {rows.shape} and dtype {rows.dtype}; with preprocessor= it must hold row numbers or labels of its "
+            "index, or be a table of shape (n_items, n_features)"
+        )
+    n = items.shape[0] if hasattr(items, "shape") else len(items)
+    if rows.size and (rows.min() < 0 or rows.max() >= n):
+        bad = rows[(rows < 0) | (rows >= n)][0]
+        raise InputError(f"X has the row number {bad}, but there are {n} items; give numbers from 0 to {n - 1}")
+    return take_rows(items, rows)
+
+
+def warn_of_integer_index(tuples: ArrayLike, preprocessor: Any) -> None:
+    """Warn if integers could be meant as labels of a frame whose index holds integers other than its row numbers."""
+    labels = getattr(preprocessor, "index", None) if hasattr(preprocessor, "iloc") else None
+    if labels is None or n_axes(tuples) == 3 or getattr(labels.dtype, "kind", "O") not in "iu":
+        return
+    if not np.array_equal(labels, np.arange(len(labels))):
+        warn(
+            "the items are given as row numbers, in the order of the preprocessor, whose index holds other integers; if "
+            "its labels are meant, give preprocessor.index.get_indexer(labels), else preprocessor.reset_index(drop=True)"
+        )
+
+
+def _are_labels(names: NDArray[Any], labels: Any) -> bool:
+    """Whether names are looked up in an index: such as are no numbers, in an index that holds no numbers either."""
+    if names.dtype.kind == "O" and all(isinstance(name, (int, np.integer)) for name in names.flat):
+        return False
+    return names.dtype.kind not in "iuf" and getattr(labels.dtype, "kind", "O") not in "iuf"
+
+
+def _rows_of(names: NDArray[Any], labels: Any, name: str) -> Integers:
+    """The row numbers of labels, of the same shape; an error names those that are missing or not unique."""
+    if not labels.is_unique:
+        twice = labels[labels.duplicated()][0]
+        raise InputError(f"the index of the preprocessor has {twice!r} twice; unique labels are required to name items by them")
+    rows = labels.get_indexer(names.ravel()).reshape(names.shape)
+    if (rows < 0).any():
+        unknown = list(dict.fromkeys(names[rows < 0].tolist()))
+        shown = ", ".join(map(repr, unknown[:_MOST_SHOWN])) + (", ..." if len(unknown) > _MOST_SHOWN else "")
+        raise InputError(
+            f"{name}s name {shown}, which {'is' if len(unknown) == 1 else 'are'} not in the index of the preprocessor "
+            f"({len(unknown)} in all); give labels of its index, such as "
+            f"{', '.join(map(repr, labels[:_MOST_SHOWN].tolist()))}, or row numbers{did_you_mean(unknown[0], labels)}"
+        )
+    return rows.astype(np.int64)
+
+
+def _made_by(function: Callable[[Any], Any], tuples: ArrayLike, name: str) -> tuple[Integers, Any]:
+    """The row numbers and the table that a function makes of the distinct names, each of which it is given once."""
+    with input_errors():
+        names, rows = np.unique(np.asarray(tuples), return_inverse=True)
+    try:
+        items = function(names)
+    except Exception as error:  # a user's function may raise anything
+        raise InputError(
+            f"the preprocessor failed on the {len(names)} names of the {name}s ({type(error).__name__}: {error}); a table with "
+            "one row for each name is required: correct it"
+        ) from error
+    table = items if hasattr(items, "shape") else np.asarray(items)
+    if len(table.shape) != 2 or table.shape[0] != len(names):
+        raise InputError(
+            f"the preprocessor returned shape {table.shape} for {len(names)} names; (n_names, n_features) is required, one row "
+            "for each name"
+        )
+    return rows.reshape(np.shape(tuples)).astype(np.int64), table
+
+
+def filled_table(X: Any, schema: Schema, missing: NDArray[np.bool_], rows: Integers, filled: Floats) -> Any:
+    """The table X with the values of ``filled`` where it is missing some.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_items, n_features)
+    schema : Schema
+        By which X was encoded.
+    missing : ndarray of bool of shape (n_items, n_features)
+    rows : ndarray of int64 of shape (n_rows,)
+        The rows that miss a value, increasing.
+    filled : ndarray of shape (n_rows, n_features)
+        These rows, encoded, without missing values.
+
+    Returns
+    -------
+    ndarray or frame
+        A new one: float64 if all features are numbers or angles, else objects; a frame of the library of X.
+    """
+    X = schema.table(X)
+    values = {
+        k: (np.flatnonzero(missing[:, k]), _decoded(schema.features[k], filled[missing[rows, k], k]))
+        for k in np.flatnonzero(missing.any(axis=0)).tolist()
+    }
+    table = read_table(dense_table(X, "X"))
+    if hasattr(table, "columns"):
+        return _filled_frame(table, values)
+    of_numbers = all(feature.kind != "categorical" and not feature.time for feature in schema.features)
+    out = np.array(as_table(table), dtype=object)
+    for k, (places, found) in values.items():
+        out[places, k] = found
+    return out.astype(np.float64) if of_numbers else out
+
+
+def _decoded(feature: Feature, codes: Floats) -> NDArray[Any]:
+    """The values that codes stand for: numbers, categories, or times."""
+    if feature.time == SCALE:
+        return times_of(codes, feature.zone)
+    return feature.decode(codes) if feature.kind == "categorical" else codes
+
+
+def _filled_frame(X: Any, values: dict[int, tuple[Integers, NDArray[Any]]]) -> Any:
+    """A frame with values in place of those that are missing, column by column."""
+    if hasattr(X, "iloc"):
+        columns = {k: _filled_series(X.iloc[:, k], *found) for k, found in values.items()}
+        out = X.copy()
+        for k, column in columns.items():
+            out.isetitem(k, column)
+        return out
+    frame = nw.from_native(X, eager_only=True)
+    names = frame.columns
+    new = []
+    for k, (places, found) in values.items():
+        column = frame[names[k]]
+        cells = column.to_list()
+        for place, value in zip(places.tolist(), found.tolist(), strict=True):
+            cells[place] = value
+        dtype = nw.Float64() if column.dtype.is_integer() or column.dtype == nw.Boolean else column.dtype
+        if dtype == nw.Float64:
+            cells = [float(cell) for cell in cells]
+        new.append(nw.new_series(names[k], cells, dtype, backend=frame.implementation))
+    return frame.with_columns(*new).to_native()
+
+
+def _filled_series(column: Any, places: Integers, found: NDArray[Any]) -> Any:
+    """A column of pandas with values in these places; whole numbers and truth values become floating-point numbers."""
+    name = str(column.dtype).lower()
+    if name.startswith(("int", "uint", "bool")):
+        column = column.astype("Float64")
+    elif name == "object" and found.dtype.kind == "f":
+        column = column.astype(np.float64)
+    out = column.copy()
+    out.iloc[places] = found
+    return out

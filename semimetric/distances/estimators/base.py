@@ -1,0 +1,313 @@
+"""What every learner of a distance shares once it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, ClassVar, NotRequired, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..._foundation.arrays import as_cells, check_feature_names, validated
+from ..._foundation.errors import InputError, NotSupportedError, silent, warn
+from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
+from ..._foundation.types import ArrayLike, Floats, Pairs, Tuples
+from ..._foundation.validation import check_items, check_tuples
+from ...data.feature_groups import JointGroups
+from ...data.rows import item_rows, items_named, warn_of_integer_index
+from ...data.schema import MISSING_ADVICE, Schema, feature_names
+from ..learning.options import Recipe
+from ..learning.search import Choices
+from ..model.item_statistics import warn_outside_once
+from ..model.semimetric import Semimetric
+from ..solvers.base import Solution
+from .part_tasks import ItemTask, TupleTask, refuse_parts
+
+T = TypeVar("T", bound=Tuples)
+
+_MOST_FOLDS = 12  # more than "auto" ever compares on
+_KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
+
+
+def has_coordinates(learner: LearnedDistance) -> bool:
+    """Whether a learner has `transform`: by its parameters alone, and by the tables of its distance once it is fitted.
+
+    Scales of numbers and trees that have one weight each have coordinates; what categories and angles have, only the data say.
+    The AttributeError of a learner without `transform` has as its cause the error that says what is missing.
+    """
+    same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
+    if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):
+        raise NotSupportedError(
+            'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
+            'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
+        )
+    return not hasattr(learner, "semimetric_") or bool(learner.semimetric_.coordinate_names)
+
+
+def _check_printable(choices: Choices) -> None:
+    """Refuse what was compared if no table can be made of it."""
+    if max((len(c.losses) for c in choices), default=0) > _MOST_FOLDS:
+        raise InputError(f"candidates have losses of more than {_MOST_FOLDS} folds, which nothing compares; restore the file")
+    try:
+        repr(choices)
+    except (TypeError, ValueError, LookupError, ArithmeticError, StopIteration) as error:
+        raise InputError(f"what was compared cannot be printed ({error}); restore the file") from error
+
+
+class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
+    """A learner with `semimetric_`; the methods have metric-learn's names.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+        The learned distance: a frozen value, callable, that saves, plots and explains itself.
+    solution_ : Solution
+        Objective, certified gap, iterations, status and which solver was chosen.
+    n_features_in_ : int
+    """
+
+    semimetric_: Semimetric
+    solution_: Solution
+    recipe_: Recipe
+    choices_: Choices
+    group_choices_: Choices
+    link_choices_: Choices
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    preprocessor: Any
+    n_knots: Any
+    knots: Any
+    penalty: Any
+    alpha: Any
+
+    _learns_from_items: ClassVar[bool] = False  # and not from tuples, which have three axes or are row numbers
+
+    _fitted: ClassVar[Mapping[str, Any]] = {
+        "semimetric_": Semimetric,
+        "solution_": Solution,
+        "recipe_": Recipe,
+        "choices_": Choices,
+        "group_choices_": NotRequired[Choices],
+        "link_choices_": NotRequired[Choices],
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._recipe()
+        self.recipe_.checked()
+        check_names(self, self.semimetric_.n_features)
+        for name in ("choices_", "group_choices_", "link_choices_"):
+            _check_printable(getattr(self, name, Choices()))
+
+    def _recipe(self) -> Any:
+        """The parameters as a recipe, all checked."""
+        raise NotImplementedError
+
+    def part_task(self) -> TupleTask | ItemTask:
+        """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.
+
+        Raises
+        ------
+        NotSupportedError
+            If it does not learn from parts, or not with these parameters.
+        """
+        raise refuse_parts(self)
+
+    def _given(self, tuples: ArrayLike, kind: type[Tuples]) -> tuple[ArrayLike, Any]:
+        """The tuples as row numbers and the items that they number; as they are and None if they hold points."""
+        return item_rows(tuples, self.preprocessor, kind.__name__.lower()[:-1])
+
+    def _tuples(
+        self,
+        tuples: ArrayLike,
+        kind: type[T],
+        items: Any,
+        *,
+        n_features: int | None = None,
+        names: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> T:
+        """Tuples to learn from, as `_given` returns them, encoded by the schema, if there is one."""
+        encode = None if schema is None or schema.plain else schema.encode
+        return check_tuples(tuples, kind, items, n_features=n_features, names=names, encode=encode, advice=MISSING_ADVICE)
+
+    def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
+        """Tuples for the fitted model, encoded by its schema."""
+        check_is_fitted(self, "semimetric_")
+        d, (rows, items) = self.semimetric_, self._given(tuples, kind)
+        return self._tuples(rows, kind, items, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
+
+    def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
+        """The schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
+        if self.only_numbers and not hasattr(X, "columns"):
+            return None
+        return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _KINDS.items()})
+
+    def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples], items: Any) -> Schema | None:
+        """`_schema` of the items of tuples to learn from, as `_given` returns them."""
+        if items is not None:
+            warn_of_integer_index(tuples, self.preprocessor)
+            return self._schema(items, name="preprocessor")
+        if self.only_numbers:
+            return None
+        name = kind.__name__.lower()
+        points = as_cells(tuples, name)
+        is_table = points.ndim == 3 and points.shape[2] > 0
+        return self._schema(points.reshape(-1, points.shape[2]), name=name) if is_table else None
+
+    def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
+        """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
+        given = self._schema(X)
+        read = partial(check_items, advice=MISSING_ADVICE) if given is None else given.encode
+        items = read(X, min_items=min_items)
+        names = self._names(X, items.shape[1])
+        return items, given or Schema.numeric(names)
+
+    @property
+    def only_numbers(self) -> bool:
+        """Whether no parameter says that a feature of an array is anything but a number that is there."""
+        given = {key: getattr(self, key, default) for key, default in _KINDS.items()}
+        return given["missing"] == "error" and not given["periodic"] and given["categorical_features"] in (None, "auto")
+
+    def pair_distance(self, pairs: ArrayLike) -> Floats:
+        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says once if many items lie outside the range.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
+        """
+        checked = self._known(pairs, Pairs)
+        warn_outside_once(self.semimetric_, checked.used)
+        return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
+
+    def pair_score(self, pairs: ArrayLike) -> Floats:
+        """Minus the distance: larger is more alike."""
+        return -self.pair_distance(pairs)
+
+    def score_pairs(self, pairs: ArrayLike) -> Floats:
+        """The same as `pair_distance`, by a name that metric-learn has given up; a FutureWarning says so."""
+        warn("score_pairs is a name of before for distances; call pair_distance, or pair_score for similarities", FutureWarning)
+        return self.pair_distance(pairs)
+
+    def get_metric(self) -> Semimetric:
+        """The distance as a callable of two vectors: a ``metric`` for scikit-learn and UMAP, and picklable.
+
+        It does not change if the model is fitted again. A call takes microseconds for models of numbers, see
+        `Semimetric.__call__`; for joint groups, categories, missing values and base distances, and for many points in any case,
+        ``semimetric_.pairwise(X)`` with ``metric="precomputed"`` is faster.
+        """
+        check_is_fitted(self, "semimetric_")
+        return self.semimetric_
+
+    @property
+    def groups_(self) -> tuple[tuple[int, ...], ...]:
+        """Features that have a table together, or alone, by number: of directions those behind the raw features."""
+        check_is_fitted(self, "semimetric_")
+        return self.semimetric_.embedding.groups
+
+    @property
+    def _has_scales(self) -> bool:
+        """Whether the parameters ask for one scale a feature, whatever the data are."""
+        return isinstance(getattr(self, "tables", None), str) and self.tables == "warped"  # type: ignore[attr-defined]
+
+    @available_if(has_coordinates)
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance; only models of scales, and of trees with one weight, have it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
+        """
+        check_is_fitted(self, "semimetric_")
+        return self.semimetric_.transform(self._points(X))
+
+    def _points(self, X: Any) -> Any:
+        """The items of X as points, whose features the distance is of."""
+        return items_named(X, self.preprocessor)
+
+    @available_if(has_coordinates)
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """The names of the columns of `transform`: of features, of directions: "discriminant0", of leaves: "tree3 leaf 5"."""
+        check_is_fitted(self, "semimetric_")
+        check_feature_names(self, input_features)
+        return np.array(self.semimetric_.coordinate_names, dtype=object)
+
+    def _record(self, semimetric: Semimetric, solution: Solution) -> None:
+        """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
+        self.semimetric_, self.solution_ = semimetric, solution
+        solution.raise_if_interrupted(kept=True)
+
+    @property
+    def chooses_numbers(self) -> bool:
+        """Whether ``n_knots`` or ``alpha`` is "auto" where it is used: terms of ``penalty=`` have strengths of their own."""
+        knots = isinstance(self.n_knots, str) and isinstance(self.knots, str)
+        return knots or (isinstance(self.alpha, str) and isinstance(self.penalty, str))
+
+    def _own_knots(self) -> AbstractContextManager[None]:
+        """Where "auto" chooses numbers of knots, ties that leave fewer are no news inside of it: nobody asked for more."""
+        groups = getattr(self, "groups", None)
+        given = not isinstance(self.n_knots, str) or (isinstance(groups, JointGroups) and groups.n_knots is not None)
+        return silent(*(() if given else ("fewer knots",)))
+
+    def _numbers(self) -> dict[str, Any]:
+        """The values of n_knots and alpha, where they are not "auto"."""
+        given = {}
+        for name in ("n_knots", "alpha"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise InputError(f'{name}={value!r} must be a number or "auto"')
+            if not isinstance(value, str):
+                given[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return given
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") == "level"
+        tags.input_tags.sparse = self._learns_from_items
+        tags.input_tags.categorical = getattr(self, "categorical_features", None) is not None
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "semimetric_")
+
+    def _names(self, source: Any, n_features: int) -> Sequence[str]:
+        """The names of the features, which are recorded if ``source`` is a frame with these columns."""
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        names = feature_names(source, n_features)
+        if getattr(source, "columns", None) is not None and len(names) == n_features:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return names
+
+
+class LearnedCoordinates(TransformerMixin, LearnedDistance):
+    """A learner from items, a transformer of scikit-learn: `transform` checks features as its other transformers do."""
+
+    preprocessor: ArrayLike | None
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance.
+
+        A scale is a coordinate, and a tree has one for each of its leaves; ``semimetric_.transform`` makes them sparse. Only
+        learners have it whose parameters ask for no other tables, so that a pipeline knows before; a fitted one whose data have
+        categories or angles lacks it, unless any two of the categories are equally far apart, as two are.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
+        """
+        check_is_fitted(self, "semimetric_")
+        d, X = self.semimetric_, items_named(X, self.preprocessor)
+        by_name = d.schema.table(X) is not X
+        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
+
+
+# The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.
+for _name in ("transform", "fit_transform"):
+    setattr(LearnedCoordinates, _name, available_if(has_coordinates)(getattr(LearnedCoordinates, _name)))

@@ -1,0 +1,258 @@
+"""Classes by the votes of nearest neighbours under a distance that is learned first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import has_fit_parameter
+
+from ..._foundation.arrays import as_classes
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.progress import check_time_budget
+from ..._foundation.shared_docstrings import with_shared_parameters
+from ..._foundation.stored import storable
+from ..._foundation.tables import take_rows
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_weights, weight_option
+from ..search.votes import HeldOutNeighbors, Voters, VoteRule, choose_votes
+from .large_margin_learner import LargeMarginLearner
+from .shared_parameters import VOTE_PARAMETERS
+from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
+
+
+def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], total: Floats) -> Floats | None:
+    """How much an item of each class counts, shape (n_classes,); None if all count alike.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or mapping of class to number
+    classes : ndarray of shape (n_classes,)
+    total : ndarray of shape (n_classes,)
+        The sum of the weights of the items of each class.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return total.sum() / (len(classes) * total)
+    if not isinstance(class_weight, Mapping):
+        raise InputError(f'class_weight={class_weight!r} is not known; use None, "balanced", or a dict of classes and numbers')
+    names = classes.tolist()
+    if unknown := [name for name in class_weight if name not in names]:
+        raise InputError(f"class_weight= names {unknown[0]!r}, but the classes are {names}; name only these")
+    factors = np.array([class_weight.get(name, 1.0) for name in names], dtype=np.float64)
+    if not np.isfinite(factors).all() or (factors <= 0).any():
+        raise InputError(
+            f"class_weight={dict(class_weight)!r}: finite numbers > 0 are required; leave items of a class out instead"
+        )
+    return factors
+
+
+def weights_of_classes(learner: Any, sample_weight: ArrayLike | None, factors: Floats | None, codes: Integers) -> Floats | None:
+    """What the learner is given as weights of the items: their own times those of their classes; None if there are neither."""
+    if factors is None:
+        return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if not has_fit_parameter(learner, "sample_weight"):
+        raise NotSupportedError(
+            f"class_weight= weighs items, and {type(learner).__name__}.fit takes no weights; drop it, or give another learner"
+        )
+    return factors[codes] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) * factors[codes]
+
+
+_OF_LEARNER = 0.9  # of a time budget
+
+
+@storable
+@with_shared_parameters(VOTE_PARAMETERS)
+class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
+    """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
+
+    Parameters
+    ----------
+    learner : estimator or None, default None
+        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of the
+        learner are set as ``learner__alpha`` and so on, those of the default one too.
+    {n_neighbors}
+        On "auto", or with `weights` on "auto" or "kernel", that rule is taken which has the least share of wrong votes plus log
+        loss on items held out: those of the candidate that the learner has chosen, if it keeps them as
+        ``held_out_neighbors_``, or else on folds for which the distance is learned again with the chosen settings. Shares of
+        classes are smoothed, so that none is 0. Where nothing can be held out, the 3 nearest vote alike.
+    {weights}
+    class_weight : None, "balanced" or dict, default None
+        How much an item of each class counts, in what is learned, in votes and where these are chosen. "balanced" is
+        n / (n_classes n_c) for n_c items of a class; a dict gives classes their numbers, and others 1. It does not change
+        which neighbours vote.
+    {algorithm}
+    {n_jobs}
+    random_state : int, RandomState or None, default None
+        Seed of the folds, and of what the learner draws, in place of its own; None leaves the learner as it is.
+    {effort}
+    time_budget : float or None, default None
+        The seconds that a fit may take, nine tenths of which the learner has as its own ``time_budget``, so that one is for
+        the index and the votes; None leaves the learner as it is.
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The fitted learner.
+    semimetric_ : Semimetric
+    index_ : NeighborIndex
+    classes_ : ndarray
+    vote_rule_ : VoteRule
+        Who votes, and with which weight; printed, in words.
+    n_neighbors_ : int
+    weights_ : str
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped")
+    >>> model = SemimetricClassifier(learner).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_neighbors: int | str = "auto",
+        weights: str = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        algorithm: str = "exact",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        effort: str | None = None,
+        time_budget: float | None = None,
+    ) -> None:
+        self.learner = learner
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.class_weight = class_weight
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.effort = effort
+        self.time_budget = time_budget
+
+    @staticmethod
+    def _default_learner() -> LargeMarginLearner:
+        return LargeMarginLearner()
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricClassifier:
+        """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+        sample_weight : array-like of shape (n_items,) or None
+            An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
+            0 neither learns nor votes. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
+            weights that sum to 1 leave the number of neighbours what it is.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used, or there are weights and the learner takes none; NotSupportedError if parameters of the
+            learner do not go together.
+        """
+        self._check()
+        labels = as_classes(y, X)
+        if not len(labels):
+            raise InputError("X has 0 items, but a minimum of 1 is required; give items to learn from")
+        learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
+        self._limit(learner)
+        used = check_weights(sample_weight, len(labels)) > 0
+        self._keep_classes(labels, used, sample_weight)
+        weight = weights_of_classes(learner, sample_weight, self._factors, self._codes)
+        self.learner_ = learner.fit(X, y, **weight_option(learner, weight))
+        self._index(X, labels, sample_weight)
+        self.vote_rule_ = self._given_rule or self._chosen_rule(learner, X, labels, weight, seed)
+        return self
+
+    def _limit(self, learner: Any) -> None:
+        """Give the learner its part of the time."""
+        seconds = check_time_budget(self.time_budget)
+        if seconds is None:
+            return
+        if "time_budget" not in learner.get_params():
+            raise InputError(f"time_budget= is for the learner, and {type(learner).__name__} has none; leave it out")
+        learner.set_params(time_budget=_OF_LEARNER * seconds)
+
+    def _keep_classes(self, labels: Any, used: Any, sample_weight: ArrayLike | None) -> None:
+        """Record the classes of the items that are used, the number of the class of every item, and how much classes count."""
+        self.classes_ = np.unique(labels[used])
+        self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+        weight = check_weights(sample_weight, len(labels))
+        total = np.bincount(self._codes, weights=weight, minlength=len(self.classes_)).astype(np.float64)
+        self._factors = class_factors(self.class_weight, self.classes_, total)
+        counted = total if self._factors is None else total * self._factors
+        self._class_shares = counted / counted.sum()
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        labels = as_classes(targets, targets)
+        self._keep_classes(labels, used, self._weight)
+        return labels
+
+    def _chosen_rule(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> VoteRule:
+        """The rule chosen on items held out; ``weight`` is what the learner was given."""
+        parts = self._kept_parts(weight) or self._parts(learner, X, labels, weight, seed)
+        if not parts:
+            return self._rule_for_few
+        return choose_votes(parts, self.n_neighbors, self.weights)[0]
+
+    def _kept_parts(self, weight: Any) -> list[HeldOutNeighbors]:
+        """Held-out neighbours that the learner kept of its choice, if it has the same classes."""
+        kept = getattr(self.learner_, "held_out_neighbors_", None) or []
+        same = np.array_equal(getattr(self.learner_, "classes_", ()), self.classes_)
+        return [self._without_factors(part, weight) for part in kept] if same else []
+
+    def _without_factors(self, part: HeldOutNeighbors, weight: Any) -> HeldOutNeighbors:
+        """Kept neighbours as many as they are without ``class_weight``, which is in the weights that the learner was given."""
+        if self._factors is None or part.neighbor_weight is None:
+            return replace(part, class_weight=self._factors)
+        own = 1.0 if self._weight is None else min(1.0, float(self._weight.max()))
+        counts = part.neighbor_weight * min(1.0, float(np.max(weight))) / self._factors[part.neighbor_targets] / own
+        return replace(part, class_weight=self._factors, neighbor_weight=counts)
+
+    def _parts(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> list[HeldOutNeighbors]:
+        """Held-out neighbours of folds, for each of which the distance is learned with the settings chosen."""
+        again = as_chosen(learner, self.learner_)
+
+        def learn(rows: Integers) -> Any:
+            option = {} if weight is None else weight_option(again, weight[rows])
+            return again.fit(take_rows(X, rows), labels[rows], **option).semimetric_
+
+        search = HeldOutSearch(X, self._codes, self._weight, learn, self.n_jobs)
+        found = search.folds(self.index_._queries(None), self._codes, seed, n_strata=min(2, len(self.classes_)))
+        return [self._of_classes(part) for part in found]
+
+    def _of_classes(self, part: HeldOutNeighbors) -> HeldOutNeighbors:
+        """Held-out neighbours with what is known of their classes."""
+        weight = part.weight if self._factors is None else part.weight * self._factors[part.targets]
+        return replace(part, weight=weight, class_shares=self._class_shares, class_weight=self._factors)
+
+    def _votes(self, voters: Voters) -> Floats:
+        votes = super()._votes(voters)
+        return votes if self._factors is None else votes * self._factors[self._codes[voters.indices]]
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Share of the votes that each class gets, smoothed where votes were chosen, shape (n_queries, n_classes)."""
+        queries = self._queries(X)
+        out = np.empty((len(queries), len(self.classes_)))
+        for found in self._voters(queries):
+            near = found.distances, self._codes[found.indices], self._class_shares, found.weight, self._factors
+            out[found.queries] = self.vote_rule_.probabilities(*near)
+        return out
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class with the most votes; of several, the first in ``classes_``."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]

@@ -1,0 +1,202 @@
+"""What the learners from comparisons share: parameters, checks, "auto" and the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import one_blas_thread
+from ..._foundation.types import ArrayLike, Comparisons, FeatureChoice, Floats, KnotCounts, Knots, Periods, Tuples
+from ..._foundation.validation import check_choice, check_weights
+from ...data.feature_groups import Groups, only_singles
+from ...data.parts.tuples import TargetSpec
+from ...data.schema import Names
+from ..learning.comparison_fit import HeldOutComparisons, choose_settings, fit_comparisons, with_discriminants
+from ..learning.comparisons import ComparisonData, InMemoryComparisons, OrderedTuples
+from ..learning.groups import choose_groups, without_joint
+from ..learning.options import Recipe
+from ..learning.search import Choices
+from ..learning.structure import check_varied
+from ..model.item_statistics import warn_outside_once
+from ..model.semimetric import Semimetric
+from ..programs.constraints import Constraint
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Penalties
+from ..solvers.base import Solution, Solver
+from .base import LearnedDistance
+from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
+
+T = TypeVar("T", bound=Tuples)
+
+_PARAMETERS = (
+    "knots", "groups", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
+    "missing", "constraints", "prior", "n_jobs", "random_state", "effort", "verbose",
+)  # fmt: skip
+_FULL = Recipe()  # of a learner that has chosen nothing yet
+
+
+class TupleLearner(LearnedDistance):
+    """A learner from tuples; see `PairLearner` for the parameters."""
+
+    def __init__(
+        self,
+        *,
+        n_knots: KnotCounts = "auto",
+        knots: Knots = "quantile",
+        groups: Groups = "singles",
+        directions: Any = "auto",
+        tables: str = "warped",
+        axioms: str = "semimetric",
+        delta: float = 1e-6,
+        outside: str = "extend",
+        loss: str | Loss = "squared_hinge",
+        penalty: Penalties = "auto",
+        alpha: float | str = "auto",
+        solver: str | Solver = "auto",
+        categorical_features: FeatureChoice = "auto",
+        periodic: Periods = None,
+        missing: str = "error",
+        constraints: Sequence[Constraint] = (),
+        prior: Semimetric | None = None,
+        preprocessor: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        effort: str = "default",
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.directions = directions
+        self.tables = tables
+        self.axioms = axioms
+        self.delta = delta
+        self.outside = outside
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.solver = solver
+        self.categorical_features = categorical_features
+        self.periodic = periodic
+        self.missing = missing
+        self.constraints = constraints
+        self.prior = prior
+        self.preprocessor = preprocessor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.effort = effort
+        self.verbose = verbose
+
+    @property
+    def _targets(self) -> TargetSpec:
+        """The tuples that the learner takes, and what their targets are."""
+        raise NotImplementedError
+
+    def _recipe(self) -> Recipe:
+        check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
+        check_choice("tables", self.tables, ("auto", "warped", "full"))
+        tables = "warped" if self._has_scales or self._compares_tables else "full"
+        given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
+        directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
+        return Recipe(**given, tables=tables, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
+
+    @property
+    def _compares_tables(self) -> bool:
+        """Whether scales and full tables are compared: both are semimetrics of single features."""
+        return self.tables == "auto" and self.axioms == "semimetric" and only_singles(self.groups)
+
+    @property
+    def _has_scales(self) -> bool:
+        """Whether the parameters ask for scales: ``tables="auto"`` in a metric of single features, or by what it has chosen."""
+        if self.tables != "auto" or not only_singles(self.groups):
+            return self.tables == "warped"
+        return self.axioms == "metric" or (self._compares_tables and getattr(self, "recipe_", _FULL).tables == "warped")
+
+    def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
+        """Tuples to learn from, and the schema or the names of their features."""
+        rows, items = self._given(tuples, kind)
+        schema = self._schema_of_tuples(rows, kind, items)
+        checked = self._tuples(rows, kind, items, schema=schema)
+        names = self._names(rows if items is None else items, checked.items.shape[1])
+        return checked, schema or names
+
+    def _choose_and_learn(self, recipe: Recipe, data: InMemoryComparisons, names: Names) -> None:
+        """Choose what is "auto", and learn from comparisons in memory."""
+        check_varied(data.items)
+        with one_blas_thread(), self._own_knots():
+            knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+            directions = isinstance(self.directions, str) and self.directions == "auto"
+            singles, self.choices_ = choose_settings(
+                without_joint(recipe), data, names,
+                directions=directions, knots=knots, alpha=alpha, tables=self._compares_tables,
+            )  # fmt: skip
+            held_out = HeldOutComparisons(data, names)
+            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
+            learned = fit_comparisons(with_discriminants(self.recipe_, data, names), data, names)
+        self._keep(data.tuples.items.shape[1], *learned)
+
+    def part_task(self) -> TupleTask:
+        """The recipe and the tuples to learn from in parts, see `LearnedDistance`."""
+        refuse_choices(self, ("auto", "discriminant"))
+        if self._compares_tables:
+            raise NotSupportedError(
+                'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
+                "recipe_"
+            )
+        recipe = self._recipe()
+        check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
+        return TupleTask(recipe, self._targets)
+
+    def learn_from_parts(self, task: TupleTask, data: ComparisonData, names: Names) -> Self:
+        """Learn from tuples in parts; nothing is left to choose."""
+        learned = fit_comparisons(task.recipe, data, names)
+        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self._keep(data.items.shape[1], *learned)
+        return self
+
+    def _keep(self, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
+        """Record the distance that was learned, with the values of its extra columns."""
+        self.n_features_in_ = n_features
+        self._keep_extra(extra)
+        self._record(semimetric, solution)
+
+    def _keep_extra(self, extra: Floats) -> None:
+        """Record the values of the columns that follow those of the tables."""
+
+
+class ComparisonLearner(TupleLearner):
+    """A learner from tuples that say d(near pair) < d(far pair)."""
+
+    _kind: type[Comparisons]
+
+    @property
+    def _targets(self) -> TargetSpec:
+        return TargetSpec(self._kind, judged=True)
+
+    def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        recipe = self._recipe()
+        checked, names = self._read(tuples, self._kind)
+        weight = check_weights(sample_weight, len(checked))
+        used = weight > 0
+        self._choose_and_learn(recipe, OrderedTuples(checked.take(used), weight[used]), names)
+
+    def decision_function(self, tuples: ArrayLike) -> Floats:
+        """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
+        checked = self._known(tuples, self._kind)
+        warn_outside_once(self.semimetric_, checked.used)
+        far, near = (
+            self.semimetric_.paired_by_index(checked.items, p.index, n_jobs=self.n_jobs) for p in (checked.far, checked.near)
+        )
+        return far - near
+
+    def predict(self, tuples: ArrayLike) -> Floats:
+        """+1 where the near pair is closer than the far one, else -1; shape (n_tuples,)."""
+        return np.where(self.decision_function(tuples) > 0, 1, -1)
+
+    def _accuracy(self, right: NDArray[np.bool_], sample_weight: ArrayLike | None) -> float:
+        return float(np.average(right, weights=check_weights(sample_weight, len(right))))

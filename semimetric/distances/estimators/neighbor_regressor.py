@@ -1,0 +1,200 @@
+"""Values by the votes of nearest neighbours under a distance that is learned first."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+
+from ..._foundation.arrays import as_targets
+from ..._foundation.errors import InputError
+from ..._foundation.shared_docstrings import with_shared_parameters
+from ..._foundation.stored import storable
+from ..._foundation.tables import numbered_rows, take_rows
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice, check_count, check_weights, weight_option
+from ...data.pair_sampling import sample_pairs
+from ...data.rows import distinct_rows
+from ..model.semimetric import Semimetric
+from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
+from .kernel_regression_learner import KernelRegressionLearner
+from .regressor import DistanceRegressor
+from .shared_parameters import VOTE_PARAMETERS
+from .votes import HeldOutSearch, LearnedNeighbors, as_chosen, strata_of_values
+
+_LEAST_VALUES = 3  # in a part to learn from: the distances of two values are all the same
+
+
+@storable
+@with_shared_parameters(VOTE_PARAMETERS)
+class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
+    """k nearest neighbours under a distance learned from the values: near are items with like values.
+
+    Parameters
+    ----------
+    learner : estimator or None, default None
+        With ``fit(X, y)`` and ``semimetric_``; None is a `KernelRegressionLearner`. A `DistanceRegressor` learns
+        abs(y_i - y_j) from pairs, and its ``preprocessor`` is set to the items. Parameters of the learner are set as
+        ``learner__effort`` and so on, those of the default one too.
+    {n_neighbors}
+        On "auto", or with `weights` on "auto" or "kernel", that rule is taken which errs least on items held out: those that
+        the learner keeps as ``held_out_neighbors_``, or else on folds for which the distance is learned again with the
+        settings chosen. Where nothing can be held out, the 3 nearest vote alike.
+    {weights}
+    average : {"mean", "median"}, default "mean"
+        The weighted mean of the neighbours' values, for which votes are chosen by squared errors; or their weighted median, by
+        absolute ones.
+    n_pairs : int, default 20000
+        Pairs of items drawn for a `DistanceRegressor` to learn from, a quarter of them near ones; other learners take none.
+    {algorithm}
+    {n_jobs}
+    random_state : int, RandomState or None, default None
+        Seed of pairs and folds, and of what the learner draws, in place of its own; None leaves the learner as it is.
+    {effort}
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The fitted learner.
+    semimetric_ : Semimetric
+    index_ : NeighborIndex
+    vote_rule_ : VoteRule
+        Who votes, and with which weight; printed, in words.
+    n_neighbors_ : int
+    weights_ : str
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 2))
+    >>> model = SemimetricRegressor().fit(X, 5 * X[:, 0])
+    >>> bool(model.score(X, 5 * X[:, 0]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_neighbors: int | str = "auto",
+        weights: str = "auto",
+        average: str = "mean",
+        n_pairs: int = 20_000,
+        algorithm: str = "exact",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        effort: str | None = None,
+    ) -> None:
+        self.learner = learner
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.average = average
+        self.n_pairs = n_pairs
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.effort = effort
+
+    @staticmethod
+    def _default_learner() -> KernelRegressionLearner:
+        return KernelRegressionLearner()
+
+    def _check(self) -> None:
+        super()._check()
+        check_choice("average", self.average, ("mean", "median"))
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
+        """Learn the distance from X (n_items, n_features) and the values y, and index the items.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+        sample_weight : array-like of shape (n_items,) or None
+            An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
+            0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
+            divided by ``min(1, max(sample_weight))``.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used, or all values are the same.
+        """
+        self._check()
+        check_count("n_pairs", self.n_pairs)
+        learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
+        values = as_targets(y, X)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(values))
+        self.learner_ = self._learned(learner, X, values, sample_weight, seed)
+        self._index(X, values, sample_weight)
+        rule = self._given_rule or self._chosen_rule(learner, X, values, weight, seed)
+        self.vote_rule_ = self._averaged(rule)
+        return self
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        return as_targets(targets, targets)
+
+    def _averaged(self, rule: VoteRule) -> VoteRule:
+        """The rule with the average that is asked for."""
+        return VoteRule(rule.n_neighbors, rule.weights, rule.bandwidth, rule.bandwidth_neighbor, average=self.average)
+
+    def _rule_of(self, stored: VoteRule | None) -> VoteRule:
+        return self._averaged(super()._rule_of(stored))
+
+    def _stored(self) -> dict[str, Any]:
+        """What is saved; the learner goes without the items that `fit` gave it, which the index has."""
+        learner = copy(self.learner_)
+        if isinstance(learner, DistanceRegressor):
+            learner.set_params(preprocessor=None)
+        return super()._stored() | {"learner_": learner}
+
+    def _learned(self, learner: Any, X: ArrayLike, values: Floats, sample_weight: Any, seed: int) -> Any:
+        """The learner, fitted to items and values, or to pairs of items and how far their values are apart."""
+        if not isinstance(learner, DistanceRegressor):
+            return learner.fit(X, values, **weight_option(learner, sample_weight))
+        items, schema = learner._encoded(X, min_items=2)
+        weight = check_weights(sample_weight, len(items))
+        found = distinct_rows(items, values, weight)
+        if found is not None:
+            X, items, values, weight = take_rows(X, found.rows), items[found.rows], values[found.rows], found.weight
+        if np.ptp(values) == 0:
+            raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
+        features = items if schema.plain else schema.coordinates(items)
+        pairs = sample_pairs(features, self.n_pairs, random_state=seed)
+        left, right = pairs.T
+        option = {} if found is None else weight_option(learner, weight[left] * weight[right])
+        learner.set_params(preprocessor=numbered_rows(X))
+        return learner.fit(pairs, np.abs(values[left] - values[right]), **option)
+
+    def _chosen_rule(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> VoteRule:
+        """The rule chosen on items held out."""
+        kept: list[HeldOutNeighbors] = getattr(self.learner_, "held_out_neighbors_", None) or []
+        kept = [part for part in kept if part.class_shares is None]  # others hold classes, not values
+        parts = kept or self._parts(learner, X, values, weight, seed)
+        if not parts:
+            return self._rule_for_few
+        return choose_value_votes(parts, self.n_neighbors, self.weights, self.average)[0]
+
+    def _parts(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> list[HeldOutNeighbors]:
+        """Held-out neighbours of folds, for each of which the distance is learned with the settings chosen."""
+        again = as_chosen(learner, self.learner_)
+
+        def learn(rows: Integers) -> Semimetric:
+            given = None if weight is None else weight[rows]
+            return self._learned(clone(again), take_rows(X, rows), values[rows], given, seed).semimetric_
+
+        used = check_weights(weight, len(values)) > 0
+        strata = np.zeros(len(values), dtype=np.int64)
+        strata[used] = strata_of_values(values[used])
+        search = HeldOutSearch(X, values, self._weight, learn, self.n_jobs)
+        return search.folds(self.index_._queries(None), strata, seed, n_targets=_LEAST_VALUES)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Mean or median of the neighbours' values, each by its vote, shape (n_queries,)."""
+        queries = self._queries(X)
+        out = np.empty(len(queries))
+        for found in self._voters(queries):
+            out[found.queries] = self.vote_rule_.values(found.distances, self._targets[found.indices], found.weight)
+        return out

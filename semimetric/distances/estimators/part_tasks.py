@@ -1,0 +1,129 @@
+"""The tasks by which learners learn from data in parts, and what they refuse to learn from them.
+
+A learner gives a task by `LearnedDistance.part_task`, and learns from the data by ``learn_from_parts``: `out_of_core` reads the
+parts as the task says, and knows nothing else of learners.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._foundation.errors import NotSupportedError
+from ...data.feature_groups import automatic
+from ...data.parts.tuples import TargetSpec
+from ..learning.items import LargeMargin
+from ..learning.measured import check_sums_impose
+from ..learning.options import Recipe
+from ..programs.losses import Loss
+from ..solvers.auto import resolve_solver
+from ..solvers.first_order import FirstOrder
+from ..solvers.gram import Gram
+from ..solvers.interior_point import InteriorPoint
+from ..solvers.newton import Newton
+
+_BY_SUMS = (Gram, Newton, InteriorPoint, FirstOrder)  # they ask for products and second moments alone
+_SAMPLE = "fit on a sample, and take"
+
+
+@dataclass(frozen=True)
+class TupleTask:
+    """Learning from tuples.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    targets : TargetSpec
+        What the tuples and their targets must be.
+    """
+
+    recipe: Recipe
+    targets: TargetSpec
+
+
+@dataclass(frozen=True)
+class ItemTask:
+    """Learning from labelled items.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    rule : LargeMargin
+    """
+
+    recipe: Recipe
+    rule: LargeMargin
+
+    def item_bytes(self, n_features: int) -> int:
+        """Bytes that an item takes while its part is worked on: its vectors, and the rows of its targets and impostors."""
+        knots, recipe = self.recipe.knots, self.recipe
+        most = np.max(np.asarray(recipe.n_knots)) if isinstance(knots, str) else max(len(np.asarray(k)) for k in knots)
+        n_pairs = self.rule.n_targets + self.rule.n_impostors
+        n = n_features + _n_directions(recipe.directions, n_features)
+        return int(n_pairs * n * (8 * most + 32) + 100 * n + 500)
+
+
+def _n_directions(directions: Any, n_features: int) -> int:
+    """How many directions parts can have: components as many as features, or the rows that are given."""
+    if directions is None:
+        return 0
+    rows = getattr(directions, "matrix", getattr(directions, "components_", directions))
+    return len(rows) if hasattr(rows, "__len__") and not isinstance(rows, str) else n_features
+
+
+def refuse_parts(model: Any) -> NotSupportedError:
+    """The error for what does not learn from parts."""
+    return NotSupportedError(
+        f"{type(model).__name__} learns from all its data at once; DistanceRegressor, PairLearner, TripletLearner, "
+        "QuadrupletLearner and LargeMarginLearner learn from parts: use one of these, or fit on a sample that fits into memory"
+    )
+
+
+def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
+    """Refuse what is found by comparing all data: "auto", directions of these names, kinds of features, groups.
+
+    Parameters
+    ----------
+    model : LearnedDistance
+    by_comparing : tuple of str
+        Names of directions that are found by comparing all data.
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    if model.chooses_numbers:
+        raise NotSupportedError(
+            f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_'
+        )
+    if isinstance(model.directions, str) and model.directions in by_comparing:
+        raise NotSupportedError(
+            f'directions={model.directions!r} compares all data at once; give None, "pca" or a matrix: {_SAMPLE} '
+            "semimetric_.directions"
+        )
+    if not model.only_numbers:
+        raise NotSupportedError(
+            "parts hold features of numbers only; categorical_features=, periodic= and missing= need fit on data in memory"
+        )
+    if automatic(model.groups) is not None:
+        raise NotSupportedError(f"groups={model.groups!r} compares candidates on data held out; {_SAMPLE} the groups_")
+
+
+def check_solved_by_sums(recipe: Recipe, loss: Loss) -> None:
+    """Refuse what needs all rows at once.
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    check_sums_impose(recipe, "learning from parts", "on a sample that fits into memory")
+    solver = resolve_solver(recipe.solver)
+    takes = [s for s in _BY_SUMS if loss.quadratic or s is not Gram]
+    if solver is not None and not isinstance(solver, tuple(takes)):
+        names = ", ".join(s.__name__ for s in takes)
+        raise NotSupportedError(f'{type(solver).__name__} needs all rows at once; {names} learn from parts: use solver="auto"')
+    if recipe.axioms is None and not loss.quadratic:
+        raise NotSupportedError(
+            f"axioms=None leaves weights free, and with the loss {type(loss).__name__} only Reference takes those, all rows at "
+            'once; use loss="squared", or fit on a sample that fits into memory'
+        )

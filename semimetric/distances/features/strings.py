@@ -1,0 +1,185 @@
+"""Strings as counts of their q-grams, and of their symbols in every part of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..._foundation.errors import InputError
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats, distinct
+from ..._foundation.validation import check_count
+from ...data.object_lists import Objects, as_objects
+from .objects import ObjectFeatures
+
+Symbols = list[Any]
+Gram = tuple[Any, ...]
+
+
+@storable
+class StringFeatures(ObjectFeatures):
+    """Length, q-gram profiles, and where symbols stand, of strings or of other sequences of symbols, such as lists of words.
+
+    - length: the number of symbols.
+    - q-grams: how often every q symbols in a row occur, q - 1 ends being added on either side. One insertion, deletion or
+      exchange changes at most q of them into others, so ``|G_q(x) - G_q(y)|_1 / (2 q) <= edit distance(x, y)`` (Ukkonen 1992).
+      Grams that are not among the most frequent of the fit are counted together, which only lowers the left side.
+    - places: how many of every symbol lie in each part of the string, from its first to its last. A symbol between the middles
+      of two parts counts for both, by how near they are, so that a place moves little when a symbol is added elsewhere. No
+      bound holds for these; they tell apart what has the same letters in another order.
+
+    Parameters
+    ----------
+    q : sequence of int, default (1, 2)
+        The lengths of the grams; empty leaves them out.
+    max_grams : int, default 200
+        The most frequent grams of every length that have a column of their own.
+    n_places : int, default 5
+        The number of parts of a string; 0 leaves the places out. Those of the ``max_grams`` most frequent symbols are counted.
+
+    Attributes
+    ----------
+    grams_ : list of list
+        The grams of every length, as tuples in which None stands for an end.
+    symbols_ : list
+        The symbols whose places are counted.
+
+    Examples
+    --------
+    >>> from semimetric import StringFeatures
+    >>> model = StringFeatures(q=(1,), n_places=0).fit(["bone", "stone"])
+    >>> model.get_feature_names_out().tolist()
+    ['length', "'o'", "'n'", "'e'", "'b'", "'s'", "'t'", 'other 1-grams']
+    >>> model.transform(["nose"]).tolist()
+    [[4.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
+    """
+
+    grams_: list[Any]
+    symbols_: list[Any]
+
+    _fitted: ClassVar[dict[str, Any]] = {"grams_": list[Any], "symbols_": list[Any]}
+
+    def __init__(self, q: Sequence[int] = (1, 2), *, max_grams: int = 200, n_places: int = 5) -> None:
+        self.q = q
+        self.max_grams = max_grams
+        self.n_places = n_places
+
+    def fit(self, X: Objects, y: object = None) -> StringFeatures:
+        """Find the grams and the symbols that are most frequent; of equally frequent ones those that come first.
+
+        Parameters
+        ----------
+        X : sequence of str, or of sequences of symbols
+        y : ignored
+
+        Raises
+        ------
+        InputError
+            If an object is no sequence of symbols, such as a set, which has no order, or a parameter cannot be used.
+        """
+        self._check_parameters()
+        strings = _strings(X)
+        self.grams_ = [self._frequent(gram for s in strings for gram in _grams(s, q)) for q in self.q]
+        self.symbols_ = self._frequent(symbol for s in strings for symbol in s) if self.n_places else []
+        return self
+
+    def transform(self, X: Objects) -> Floats:
+        """The features, shape (n_objects, n_features_out).
+
+        Parameters
+        ----------
+        X : sequence of str, or of sequences of symbols
+        """
+        check_is_fitted(self, "grams_")
+        strings = _strings(X)
+        counts = [self._counts(strings, q, known) for q, known in zip(self.q, self.grams_, strict=True)]
+        places = self._places(strings)
+        return np.hstack([np.array([[len(s)] for s in strings], dtype=np.float64), *counts, places])
+
+    def _frequent(self, entries: Iterator[Hashable]) -> list[Any]:
+        return [entry for entry, _ in Counter(entries).most_common(self.max_grams)]
+
+    def _counts(self, strings: list[Symbols], q: int, known: list[Gram]) -> Floats:
+        """How often each of the known grams occurs, and how often any other, shape (n_strings, n_known + 1)."""
+        column = {gram: k for k, gram in enumerate(known)}
+        out = np.zeros((len(strings), len(known) + 1))
+        for row, s in zip(out, strings, strict=True):
+            for gram, n in Counter(_grams(s, q)).items():
+                row[column.get(gram, -1)] += n
+        return out
+
+    def _places(self, strings: list[Symbols]) -> Floats:
+        """How many of each symbol lie in each part, shape (n_strings, n_symbols * n_places)."""
+        out = np.zeros((len(strings), len(self.symbols_), self.n_places))
+        column = {symbol: k for k, symbol in enumerate(self.symbols_)}
+        for table, s in zip(out, strings, strict=True):
+            for i, symbol in enumerate(s):
+                k = column.get(symbol)
+                if k is None:
+                    continue
+                place = min(max((i + 0.5) / len(s) * self.n_places - 0.5, 0.0), self.n_places - 1.0)
+                part = min(int(place), self.n_places - 2) if self.n_places > 1 else 0
+                table[k, part] += 1.0 - (place - part)
+                if self.n_places > 1:
+                    table[k, part + 1] += place - part
+        return out.reshape(len(strings), len(self.symbols_) * self.n_places)
+
+    @property
+    def _names_out(self) -> list[str]:
+        names = ["length"]
+        for q, known in zip(self.q, self.grams_, strict=True):
+            names += [" ".join("end" if part is None else repr(part) for part in gram) for gram in known]
+            names.append(f"other {q}-grams")
+        names += [f"{symbol!r} in part {k + 1} of {self.n_places}" for symbol in self.symbols_ for k in range(self.n_places)]
+        return list(distinct(names))
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._check_parameters()
+        tuples = all(
+            isinstance(gram, tuple) and len(gram) == q for q, known in zip(self.q, self.grams_, strict=False) for gram in known
+        )
+        if len(self.grams_) != len(self.q) or not all(isinstance(known, list) for known in self.grams_) or not tuples:
+            raise InputError(f"there are grams of {len(self.grams_)} lengths; {len(self.q)} are required, each of tuples")
+        try:
+            hash((tuple(self.symbols_), *(tuple(known) for known in self.grams_)))
+        except TypeError:
+            raise InputError("a symbol cannot be hashed, so that it cannot be looked up; restore the file") from None
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.q, str) or not hasattr(self.q, "__len__"):
+            raise InputError(f"q={self.q!r} must be a sequence of integers >= 1, such as (1, 2)")
+        for q in self.q:
+            check_count("each of q", q)
+        check_count("max_grams", self.max_grams)
+        check_count("n_places", self.n_places, minimum=0)
+
+
+def _grams(symbols: Symbols, q: int) -> Iterator[Gram]:
+    """Every q symbols in a row, where q - 1 ends stand on either side."""
+    padded = [None] * (q - 1) + symbols + [None] * (q - 1)
+    return zip(*(padded[k:] for k in range(q)), strict=False)
+
+
+def _strings(X: Objects) -> list[Symbols]:
+    """The symbols of every string."""
+    objects = as_objects(X)
+    found = []
+    for k in range(len(objects)):
+        value = objects[k]
+        try:
+            if isinstance(value, (Mapping, Set)):
+                raise TypeError("no order")
+            symbols = list(value)
+            hash(tuple(symbols))
+        except TypeError:
+            raise InputError(
+                f"X[{k}] is of type {type(value).__name__}; a string, or a sequence of symbols that can be hashed, is "
+                "required: leave missing ones out"
+            ) from None
+        found.append(symbols)
+    return found

@@ -1,0 +1,777 @@
+"""Pairs with measured distances as the user gives them, in memory or in parts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.types import Floats, Integers, Pairs
+from ...data.identical_items import distinct_items
+from ...data.parts.tuples import TuplePart, TupleTable, read_tuples
+from ..model.links import Link, link_function
+from ..model.semimetric import Semimetric
+from ..pairs.base import PairMap
+from ..pairs.full_tables import PairEmbedding
+from ..programs.design_in_parts import PartDesign, PartRows, check_room
+from ..programs.design_matrix import Design, PairDesign
+from ..programs.losses import Loss, Squared, resolve_loss
+from ..programs.moments import Moments
+from ..solvers.auto import resolve_solver
+from ..solvers.base import Solution
+from ..solvers.gram import Gram
+from .assembly import assemble, count_out_of_range, warn_out_of_range
+from .options import Recipe, refuse_open_links
+from .prior import (
+    L1Prior,
+    best_multiple,
+    fit_l1_prior,
+    given_distances,
+    keeps_all_vertices,
+    vertices_of_columns,
+    vertices_of_pairs,
+    with_vertices,
+)
+from .program import make_terms, solve_second_moments
+from .structure import Structure, l1_embedding
+from .tuples import PartitionedTuples, TrainingTuples
+
+_LEAST = 0.1  # mean distances: below, the slope of a link is taken there
+_UNITS = (1e-290, 1e290)  # of the mean sum: outside, weights in the user's units overflow or lose their digits
+
+
+def sum_unit(link: Any, mean: float, mean_square: float) -> float:
+    """The unit of the sums of distances: the mean square for the link "sqrt", else the sum of the mean distance."""
+    if link == "sqrt":
+        return mean_square
+    return float(link_function(link).invert(np.array(mean)))
+
+
+class LinkedTargets(NamedTuple):
+    """Measured distances as targets of a program.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_pairs,)
+        The sums that have these distances, in ``unit``.
+    scale : ndarray of shape (n_pairs,) or None
+        What rows and targets are multiplied by.
+    unit : float
+        The unit of the sums, in the user's unit.
+    link : Link or None
+        The link, in the user's unit, if it multiplies rows.
+    slopes : ndarray of shape (n_pairs,) or None
+        The slopes of the link at the targets, in these units.
+    """
+
+    target: Floats
+    scale: Floats | None
+    unit: float
+    link: Link | None
+    slopes: Floats | None
+
+    @classmethod
+    def of(cls, recipe: Recipe, y: Floats, weight: Floats, unit: float | None) -> LinkedTargets:
+        """The targets of distances y, of shape (n_pairs,); their unit is that of their mean unless it is given.
+
+        Raises
+        ------
+        InputError
+            If sums of the distances are too large or too small for floating point.
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            target = y * y if recipe.link == "sqrt" else link_function(recipe.link).invert(y) if _multiplies(recipe) else y
+            if unit is None:
+                share = weight / weight.sum()
+                mean = float(share @ np.abs(target if recipe.link == "sqrt" else y))
+                unit = sum_unit(recipe.link, mean, mean)
+            _check_unit(recipe, y, unit)
+            target = target / unit
+        if not np.isfinite(target).all():
+            raise InputError(
+                f"the distances reach {np.abs(y).max():g}, whose sums under the link {recipe.link} overflow beside their mean; "
+                "a larger exponent, or distances nearer to their mean, are required"
+            )
+        floor = 0.1 if recipe.relative is True else float(recipe.relative)
+        if not _multiplies(recipe):
+            scale = 1.0 / np.maximum(np.abs(target), floor) if recipe.relative is not False else None
+            return cls(target, scale, unit, None, None)
+        link = link_function(recipe.link)
+        mean = float(link.apply(np.array(unit)))
+        least = link.invert(np.array(_LEAST * mean))
+        slopes = link.slope(np.maximum(target * unit, least)) * (unit / mean)
+        scale = slopes if recipe.relative is False else slopes / np.maximum(y / mean, floor)
+        return cls(target, scale, unit, link, slopes)
+
+
+def _multiplies(recipe: Recipe) -> bool:
+    return isinstance(recipe.link, Link)
+
+
+def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
+    if not _UNITS[0] < unit < _UNITS[1]:
+        if not y.any():
+            raise InputError(f"all {len(y)} distances to learn from are 0, which teaches nothing; give pairs that differ")
+        squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
+        if _multiplies(recipe):
+            squares = f"their sums under the link {recipe.link} "
+        raise InputError(
+            f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
+            f"{_UNITS[1]:g} is required: rescale the distances"
+        )
+
+
+_MOST_EXAMPLES = 8  # pairs
+
+
+class Outline(NamedTuple):
+    """What decides the columns of a structure.
+
+    Attributes
+    ----------
+    l1_moments : Moments
+        Second moments of the columns of the weighted L1 distance.
+    vertices : list of ndarray or None
+        The vertices that the pairs touch, by group; None where every vertex is a column.
+    out_of_range : ndarray of shape (n_features,) or None
+        How many items lie outside the knots of each feature; None where the knots cover all of them.
+    """
+
+    l1_moments: Moments
+    vertices: list[Integers] | None
+    out_of_range: Integers | None
+
+
+class DistanceRows(NamedTuple):
+    """The rows of all pairs: the design matrix of shape (n_pairs, n), targets and weights of shape (n_pairs,)."""
+
+    design: Design
+    target: Floats
+    weight: Floats
+
+
+class GivenDistances(NamedTuple):
+    """What is known of pairs in the user's unit.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_pairs,)
+        Their distances.
+    values : ndarray of shape (n_pairs, n_base_distances) or None
+        The values of base distances.
+    """
+
+    y: Floats
+    values: Floats | None
+
+    def take(self, rows: Integers) -> GivenDistances:
+        """Some of the pairs."""
+        return GivenDistances(self.y[rows], None if self.values is None else self.values[rows])
+
+    def powers(self, recipe: Recipe, unit: float) -> Floats | None:
+        """The terms of base distances in a unit of the sum, shape (n_pairs, n_base_distances); None without any."""
+        if self.values is None:
+            return None
+        with np.errstate(over="ignore", under="ignore"):
+            terms = self.values ** np.array(recipe.base_powers) / unit
+        if not np.isfinite(terms).all():
+            raise InputError(
+                f"base distances reach {self.values.max():g}, whose power {max(recipe.base_powers):g} overflows; give smaller "
+                "exponents by base_exponents=, or rescale them"
+            )
+        return np.asarray(terms)
+
+
+class SolvableSums(Protocol):
+    """Sums over all pairs that a distance can be learned from."""
+
+    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
+        """Learn the distance, with the solution in units of the mean target."""
+
+
+class ScaledDistances(ABC):
+    """Pairs with measured distances in units of their mean.
+
+    Attributes
+    ----------
+    unit : float
+        The mean target, in the user's unit (its square for the link "sqrt").
+    note : str
+        What a solution says of where the pairs lie.
+    """
+
+    unit: float
+    note = ""
+
+    @property
+    @abstractmethod
+    def examples(self) -> Pairs:
+        """A few of the pairs, one at least."""
+
+    @abstractmethod
+    def sums(self, recipe: Recipe, structure: Structure) -> SolvableSums | None:
+        """Sums over all pairs from which the distance is learned; None where a solver takes the rows instead."""
+
+    @abstractmethod
+    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
+        """The sums over all pairs that decide which columns a structure has."""
+
+    @abstractmethod
+    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+        """The rows of the columns of ``structure``."""
+
+    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
+        """The prior to shrink towards, given the one that was fitted; of pairs in parts no other is taken."""
+        return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class PairTargets(TrainingTuples, ScaledDistances):
+    """Pairs in memory with targets in units of their mean, ready for any structure.
+
+    Parameters
+    ----------
+    tuples : Pairs
+    target : ndarray of shape (n_pairs,)
+        The sums that have the distances, which are squares for the link "sqrt", divided by ``unit``.
+    weight : ndarray of shape (n_pairs,)
+    base : ndarray of shape (n_pairs, n_base_distances) or None
+        Values of the base distances, in the same unit.
+    unit : float
+        The mean target, in the user's unit.
+    scale : ndarray of shape (n_pairs,) or None
+        Multiplies rows and targets of a relative loss, and of a link (`linked_targets`).
+    given : GivenDistances
+        The distances and the values of base distances as they are.
+    link : Link or None
+        The link, if it multiplies rows.
+    slopes : ndarray of shape (n_pairs,) or None
+        The slopes of that link at the targets.
+    """
+
+    tuples: Pairs
+    target: Floats
+    weight: Floats
+    base: Floats | None
+    unit: float
+    scale: Floats | None
+    given: GivenDistances
+    link: Link | None = None
+    slopes: Floats | None = None
+    quick_loss: ClassVar[Loss] = Squared()
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
+    ) -> PairTargets:
+        """Put targets into units of their mean, or of ``unit``, and evaluate base distances once.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        structure : Structure
+            Only its base distances are used.
+        pairs : Pairs
+        y : ndarray of shape (n_pairs,)
+            The distances.
+        weight : ndarray of shape (n_pairs,)
+            Weights > 0.
+        unit : float or None
+
+        Raises
+        ------
+        InputError
+            If targets (squared for the link "sqrt") are too large or too small for floating point.
+        """
+        values = None
+        if structure.bases:
+            columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
+            values = np.column_stack(columns)
+        return cls._made(recipe, pairs, weight, GivenDistances(y, values), unit)
+
+    @classmethod
+    def _made(cls, recipe: Recipe, pairs: Pairs, weight: Floats, given: GivenDistances, unit: float | None) -> PairTargets:
+        made = LinkedTargets.of(recipe, given.y, weight, unit)
+        base = given.powers(recipe, made.unit)
+        return cls(pairs, made.target, weight, base, made.unit, made.scale, given, made.link, made.slopes)
+
+    def under(self, recipe: Recipe) -> PairTargets:
+        """The same pairs in the same unit of distances, for a recipe with another link or other exponents of base distances."""
+        old = link_function("identity") if self.link is None else self.link
+        mean = float(old.apply(np.array(self.unit)))
+        unit = self.unit if recipe.link == "sqrt" else sum_unit(recipe.link, mean, mean)
+        return self._made(recipe, self.tuples, self.weight, self.given, unit)
+
+    def errors(self, products: Floats) -> Floats:
+        """The residuals of the direct loss for products of rows and weights, shape (n_pairs,).
+
+        Without a link that multiplies rows these are the products less the targets.
+        """
+        if self.link is None or self.scale is None or self.slopes is None:
+            return products - self.targets
+        sums = np.maximum(products / self.scale, 0.0)
+        found, wanted = (self.link.apply(s * self.unit) for s in (sums, self.target))
+        mean = float(self.link.apply(np.array(self.unit)))
+        return (found - wanted) / mean * (self.scale / self.slopes)
+
+    @property
+    def targets(self) -> Floats:
+        """The targets of the rows, scaled as they are; shape (n_pairs,)."""
+        return self.target if self.scale is None else self.target * self.scale
+
+    @property
+    def examples(self) -> Pairs:
+        """The first pairs, over items of their own: what a distance keeps of its pairs."""
+        index = self.tuples.index[:_MOST_EXAMPLES]
+        rows, place = np.unique(index, return_inverse=True)
+        return Pairs(self.tuples.items[rows], place.reshape(index.shape))
+
+    def take(self, rows: Integers) -> PairTargets:
+        """Some of the pairs, their weights again summing to 1."""
+        base, scale, slopes = (None if a is None else a[rows] for a in (self.base, self.scale, self.slopes))
+        weight, given = self.weight[rows] / self.weight[rows].sum(), self.given.take(rows)
+        parts = {"tuples": self.tuples.take(rows), "target": self.target[rows], "weight": weight, "base": base, "scale": scale}
+        return replace(self, **parts, given=given, slopes=slopes)
+
+    def over(self, items: Floats) -> PairTargets:
+        """The same pairs over other features of the items, without base distances."""
+        given = GivenDistances(self.given.y, None)
+        return replace(self, tuples=Pairs(items, self.tuples.index), base=None, given=given)
+
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
+        """The rows of ``embedding`` for these pairs, followed by the base distances."""
+        return PairDesign(embedding, self.tuples, structure.directions, self.base, self.scale, n_jobs)
+
+    def l1_moments(self, structure: Structure, n_jobs: int | None) -> Moments:
+        """Second moments of the columns of the weighted L1 distance."""
+        return self.design(structure, l1_embedding(structure), n_jobs).moments(self.targets, self.weight)
+
+    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
+        """The prior that was fitted to the pairs, or the multiple of the given distance that fits them best."""
+        if recipe.prior is None:
+            return fitted
+        values = given_distances(recipe.prior, structure.schema, self.tuples)
+        values = values if self.scale is None else values * self.scale
+        return replace(fitted, given=recipe.prior, multiple=best_multiple(values, self.targets, self.weight))
+
+    def sums(self, recipe: Recipe, structure: Structure) -> None:
+        """None: of pairs in memory a solver takes the rows."""
+        return
+
+    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
+        """The outline of all pairs; items outside the knots are counted only where knots are given."""
+        moments = self.l1_moments(structure, recipe.n_jobs)
+        all_kept = recipe.asks_rows or keeps_all_vertices(structure)
+        vertices = None if all_kept else vertices_of_pairs(structure, self.tuples)
+        out_of_range = None
+        if not isinstance(recipe.knots, str):
+            out_of_range = count_out_of_range(structure, self.tuples.used, self.tuples.occurrences)
+            warn_out_of_range(recipe, structure, out_of_range, self.tuples.index.size)
+        return Outline(moments, vertices, out_of_range)
+
+    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+        """Rows that are made whenever a solver asks for products with them."""
+        return DistanceRows(self.design(structure, structure.embedding, recipe.n_jobs), self.targets, self.weight)
+
+
+class DistanceData(ABC):
+    """Pairs with measured distances, in the user's unit."""
+
+    @property
+    @abstractmethod
+    def items(self) -> Floats:
+        """The items that knots are placed among, shape (n_items, n_features)."""
+
+    @abstractmethod
+    def scaled(self, recipe: Recipe, structure: Structure) -> ScaledDistances:
+        """The distances in units of their mean, with the base distances of the structure."""
+
+
+@dataclass(frozen=True, eq=False)
+class InMemoryDistances(DistanceData):
+    """Pairs in memory.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    y : ndarray of shape (n_pairs,)
+        The distances.
+    weight : ndarray of shape (n_pairs,)
+        Positive, summing to 1.
+    """
+
+    pairs: Pairs
+    y: Floats
+    weight: Floats
+
+    @cached_property
+    def items(self) -> Floats:  # type: ignore[override]  # it is computed once
+        """The distinct items that are in some pair, or a sample of very many."""
+        return distinct_items(self.pairs.used)
+
+    def sampled(self, most: int, random_state: int | None) -> InMemoryDistances:
+        """These pairs, or a sample of so many."""
+        rows = sampled_rows(len(self.pairs), most, random_state)
+        return self.take(rows)
+
+    def take(self, rows: Integers) -> InMemoryDistances:
+        """Some of the pairs."""
+        return InMemoryDistances(self.pairs.take(rows), self.y[rows], self.weight[rows] / self.weight[rows].sum())
+
+    def scaled(self, recipe: Recipe, structure: Structure) -> PairTargets:
+        """Each base distance is evaluated once for every pair."""
+        return PairTargets.of(recipe, structure, self.pairs, self.y, self.weight)
+
+
+def sampled_rows(n: int, most: int, random_state: int | None) -> Integers:
+    """The rows of n that candidates are compared on: all, or a sample of ``most``."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
+
+
+_MOST_COLUMNS = 8_000  # their second moments take 512 MB
+_FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "random_state", "verbose", "effort"})
+
+
+def check_streams(recipe: Recipe) -> None:
+    """Refuse what cannot be learned from second moments.
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
+        raise NotSupportedError('partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False')
+    refuse_open_links(recipe, "partial_fit cannot hold pairs out")
+    check_sums_impose(recipe, "partial_fit", "on all pairs at once")
+    solver = resolve_solver(recipe.solver)
+    if solver is not None and not isinstance(solver, Gram):
+        raise NotSupportedError(
+            f'partial_fit adds up second moments, which {type(solver).__name__} does not take; use solver="auto" or "gram"'
+        )
+
+
+def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
+    """Refuse axioms and constraints that need more than sums over parts of the pairs.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    learner, elsewhere : str
+        For the message: what learns from sums, and on which data `fit` can learn instead.
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    if len(recipe.constraints) or recipe.prior is not None:
+        wanted = "impose constraints=" if len(recipe.constraints) else "start from prior="
+        raise NotSupportedError(f"{learner} cannot {wanted}; fit {elsewhere}")
+    if recipe.asks_triangle and recipe.tables == "full":
+        raise NotSupportedError(
+            f"{learner} cannot impose axioms={recipe.axioms!r} on full tables; fit {elsewhere}, or use "
+            'tables="warped", or metric_repair on the model learned with axioms="semimetric"'
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MomentSums:
+    """Second moments of all pairs seen, targets and base distances in one unit. Sums over the same structure add up.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe of the first part.
+    structure : Structure
+        The structure with all vertices as columns.
+    seen : Structure
+        The structure with the columns of ``moments``.
+    examples : Pairs
+        A few pairs of the first part.
+    unit : float
+        The unit of targets and base distances.
+    l1_moments, moments : Moments
+        Second moments of the columns of the weighted L1 distance, and of those of the tables.
+    size : float
+        Weighted sum of the absolute targets; with a link that multiplies rows, of ones, since the unit is known before.
+    out_of_range : ndarray of shape (n_features,)
+        How many items lie outside the knots of every feature, summed over the parts.
+    n_items : int
+        How many items the pairs have, summed over the parts.
+    """
+
+    recipe: Recipe
+    structure: Structure
+    seen: Structure
+    examples: Pairs
+    unit: float
+    l1_moments: Moments
+    moments: Moments
+    size: float
+    out_of_range: Integers
+    n_items: int
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
+    ) -> MomentSums:
+        """The sums over one part; ``unit`` is that of all parts, None for the mean target of this one."""
+        data = PairTargets.of(recipe, structure, pairs, y, weight, unit=unit)
+        seen = structure
+        if not keeps_all_vertices(structure):
+            seen = _restricted(structure, vertices_of_pairs(structure, pairs))
+        l1_moments, moments = (
+            data.design(structure, embedding, recipe.n_jobs).moments(data.targets, weight)
+            for embedding in (l1_embedding(structure), seen.embedding)
+        )
+        return cls(
+            recipe,
+            structure,
+            seen,
+            data.examples,
+            data.unit,
+            l1_moments,
+            moments,
+            size=float(weight.sum() if data.link else weight @ np.abs(data.target)),
+            out_of_range=count_out_of_range(structure, pairs.used, pairs.occurrences),
+            n_items=pairs.index.size,
+        )
+
+    def __add__(self, other: MomentSums) -> MomentSums:
+        """The sums over both; their columns are those of either.
+
+        Raises
+        ------
+        InputError
+            If too many vertices are touched.
+        """
+        seen, left, right = self.seen, self.moments, other.moments
+        if seen is not self.structure:
+            seen = _restricted(self.structure, vertices_of_columns(self.seen), other.seen)
+            left, right = _scattered(left, self.seen, seen), _scattered(right, other.seen, seen)
+        return replace(
+            self,
+            seen=seen,
+            l1_moments=self.l1_moments + other.l1_moments,
+            moments=left + right,
+            size=self.size + other.size,
+            out_of_range=self.out_of_range + other.out_of_range,
+            n_items=self.n_items + other.n_items,
+        )
+
+    @classmethod
+    def begin(cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> MomentSums:
+        """The sums over the first part of a stream, whose structure stays; warns of items outside the knots."""
+        return cls.of(recipe, structure, pairs, y, weight).warned()
+
+    def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> MomentSums:
+        """The sums with one more part of a stream; warns of items of this part outside the knots.
+
+        Raises
+        ------
+        InputError
+            If a parameter that shapes the moments is not that of the first part, or too many vertices are touched.
+        """
+        self._check_unchanged(recipe)
+        return self + MomentSums.of(recipe, self.structure, pairs, y, weight, unit=self.unit).warned()
+
+    def warned(self) -> MomentSums:
+        """The same sums, after a warning if items lie outside the knots."""
+        warn_out_of_range(self.recipe, self.structure, self.out_of_range, self.n_items)
+        return self
+
+    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
+        """Learn the distance from the sums, as `fit_distances` does from the pairs."""
+        n_base, ratio = len(self.structure.bases), self.size / self.moments.total
+        prior = fit_l1_prior(self.structure, self.l1_moments.in_unit(ratio, n_base))
+        structure, moments = self.structure, self.moments
+        if self.seen is not self.structure:
+            structure = _checked_size(with_vertices(self.structure, vertices_of_columns(self.seen), prior))
+            moments = _scattered(moments, self.seen, structure)
+        terms = make_terms(recipe, structure, prior)
+        solution = solve_second_moments(recipe, structure, terms, moments.in_unit(ratio, n_base).mean)
+        d = assemble(
+            recipe,
+            structure,
+            solution.weights,
+            terms.delta,
+            examples=self.examples,
+            unit=ratio * self.unit,
+            out_of_range=self.out_of_range,
+        )
+        return d, solution
+
+    def _check_unchanged(self, recipe: Recipe) -> None:
+        for name in Recipe.__dataclass_fields__:
+            if name not in _FREE and not _same(getattr(recipe, name), getattr(self.recipe, name)):
+                raise InputError(
+                    f"{name}= is not what it was in the first block, whose second moments cannot be redone; set it back, or "
+                    f"begin again on a fresh model (sklearn.base.clone). What may change is {', '.join(sorted(_FREE))}"
+                )
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(_same(a, b) for a, b in zip(left, right, strict=True))
+    return left is right or bool(np.array_equal(left, right))
+
+
+def _restricted(structure: Structure, vertices: list[Integers], more: Structure | None = None) -> Structure:
+    """The structure with columns at ``vertices``, and at those of ``more``."""
+    embedding = structure.embedding
+    if not isinstance(embedding, PairEmbedding):
+        return structure
+    if more is not None:
+        vertices = [np.concatenate(both) for both in zip(vertices, vertices_of_columns(more), strict=True)]
+    return _checked_size(replace(structure, embedding=embedding.restricted(vertices, np.zeros(embedding.grid.n_features))))
+
+
+def _checked_size(structure: Structure) -> Structure:
+    n = structure.embedding.n_columns
+    if n > _MOST_COLUMNS:
+        raise InputError(
+            f"the pairs so far need {n:,} weights, and partial_fit holds second moments of at most {_MOST_COLUMNS:,}; use "
+            "fewer knots or smaller groups, or fit on all pairs at once"
+        )
+    return structure
+
+
+def _scattered(moments: Moments, old: Structure, new: Structure) -> Moments:
+    """The moments on the columns of another structure, which has those of the old one and more."""
+    n_base, n = len(new.bases), new.embedding.n_columns
+    positions = cast(PairEmbedding, new.embedding).positions(cast(PairEmbedding, old.embedding))
+    return moments.scattered(np.append(positions, np.arange(n, n + n_base)), n + n_base)
+
+
+def _targets(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PairTargets:
+    """The pairs of one part, their targets divided by ``unit``, the mean target of all parts."""
+    read = read_tuples(part, table)
+    return PairTargets.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
+
+
+def _sums(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> MomentSums:
+    """The second moments of the pairs of one part, in units of ``unit``."""
+    read = read_tuples(part, table)
+    return MomentSums.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _PartOutline:
+    """The sums of an `Outline` over one part or several.
+
+    Parameters
+    ----------
+    l1_moments, vertices, out_of_range : as in `Outline`
+    n_items : int
+        How many members of pairs were counted for ``out_of_range``.
+    examples : Pairs
+        A few pairs of the first of the parts.
+    """
+
+    l1_moments: Moments
+    vertices: list[Integers] | None
+    out_of_range: Integers
+    n_items: int
+    examples: Pairs
+
+    def __add__(self, other: _PartOutline) -> _PartOutline:
+        """The sums over the parts of both, with the examples of the first."""
+        vertices = None
+        if self.vertices is not None and other.vertices is not None:
+            vertices = [np.union1d(a, b) for a, b in zip(self.vertices, other.vertices, strict=True)]
+        return _PartOutline(
+            self.l1_moments + other.l1_moments,
+            vertices,
+            self.out_of_range + other.out_of_range,
+            self.n_items + other.n_items,
+            self.examples,
+        )
+
+
+def _outline(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> _PartOutline:
+    targets = _targets(part, table, recipe, structure, unit)
+    vertices = None if keeps_all_vertices(structure) else vertices_of_pairs(structure, targets.tuples)
+    pairs = targets.tuples
+    return _PartOutline(
+        targets.l1_moments(structure, recipe.n_jobs),
+        vertices,
+        count_out_of_range(structure, pairs.used, pairs.occurrences),
+        pairs.index.size,
+        targets.examples,
+    )
+
+
+def _rows(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
+    """The rows of one part over the columns of the structure, as a matrix in memory where that is small."""
+    rows = _targets(part, table, recipe, structure, unit).rows(recipe, structure)
+    return PartRows(rows.design.held(), rows.target, rows.weight)
+
+
+def _target_and_weight(rows: PartRows) -> tuple[Floats, Floats]:
+    return rows.target, rows.weight
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedDistances(PartitionedTuples, DistanceData):
+    """Pairs with measured distances, in parts."""
+
+    def scaled(self, recipe: Recipe, structure: Structure) -> _ScaledParts:
+        """The distances in units of the mean target of the survey; base distances are evaluated where the parts are."""
+        mean, mean_square = (size / self.survey.total for size in self.survey.sizes)
+        return _ScaledParts(self, sum_unit(recipe.link, mean, mean_square))
+
+
+class _ScaledParts(ScaledDistances):
+    """Pairs in parts, their distances in units of their mean."""
+
+    def __init__(self, data: PartitionedDistances, unit: float) -> None:
+        self.data, self.unit = data, unit
+        self.note = f", {len(data.parts)} parts"
+        self._found: _PartOutline | None = None
+
+    @property
+    def examples(self) -> Pairs:
+        """The first pairs of the first part."""
+        if self._found is not None:
+            return self._found.examples
+        return read_tuples(self.data.parts[0], self.data.table).pairs
+
+    def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
+        """Second moments over all parts, where the loss is squared and the solver takes them; else None.
+
+        Raises
+        ------
+        InputError
+            If the memory limit has no room for them.
+        """
+        if not resolve_loss(recipe.loss).quadratic or not isinstance(resolve_solver(recipe.solver), Gram | None):
+            return None
+        data = self.data
+        if keeps_all_vertices(structure):
+            check_room(data.engine, structure.embedding.n_columns, len(data.parts))
+        sums = data.engine.total(_sums, MomentSums.__add__, data.parts, data.table, recipe, structure, self.unit)
+        return sums.warned()
+
+    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
+        """The outline from sums over the parts, after one warning for all parts of items outside the knots."""
+        data = self.data
+        found = data.engine.total(_outline, _PartOutline.__add__, data.parts, data.table, recipe, structure, self.unit)
+        warn_out_of_range(recipe, structure, found.out_of_range, found.n_items)
+        self._found = found
+        return Outline(found.l1_moments, found.vertices, None if isinstance(recipe.knots, str) else found.out_of_range)
+
+    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
+        data = self.data
+        rows: Sequence[Any] = data.engine.kept(_rows, data.parts, data.table, recipe, structure, self.unit)
+        targets, weights = (list(column) for column in zip(*data.engine.each(_target_and_weight, rows), strict=True))
+        n_columns = structure.embedding.n_columns + len(structure.bases)
+        design = PartDesign(data.engine, rows, tuple(map(len, targets)), n_columns)
+        total = data.survey.total if self._found is None else self._found.l1_moments.total
+        return DistanceRows(design, np.concatenate(targets), np.concatenate(weights) / total)

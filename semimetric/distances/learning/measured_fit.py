@@ -1,0 +1,353 @@
+"""Learning a distance from pairs with measured distances: by second moments of all pairs, or by products with their rows.
+
+structure -> outline (prior, touched vertices) -> terms -> program -> weights -> distance
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..._foundation.errors import InputError, SemimetricWarning, TooFewError
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats, Integers, Pairs
+from ...data.schema import Names, Schema
+from ...data.splits import item_disjoint_splits
+from ..model.links import PowerLink, checked_link
+from ..model.semimetric import Semimetric
+from ..programs.losses import resolve_loss
+from ..programs.penalties import total
+from ..programs.program import ConvexProgram
+from ..solvers.base import Solution
+from .assembly import assemble
+from .measured import DistanceData, InMemoryDistances, PairTargets, ScaledDistances, sampled_rows
+from .options import DISTANCES, EFFORTS, Judged, Recipe, distance_limits, is_chosen, wide
+from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
+from .program import make_terms, solve
+from .search import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
+from .structure import Structure, build_structure
+
+
+def learn(recipe: Recipe, data: DistanceData, names: Names) -> tuple[Semimetric, Solution]:
+    """Learn with everything chosen: `fit_distances`, and the structure before it."""
+    structure = build_structure(recipe, data.items, names)
+    return fit_distances(recipe, structure, data.scaled(recipe, structure))
+
+
+def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -> tuple[Semimetric, Solution]:
+    """Learn the weights of a structure; the distance, and the solution in units of the mean target."""
+    sums = data.sums(recipe, structure)
+    if sums is not None:
+        return sums.solve(recipe)
+    outline = data.outline(recipe, structure)
+    prior = data.prior(recipe, structure, fit_l1_prior(structure, outline.l1_moments))
+    if outline.vertices is not None:
+        structure = with_vertices(structure, outline.vertices, prior)
+    terms = make_terms(recipe, structure, prior)
+    design, target, weight = data.rows(recipe, structure)
+    loss, penalties = resolve_loss(recipe.loss), recipe.penalties(structure.embedding)
+    program = ConvexProgram(design, target, weight, loss, penalties, terms.columns, terms.lower)
+
+    def norms() -> Floats:
+        return design.rmatvec(weight)
+
+    solution = solve(recipe, structure, terms, program, norms=norms, unit=data.unit, note=data.note)
+    d = assemble(
+        recipe,
+        structure,
+        solution.weights,
+        terms.delta,
+        examples=data.examples,
+        unit=data.unit,
+        out_of_range=outline.out_of_range,
+    )
+    return d, solution
+
+
+_FEW_COLUMNS = 600  # weights are always compared: they cost little
+_FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
+
+
+class HeldOutDistances(HeldOutData[PairTargets]):
+    """Pairs with measured distances, in folds that share no item.
+
+    Parameters
+    ----------
+    data : InMemoryDistances
+    names : Schema, or sequence of str
+        The schema of the table, or the names of numeric features.
+    knots : bool, default False
+        Whether numbers of knots are compared: all but the fewest are then left out where they make more than twice as many
+        weights as a fold has pairs. More weights than that gain nothing and take most of the time.
+    """
+
+    def __init__(self, data: InMemoryDistances, names: Names, *, knots: bool = False) -> None:
+        self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
+        self._built: tuple[Recipe, Structure] | None = None
+
+    @property
+    def items(self) -> Floats:
+        """The items of all pairs, shape (n_items, n_features)."""
+        return self.data.items
+
+    def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
+        """Pairs to fit to and pairs to judge by; of many pairs, from a sample."""
+        sample = self.data.pairs.take(_sampled_rows(self.data.pairs, recipe))
+        n_splits = distance_limits(recipe.effort).n_folds
+        splits = list(item_disjoint_splits(sample, n_splits=n_splits, random_state=recipe.random_state))
+        targets = self.all_data(recipe)
+        return [(targets.take(train), targets.take(test)) for train, test in splits]
+
+    def all_data(self, recipe: Recipe) -> PairTargets:
+        """The pairs that the folds divide: all, or a sample of many."""
+        return self.data.scaled(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
+
+    def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
+        """The loss of the recipe on held-out pairs, in units of the mean target."""
+        part, held = (side.under(trial.recipe) for side in (part, held))  # folds have the link of the first trial
+        structure, prior = self._columns(trial.recipe, part)
+        if structure.embedding.n_columns > self._most_columns(trial.recipe, len(part.targets)):
+            return None
+        loss, n = resolve_loss(trial.recipe.loss), structure.embedding.n_columns
+        expanded = structure.embedding.expanded(np.zeros(n))[0]
+        design = held.design(structure, expanded, trial.recipe.n_jobs)
+        losses = [0.0] * len(trial.alphas)
+        for k, found in _weights_along(trial, structure, prior, part):
+            weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
+            losses[k] = loss.value(held.errors(design.matvec(weights)), held.weight)
+        return losses
+
+    def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
+        """The most weights of a candidate that is fitted to so many pairs."""
+        limits = distance_limits(recipe.effort)
+        most = limits.n_columns[recipe.tables]
+        if not self.knots or not isinstance(recipe.n_knots, int) or recipe.n_knots <= limits.n_knots[recipe.tables][0]:
+            return most
+        return min(most, max(_FEW_COLUMNS, 2 * n_pairs))
+
+    def fitted(self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None) -> FittedModel:
+        """The model by least squares, judged by the loss of the recipe."""
+        structure, prior = self._columns(recipe, part)
+        ((_, weights),) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part)
+        if held is None:
+            return FittedModel(part, structure, weights, np.nan)
+        residuals = FittedModel(held, structure, weights, np.nan).residuals
+        return FittedModel(part, structure, weights, resolve_loss(recipe.loss).value(residuals, held.weight))
+
+    def _columns(self, recipe: Recipe, part: PairTargets) -> tuple[Structure, L1Prior]:
+        """The structure with the columns that a part touches, and the prior of the part."""
+        structure = self._structure(recipe)
+        prior = part.prior(recipe, structure, fit_l1_prior(structure, part.l1_moments(structure, recipe.n_jobs)))
+        if keeps_all_vertices(structure):
+            return structure, prior
+        return with_vertices(structure, vertices_of_pairs(structure, part.tuples), prior), prior
+
+    def _structure(self, recipe: Recipe) -> Structure:
+        """The structure over all items, kept until another recipe is given."""
+        if self._built is None or self._built[0] is not recipe:
+            self._built = recipe, build_structure(recipe, self.items, self.names)
+        return self._built[1]
+
+
+def choose_numbers(
+    recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool
+) -> tuple[Recipe, Choices]:
+    """Choose numbers of knots and the strength of the penalty.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    data : InMemoryDistances
+    names : Schema, or sequence of str
+    knots, alpha : bool
+        Whether each is to be chosen; else that of the recipe stands.
+
+    Returns
+    -------
+    recipe : Recipe
+    choices : Choices
+        What was compared.
+
+    Raises
+    ------
+    InputError
+        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
+    """
+    alpha = alpha and isinstance(recipe.penalty, str)
+    knots = knots and isinstance(recipe.knots, str)
+    if not (knots or alpha):
+        return recipe, Choices()
+    sample = data.sampled(distance_limits(recipe.effort).n_rows, recipe.random_state)
+    trials = _trials(recipe, knots=knots, alpha=alpha)
+    try:
+        found = compare(HeldOutDistances(sample, names, knots=knots), trials, verbose=recipe.verbose)
+        if knots and not found:  # the items have so many features that tables can have little more than a slope each
+            found = compare(HeldOutDistances(sample, names), [_wide(trials[0])], verbose=recipe.verbose)
+    except TooFewError as error:
+        few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
+        return uncompared(recipe, error, few), Choices()
+    if not found:
+        raise too_wide(recipe)
+    most = "thorough" if recipe.effort in EFFORTS else wide("thorough")
+    thorough = n_fits(_trials(replace(recipe, effort=most), knots=knots, alpha=alpha), distance_limits(most).n_folds)
+    choices = Choices(found, judged=Judged("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
+    return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
+
+
+def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
+    """What is compared: every number of knots, fewest first, with every strength."""
+    limits, kind = distance_limits(recipe.effort), recipe.tables
+    alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
+    return [
+        Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))
+    ]
+
+
+def _wide(trial: Trial) -> Trial:
+    """A trial with the fewest knots that there are."""
+    return trial._replace(recipe=replace(trial.recipe, n_knots=2))
+
+
+def check_width(recipe: Recipe, structure: Structure) -> None:
+    """Refuse features of which even ``recipe.n_knots`` knots, the fewest that would be compared, give too many weights."""
+    most = distance_limits(recipe.effort).n_columns[recipe.tables]
+    if all(len(group) == 1 for group in structure.embedding.groups) and structure.embedding.n_columns > most:
+        raise too_wide(recipe)
+
+
+def too_wide(recipe: Recipe) -> InputError:
+    """The error that says that nothing can be compared, because everything has too many weights."""
+    most = distance_limits(recipe.effort).n_columns[recipe.tables]
+    advice = "set n_knots= and alpha="
+    if is_chosen(recipe.link):
+        advice = f"give a number in place of link={recipe.link!r}"
+    elif isinstance(recipe.base_exponents, str):
+        advice = f"give numbers in place of base_exponents={recipe.base_exponents!r}"
+    return InputError(
+        f"every number of knots gives more than {most} weights, so that nothing can be compared; {advice}, or give fewer "
+        "features, directions or groups"
+    )
+
+
+def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
+    """Rows of the pairs that candidates are compared on: all, or a sample."""
+    return sampled_rows(len(pairs), distance_limits(recipe.effort).n_rows, recipe.random_state)
+
+
+def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Iterator[tuple[int, Floats]]:
+    """The number of each strength and its weights by least squares: strong to weak, each warm from the one before."""
+    recipe = trial.recipe
+    rows = part.rows(recipe, structure)
+    moments, start = rows.design.moments(rows.target, rows.weight), None
+    for k, alpha in _strong_to_weak(trial.alphas):
+        terms = make_terms(replace(recipe, alpha=alpha), structure, prior)
+        penalty = total(replace(recipe, alpha=alpha).penalties(structure.embedding), terms.columns)
+        start = least_squares(moments, penalty, terms.lower, start).weights
+        start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
+        yield k, start
+
+
+def _strong_to_weak(alphas: Sequence[float]) -> list[tuple[int, float]]:
+    """The number of each strength among the given ones, and the strength, from the largest on."""
+    return sorted(enumerate(alphas), key=lambda numbered: -numbered[1])
+
+
+_EXPONENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+_KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
+
+
+@storable
+def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
+    """The exponents of the least loss, of ties those nearest to 1, then the largest alpha within one standard error."""
+    best = min(candidates, key=lambda c: (c.loss, _from_one(c)))
+    same = [c for c in candidates if (c.link, c.base_exponents) == (best.link, best.base_exponents)]
+    return max((c for c in same if not best.better_than(c)), key=lambda c: c.alpha)
+
+
+def _from_one(candidate: Candidate) -> float:
+    """How far the exponents of a candidate are from 1, added up."""
+    exponents = (*candidate.base_exponents, 1.0 if candidate.link is None else candidate.link)
+    return round(sum(abs(1.0 - e) for e in exponents), 9)
+
+
+def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
+    """Choose the exponent of the link, and those of base distances, where the recipe leaves them open.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    data : InMemoryDistances
+    names : Schema, or sequence of str
+    knots, alpha : bool
+        Whether the number of knots and the strength of the penalty are yet to be chosen.
+
+    Returns
+    -------
+    recipe : Recipe
+        With a link, and a number for each base distance.
+    choices : Choices
+        What was compared.
+
+    Raises
+    ------
+    InputError
+        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
+    """
+    given, link = recipe, is_chosen(recipe.link)
+    bases = isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0
+    if isinstance(recipe.base_exponents, str):
+        recipe = replace(recipe, base_exponents=(1.0,) * len(recipe.base_distances))
+    if not (link or bases):
+        return recipe, Choices()
+    first = replace(recipe, link=PowerLink(1.0) if link else recipe.link)
+    n_all, data = len(data.pairs), data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
+    held_out = HeldOutDistances(data, names)
+    knots = knots and isinstance(recipe.knots, str)
+    if knots:
+        _check_width(given, replace(first, n_knots=_KNOTS[-1]), data, names)
+    alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha and isinstance(recipe.penalty, str) else (recipe.alpha,)
+    found: list[Candidate] = []
+    try:
+        for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
+            trials = [Trial(replace(r, n_knots=n_knots), alphas) for r in _recipes(first, link=link, bases=bases)]
+            if found := compare(held_out, trials, verbose=recipe.verbose):
+                break
+    except TooFewError as error:
+        return uncompared(recipe, error, {"link": "identity"} if link else {"base_exponents": recipe.base_exponents}), Choices()
+    if not found:
+        raise too_wide(given)
+    limits = DISTANCES["thorough"]
+    judged = Judged("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
+    choices = Choices(found, rule=least_loss_of_exponents, judged=judged)
+    taken = choices.chosen
+    chosen: Any = {"base_exponents": taken.base_exponents} if bases else {}
+    chosen |= {"link": checked_link(PowerLink(taken.link or 1.0))} if link else {}
+    return replace(recipe, **chosen), choices
+
+
+def _check_width(given: Recipe, fewest: Recipe, data: InMemoryDistances, names: Names) -> None:
+    """Refuse features that have too many weights with the fewest knots, before any second moments of theirs are computed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
+        structure = build_structure(fewest, data.items, names)
+    check_width(given, structure)
+
+
+def _fewer(n_knots: Any) -> Any:
+    """Numbers of knots that are given, but no more than are compared."""
+    if isinstance(n_knots, (int, np.integer)):
+        return min(int(n_knots), _KNOTS[0])
+    return [min(int(n), _KNOTS[0]) for n in n_knots]
+
+
+def _recipes(first: Recipe, *, link: bool, bases: bool) -> list[Recipe]:
+    """The recipes that are compared: every exponent of the link with every exponent that all base distances share."""
+    n, made = len(first.base_distances), []
+    for exponent in _EXPONENTS if link else (None,):
+        linked = first if exponent is None else replace(first, link=PowerLink(exponent))
+        made += [replace(linked, base_exponents=(e,) * n) for e in _EXPONENTS] if bases else [linked]
+    return made

@@ -1,0 +1,336 @@
+"""Bounds of the columns of a structure, and the numbers by which penalties measure them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.progress import announce
+from ..._foundation.types import Floats
+from ..model.semimetric import Semimetric
+from ..pairs.base import PairMap
+from ..pairs.triangle_inequality import Triangles
+from ..programs.feasible_weights import feasible_weights
+from ..programs.inequalities import Inequalities
+from ..programs.moments import Moments
+from ..programs.penalties import Columns, total
+from ..programs.program import ConvexProgram
+from ..programs.quadratics import Quadratic
+from ..programs.table_layout import TableLayout
+from ..solvers.auto import choose, resolve_solver
+from ..solvers.base import Solution
+from ..solvers.gram import Gram, solve_moments
+from .options import Recipe
+from .prior import L1Prior
+from .structure import Structure
+
+_NORM_ROUNDING = 1e-12  # of the largest norm: a column of less is touched by rounding, not by examples
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Penalties and bounds on the columns of one structure.
+
+    Parameters
+    ----------
+    columns : Columns
+        What penalties may ask of the columns.
+    lower : ndarray of shape (n,)
+        Lower bounds of the weights: of tables with raw features ``delta``, else 0; -inf with ``axioms=None``.
+    delta : float
+        The lower bound that makes the distance positive, in units of the mean target.
+    unseen : ndarray of shape (n_columns,)
+        Weights for columns of the tables that nothing determines.
+    """
+
+    columns: Columns
+    lower: Floats
+    delta: float
+    unseen: Floats
+
+    def followed_by(self, n_extra: int) -> "Terms":
+        """The same terms with ``n_extra`` columns more, at the end, which are >= 0 and are not penalised."""
+        columns = replace(self.columns, n=len(self.columns.prior) + n_extra)
+        return replace(self, columns=columns, lower=np.append(self.lower, np.zeros(n_extra)))
+
+    def with_prior_where_undetermined(self, weights: Floats, penalty: Quadratic, norms: Callable[[], Floats]) -> Floats:
+        """The weights, with ``unseen`` at columns of the tables that neither an example nor the penalty touches.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+        penalty : Quadratic
+        norms : callable
+            Gives any norm of every column, shape (n,); called only if the penalty leaves some columns alone.
+        """
+        n = len(self.unseen)
+        unpenalized = (penalty.P.diagonal()[:n] == 0) & (penalty.q[:n] == 0)
+        if not unpenalized.any():
+            return weights
+        size = norms()
+        undetermined = unpenalized & (size[:n] <= _NORM_ROUNDING * size.max())
+        return np.append(np.where(undetermined, self.unseen, weights[:n]), weights[n:])
+
+
+def least_weight(recipe: Recipe, weights: Floats) -> float:
+    """The ``delta`` of `Terms`, from the weights of the prior, shape (n_columns,)."""
+    return recipe.delta * float(weights.mean()) if recipe.axioms is not None and len(weights) else 0.0
+
+
+def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:
+    """The terms of a recipe on the columns of a structure, those of base distances last."""
+    embedding, n_base = structure.embedding, len(structure.bases)
+    weights = prior.weights(structure)
+    delta = least_weight(recipe, weights)
+    lower = np.where(structure.is_raw[embedding.group_of_column], delta, 0.0)
+    if recipe.axioms is None:
+        lower = np.full(len(weights), -np.inf)
+    unseen = embedding.prior(prior.unseen_slopes(len(embedding.groups))) if prior.given is None else weights
+    shares = recipe.joint.shares(structure.names)
+    columns = columns_of(embedding, prior, n_base, nonnegative=recipe.axioms is not None, shares=shares)
+    columns = replace(columns, prior=weights, given=prior.given is not None)
+    return Terms(columns, np.append(lower, np.zeros(n_base)), delta, np.maximum(unseen, lower))
+
+
+def columns_of(
+    embedding: PairMap,
+    prior: L1Prior,
+    n_base: int = 0,
+    *,
+    nonnegative: bool = True,
+    shares: Mapping[tuple[int, ...], float] | None = None,
+) -> Columns:
+    """What penalties may ask of the columns of an embedding, followed by ``n_base`` that are not penalised.
+
+    Columns of the groups in ``shares`` count so many times as much as others.
+    """
+    weights = embedding.prior(prior.slopes)
+    grid, owner, cells = embedding.grid, embedding.group_of_column, embedding.cells
+    n_groups = max(len(np.unique(owner)), 1)
+    even = 1.0 / (prior.spread * n_groups)
+    unit = embedding.prior(even)
+    floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
+    rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
+    share = np.array([(shares or {}).get(g, 1.0) for g in embedding.groups]) / (n_groups * cells)
+    return Columns(
+        n=len(weights) + n_base, prior=weights, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
+        share=share[owner], cells=cells[owner], differences=embedding.differences,
+        nonnegative=nonnegative,
+    )  # fmt: skip
+
+
+_SCALES = (1.0, 4.0, 0.25, 16.0, 1 / 16, 64.0, 1 / 64)
+_SHARED = ", the ceiling shared out among the groups as a weighted L1 distance has it"
+_ROUNDING = 1e-9  # a learned distance may miss a constraint by this share of the terms of a row: it is rounding
+
+
+def constrained(
+    recipe: Recipe, structure: Structure, program: ConvexProgram, unseen: Floats, unit: float = 1.0
+) -> ConvexProgram:
+    """The program with the inequalities of the recipe; ``unseen`` are weights of the tables, > 0 between different values.
+
+    Raises
+    ------
+    InputError
+        If no weights fulfil all inequalities, naming the constraints that are in the way.
+    """
+    if not recipe.asks_rows:
+        return program
+    embedding, n = structure.embedding, len(program.lower)
+    layout = TableLayout(embedding, structure.names, structure.directions, unseen, unit, recipe.row_power)
+    triangles = Triangles.of(embedding) if recipe.asks_triangle else None
+    triangles = None if triangles is None or not triangles.binding else triangles
+    shapes = [(type(shape).__name__, _widened(shape.rows(layout), n)) for shape in recipe.constraints]
+    known = np.append(inside(embedding, unseen), np.ones(n - len(unseen)))
+    size = np.append(_largest(embedding, unseen), np.ones(n - len(unseen)))
+    rows = sum((r for _, r in shapes[1:]), shapes[0][1]) if shapes else None
+    known = _point(np.maximum(known, program.lower), program.lower, size, triangles, shapes)
+    return replace(program, triangles=triangles, inequalities=rows, inside=known)
+
+
+def _widened(rows: Inequalities, n: int) -> Inequalities:
+    """Inequalities on the columns of the tables as inequalities on all n columns; the others have coefficients 0."""
+    rows.matrix.resize((len(rows), n))
+    return rows
+
+
+def _point(
+    known: Floats, lower: Floats, size: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]
+) -> Floats:
+    """Weights that fulfil all inequalities: ``known`` times a number if one of some numbers does, else by a linear program.
+
+    ``size``, of shape (n,), is how large weights of each table are.
+    """
+    for scale in _SCALES:
+        w = np.maximum(scale * known, lower)
+        if all((rows.slack(w) >= 0).all() for _, rows in shapes):
+            return w
+    found = _kept_by_some(lower, size, triangles, shapes)
+    if found is not None:
+        return found
+    names = [name for name, _ in shapes]
+    rest = [[s for s in shapes if s is not dropped] for dropped in shapes]
+    blamed = [name for name, other in zip(names, rest, strict=True) if _kept_by_some(lower, size, triangles, other) is not None]
+    raise InputError(
+        f"no weights keep {', '.join(names)}{' and the triangle inequality' if triangles else ''}"
+        f"{' at once' if len(names) > 1 or triangles else ''}{_SHARED if 'Bounded' in blamed else ''}; loosen "
+        f"{' or '.join(dict.fromkeys(blamed or names))}, or use more knots"
+    )
+
+
+def _kept_by_some(
+    lower: Floats, size: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]
+) -> Floats | None:
+    """Weights that fulfil all inequalities with the most room, shape (n,); None if there are none."""
+    rows = Inequalities.homogeneous(sparse.csr_array((0, len(lower))))
+    for _, more in shapes:
+        rows = rows + more
+    if triangles is not None:
+        rows = rows + _widened(Inequalities.homogeneous(triangles.rows()), len(lower))
+    return feasible_weights(rows, lower, size)
+
+
+def inside(embedding: PairMap, prior: Floats) -> Floats:
+    """Weights that fulfil every triangle inequality with room, shape (n_columns,): sqrt(prior) plus a constant, table by table.
+
+    A concave increasing function of a metric is a metric, a constant between different points widens every triangle, and the
+    root is strictly concave where the prior is straight.
+    """
+    mean = float(prior.mean()) if len(prior) else 0.0
+    return np.sqrt(prior * _largest(embedding, prior)) + mean
+
+
+def _largest(embedding: PairMap, w: Floats) -> Floats:
+    """The largest of the weights in the table of each column, shape (n_columns,)."""
+    owner = embedding.group_of_column
+    largest = np.zeros(len(embedding.groups))
+    np.maximum.at(largest, owner, w)
+    return largest[owner]
+
+
+def metric_weights(embedding: PairMap, w: Floats) -> Floats:
+    """The weights with those of new categories, under the triangle inequality.
+
+    Where means over the other categories would break it, they are over all categories, which keeps it. Shortest paths mend what
+    a solver left, where that is more than rounding.
+    """
+    triangles = Triangles.of(embedding)
+
+    def holds(v: Floats) -> bool:
+        return all(d.holds for d in triangles.worst(v))
+
+    if holds(filled := embedding.with_unseen(w)):
+        return filled
+    w = embedding.with_unseen(w, over_all=True)
+    return w if holds(w) else embedding.with_unseen(triangles.closed(w), over_all=True)
+
+
+def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
+    """The model, if all that the recipe asks for holds by proof: its axioms, and every row of every constraint.
+
+    The rows are made anew from the tables as they are in the model, in the user's unit, whatever was done to them since.
+
+    Raises
+    ------
+    NotSupportedError
+        If less is proved than the recipe asks for.
+    """
+    if recipe.asks_triangle and not (d.axioms.triangle and d.axioms.symmetric >= (recipe.axioms == "metric")):
+        raise NotSupportedError(
+            f"axioms={recipe.axioms!r} was asked, but what was learned is proved to be a {d.axioms.name} only; use "
+            'axioms="semimetric", or other groups'
+        )
+    layout = TableLayout(d.embedding, d.feature_names, d.directions, d.weights, 1.0, recipe.row_power)
+    for constraint in recipe.constraints:
+        rows = constraint.proof(layout)
+        missed = rows.missed(d.weights)
+        if (missed > _ROUNDING).any():
+            table = _where(d, rows.take(missed == missed.max()))
+            raise NotSupportedError(
+                f"{type(constraint).__name__} was asked, but what was learned misses it in {np.count_nonzero(missed)} of "
+                f"{len(rows)} inequalities, by up to {missed.max():.3g} of the distances that they compare, worst in the table "
+                f"of {table}; loosen it, or rescale the distances"
+            )
+    return d
+
+
+def _where(d: Semimetric, rows: Inequalities) -> str:
+    """The terms of the distance that rows are about."""
+    return ", ".join(dict.fromkeys(d.terms[g] for g in d.embedding.group_of_column[rows.matrix.indices]))
+
+
+_MANY_ROWS = 50_000  # triangle rows: rounds that add some of so many may take minutes
+
+
+def solve(
+    recipe: Recipe,
+    structure: Structure,
+    terms: Terms,
+    program: ConvexProgram,
+    *,
+    norms: Callable[[], Floats],
+    unit: float = 1.0,
+    start: Floats | None = None,
+    note: str = "",
+) -> Solution:
+    """Solve a program under what the recipe asks for.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    structure : Structure
+    terms : Terms
+        The terms that the program was made with.
+    program : ConvexProgram
+    norms : callable
+        Gives any norm of every column, shape (n,); called only where the penalty leaves columns alone.
+    unit : float
+        The unit of the distance in the program, in the user's unit, which is that of constraints.
+    start : ndarray of shape (n,) or None
+        Weights to begin from.
+    note : str
+        What the solution says of itself behind the reason for its solver.
+
+    Returns
+    -------
+    Solution
+        Its ``solver`` says which solver was chosen and why.
+
+    Raises
+    ------
+    InputError
+        If no weights fulfil the constraints of the recipe.
+    """
+    program = constrained(recipe, structure, program, terms.unseen, unit)
+    solver, reason = choose(recipe.solver, program)
+    _announce_rows(program, recipe.verbose)
+    solution = solver.solve(program, start=start, verbose=recipe.verbose)
+    weights = solution.weights
+    if program.triangles is None and program.inequalities is None:  # rows decide of columns that no example touches too
+        weights = terms.with_prior_where_undetermined(weights, program.penalty, norms)
+    return replace(solution, weights=weights, solver=f"{solution.solver} ({reason}{note})")
+
+
+def _announce_rows(program: ConvexProgram, verbose: bool | None) -> None:
+    """Say how many triangle rows there are, where they are so many that they may take minutes."""
+    n_rows = 0 if program.triangles is None else program.triangles.n_rows
+    if n_rows > _MANY_ROWS:
+        announce(
+            f"the triangle inequality asks for {n_rows:,} rows on {len(program.lower):,} weights, which may take minutes; "
+            'fewer knots, smaller groups or no directions ask for fewer, tables="warped" for none, and '
+            "solver=CuttingPlane(max_rounds=) and the max_iter of the solver in it are limits",
+            verbose=verbose,
+        )
+
+
+def solve_second_moments(recipe: Recipe, structure: Structure, terms: Terms, moments: Moments) -> Solution:
+    """`solve` by least squares, from second moments whose total weight is 1; nothing ties weights to one another."""
+    penalty = total(recipe.penalties(structure.embedding), terms.columns)
+    given = resolve_solver(recipe.solver)
+    solution = solve_moments(given if isinstance(given, Gram) else Gram(), moments, penalty, terms.lower)
+    solution.warn_unless_solved()
+    weights = terms.with_prior_where_undetermined(solution.weights, penalty, moments.norms)
+    how = f"{solution.solver} (sums of second moments, {len(weights)} weights)"
+    return replace(solution, weights=weights, solver=how)

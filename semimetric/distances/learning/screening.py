@@ -1,0 +1,485 @@
+"""Learning from more numbers than a table of every feature allows: the features are screened, and few of them learned from.
+
+whole structure -> screening -> directions moved -> narrow pairs (what is kept as raw features) -> `fit_distances` -> whole
+
+What is kept is learned exactly as any narrow problem. In the distance that comes of it, directions without a weight are left
+out, and raw numbers that were not kept share one tiny multiple of the weighted L1 distance over all of them, which makes the
+distance of different items positive; it is a share of 1e-6 (``delta``), where a floor under each weight would add up.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from ..._foundation.errors import SemimetricWarning, TooFewError, warn
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers, Pairs
+from ..._kernels.pair_gaps import add_slopes, fill_gaps
+from ...data.feature_groups import only_singles
+from ...data.grid import Grid
+from ...data.schema import Names, Schema
+from ...data.splits import item_disjoint_splits
+from ..features.fitted_directions import fit_directions
+from ..features.linear_directions import Directions
+from ..model.semimetric import Semimetric
+from ..pairs.monotone_scales import WarpedEmbedding
+from ..solvers.base import Solution
+from ..solvers.column_generation import generate_columns
+from .measured import InMemoryDistances, PairTargets
+from .measured_fit import choose_numbers, fit_distances
+from .options import Recipe, is_chosen, wide
+from .program import proved
+from .search import Choices
+from .structure import Structure, build_structure
+
+_ALPHA = 1e-3  # of the l1 penalty: with columns that are >= 0 the bound does most of the pruning
+_LEAST_SIZE = 0.1  # of the typical size: a feature that hardly ever differs must not be cheap
+_SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the features with weight: how many of them are kept is compared
+_AS_GOOD = 1.02  # times the least held-out loss: the fewest features that reach it are kept
+_MOST_KEPT = 1_000
+_MOST_ENTRIES = 1 << 27  # of all features of the items of a sample of the pairs, each of four bytes
+_MOST_PAIRS = 20_000
+_PAIRS_OF_SIZES = 2_000  # of which the sizes of columns are computed
+_BLOCK = 1024  # items whose features are computed at once
+_REFIT_TOL = 1e-5
+
+
+Split = tuple[Integers, Integers]
+
+
+class Screened(NamedTuple):
+    """What was kept of all features.
+
+    Attributes
+    ----------
+    kept : ndarray of int, increasing
+        The numbers of the features that are kept.
+    weights : ndarray of shape (n_kept,)
+        The best weights of these alone, in units of the mean target for a feature across its range.
+    split : tuple of ndarray of int, or None
+        The pairs that were fitted to for the comparison, and those that were held out; None if none could be.
+    trained : ndarray of shape (n_kept,)
+        The best weights for the pairs that were fitted to in the comparison.
+    losses : dict of int to float
+        The loss on held-out pairs by the number of features, in units of the mean target; empty if none could be held out.
+    """
+
+    kept: Integers
+    weights: Floats
+    split: Split | None
+    trained: Floats
+    losses: dict[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class GapColumns:
+    """The columns |u_f(x) - u_f(y)| of pairs, which are made a few at a time; each row is multiplied by a number.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_items, n_features), float32
+    pairs : ndarray of int64 of shape (m, 2)
+        Rows of ``features``.
+    scale : ndarray of shape (m,)
+        What each row is multiplied by.
+    """
+
+    features: np.ndarray
+    pairs: Integers
+    scale: Floats
+
+    @property
+    def n_columns(self) -> int:
+        """The number of features."""
+        return self.features.shape[1]
+
+    @cached_property
+    def _sides(self) -> tuple[Integers, Integers]:
+        return np.ascontiguousarray(self.pairs[:, 0]), np.ascontiguousarray(self.pairs[:, 1])
+
+    def slopes(self, r: Floats) -> Floats:
+        """Aᵀ r, shape (n_features,)."""
+        out = np.zeros(self.n_columns)
+        add_slopes(self.features, *self._sides, (r * self.scale).astype(np.float32), out)
+        return out
+
+    def take(self, columns: Integers) -> Floats:
+        """Some of the columns, shape (m, len(columns)), float64."""
+        out = np.empty((len(self.pairs), len(columns)))
+        fill_gaps(np.ascontiguousarray(self.features[:, columns], dtype=np.float64), *self._sides, self.scale, out)
+        return out
+
+    def rows(self, rows: Integers) -> "GapColumns":
+        """The columns of some of the pairs."""
+        return GapColumns(self.features, self.pairs[rows], self.scale[rows])
+
+
+def screen(structure: Structure, data: PairTargets, *, random_state: int | None) -> Screened:
+    """Choose among all features of a structure.
+
+    Parameters
+    ----------
+    structure : Structure
+        Of numbers alone; its grid has the range of every feature.
+    data : PairTargets
+        A `sample` of them, where there are many.
+    random_state : int or None
+        The seed of the split.
+    """
+    used, index = np.unique(data.tuples.index, return_inverse=True)
+    scale = np.ones(len(data.targets)) if data.scale is None else data.scale
+    A = GapColumns(_scaled_features(structure, data.tuples.items[used]), index.reshape(-1, 2).astype(np.int64), scale)
+    split = _split(data, random_state)
+    fraction, losses = (1.0, {}) if split is None else _share(A, data, *split)
+    weights, size = _fitted(A, data.targets, data.weight)
+    most = min(max(round(fraction * np.count_nonzero(weights)), 1), _MOST_KEPT)
+    kept = np.sort(_largest(weights * size if weights.any() else size, most))
+    best = _refitted(A, data, weights, kept)[kept]
+    if split is None:
+        return Screened(kept, best, None, best, losses)
+    trained = _refitted(A.rows(split[0]), data.take(split[0]), weights, kept)[kept]
+    return Screened(kept, best, split, trained, losses)
+
+
+def _split(data: PairTargets, random_state: int | None) -> Split | None:
+    """Rows of the pairs to fit to and to judge by, which share no item; None if too few can be held out."""
+    try:
+        return next(iter(item_disjoint_splits(data.tuples, n_splits=1, random_state=random_state)))
+    except TooFewError:
+        return None
+
+
+def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float]]:
+    """The share of the features with weight that is to be kept, and the losses by the number kept."""
+    fit_to, judged_on = data.take(train), data.take(held)
+    of_train, of_held = A.rows(train), A.rows(held)
+    weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
+    n = int(np.count_nonzero(weights))
+    losses: dict[int, float] = {}
+    for share in _SHARES:
+        kept = _largest(weights * size, max(round(share * n), 1))
+        refitted = _refitted(of_train, fit_to, weights, kept)
+        residual = of_held.take(kept) @ refitted[kept] - judged_on.targets
+        losses[len(kept)] = float(judged_on.weight @ (residual * residual)) / 2
+    fewest: int = min(k for k, loss in losses.items() if loss <= _AS_GOOD * min(losses.values()))
+    return fewest / max(n, 1), losses
+
+
+def _fitted(A: GapColumns, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """The weights of the program, and the mean of every column: both of shape (n_features,)."""
+    means, squares = A.slopes(weight), _mean_squares(A, weight)
+    typical = float(np.median(squares[squares > 0])) if (squares > 0).any() else 1.0
+    size = np.sqrt(np.maximum(squares, _LEAST_SIZE**2 * typical))
+    cost = np.where(means > 0, _ALPHA * size, np.inf)
+    return generate_columns(A, target, weight, cost).weights, means
+
+
+def _refitted(A: GapColumns, data: PairTargets, weights: Floats, kept: Integers) -> Floats:
+    """The best weights of some of the features without a penalty, from those with all."""
+    cost = np.full(A.n_columns, np.inf)
+    cost[kept] = 0.0
+    start = np.where(np.isfinite(cost), weights, 0.0)
+    return generate_columns(A, data.targets, data.weight, cost, start=start, tol=_REFIT_TOL).weights
+
+
+def _mean_squares(A: GapColumns, weight: Floats) -> Floats:
+    """The weighted mean square of every column over a sample of the pairs, shape (n_features,), block by block."""
+    rows = np.arange(0, len(weight), max(len(weight) // _PAIRS_OF_SIZES, 1))
+    part, share = A.rows(rows), weight[rows] / weight[rows].sum()
+    return np.concatenate([share @ np.square(part.take(np.arange(b.start, b.stop))) for b in blocks(A.n_columns, _BLOCK)])
+
+
+def _largest(sizes: Floats, n: int) -> Integers:
+    """The numbers of the n largest sizes that are > 0."""
+    order = np.argsort(-sizes, kind="stable")[:n]
+    return order[sizes[order] > 0]
+
+
+def sample(structure: Structure, data: PairTargets, *, random_state: int | None) -> PairTargets:
+    """A sample of the pairs, whose items have no more features than can be held; all of them, if they are few."""
+    n_features = structure.embedding.grid.n_features
+    most_items = max(_MOST_ENTRIES // n_features, 64)
+    many = len(np.unique(data.tuples.index)) > most_items
+    most = min(_MOST_PAIRS, most_items // 2) if many else _MOST_PAIRS
+    n = len(data.target)
+    return data if n <= most else data.take(np.sort(np.random.default_rng(random_state).choice(n, most, replace=False)))
+
+
+def _scaled_features(structure: Structure, items: Floats) -> np.ndarray:
+    """All features of the items in units of their range, float32; a constant feature is 0."""
+    grid = structure.embedding.grid
+    out = np.empty((len(items), grid.n_features), np.float32)
+    width = np.where(grid.varies, grid.widths, np.inf)
+    for block in blocks(len(items), _BLOCK):
+        out[block] = (structure.features_of(items[block]) - grid.low) / width
+    return out
+
+
+_MOST_STEPS = 40
+_PATIENCE = 6  # steps without a gain on held-out pairs, after which no further one is taken
+_MEMORY = 8  # steps that L-BFGS remembers; its own tolerances, which are absolute, would end where the loss is small
+_LEAST = 1e-10  # of the held-out loss, in units of the mean target: below, nothing but rounding is left to gain
+_GAIN = 0.98  # of the held-out loss: moving must lower it to less, or nothing is moved
+_MOST_NUMBERS = 1 << 26  # of differences of pairs, each of four bytes
+_DIRECTION_BLOCK = 4096
+
+_Singles = NDArray[np.float32]
+
+
+def moved(rows: Floats, data: PairTargets, screened: Screened) -> Floats | None:
+    """The rows moved, shape (n_rows, n_features); None where moving gains nothing on held-out pairs, or none are held out.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        The directions that were kept, in units in which their weights are those of ``screened``.
+    data : PairTargets
+        Pairs over raw features, which were screened.
+    screened : Screened
+    """
+    if screened.split is None or data.tuples.items.shape[1] * len(data.targets) > _MOST_NUMBERS:
+        return None
+    train, held = screened.split
+    of_all = _ItemDifferences(data)
+    of_train, of_held = _ItemDifferences(data.take(train)), _ItemDifferences(data.take(held))
+    path = _Path(of_held)
+    if of_held.loss((rows * screened.trained[:, None]).astype(np.float32)) < _LEAST:
+        return None
+    of_train.stepped((rows * screened.trained[:, None]).astype(np.float32), _MOST_STEPS, path)
+    if path.least > _GAIN * path.first:
+        return None
+    return of_all.stepped(path.best, path.n_best).astype(np.float64)  # which has more pairs, and so fits some more
+
+
+class _Path:
+    """The best of the points on the way, by held-out pairs; it ends where these have not gained for a while."""
+
+    def __init__(self, held: "_ItemDifferences") -> None:
+        self.held, self.n, self.n_best = held, 0, 0
+        self.first = self.least = np.inf
+
+    def begin(self, rows: _Singles) -> None:
+        """Begin with the rows that nothing has moved."""
+        self.best, self.first = rows, self.held.loss(rows)
+        self.least = self.first
+
+    def add(self, rows: _Singles) -> None:
+        """Take one point more; StopIteration where the path is to end."""
+        self.n += 1
+        loss = self.held.loss(rows)
+        if loss < self.least:
+            self.best, self.least, self.n_best = rows, loss, self.n
+        if self.n - self.n_best >= _PATIENCE:
+            raise StopIteration
+
+
+class _ItemDifferences:
+    """The differences of pairs, with the targets; rows and targets are multiplied by the scale of their pair."""
+
+    def __init__(self, data: PairTargets) -> None:
+        pairs, scale = data.tuples, np.ones(len(data.targets)) if data.scale is None else data.scale
+        self.values = np.empty((len(scale), pairs.items.shape[1]), np.float32)
+        for block in blocks(len(scale), _DIRECTION_BLOCK):
+            self.values[block] = (pairs.items[pairs.left[block]] - pairs.items[pairs.right[block]]) * scale[block, None]
+        self.target, self.weight = data.targets.astype(np.float32), data.weight.astype(np.float32)
+
+    def loss(self, rows: _Singles) -> float:
+        """The loss of the sum over these rows."""
+        residual = np.abs(self.values @ rows.T).sum(axis=1) - self.target
+        return float(self.weight @ (residual * residual)) / 2
+
+    def stepped(self, rows: _Singles, n_steps: int, path: _Path | None = None) -> _Singles:
+        """The rows after some steps; a path is told each of them."""
+        if path is not None:
+            path.begin(rows)
+
+        def tell(flat: Floats) -> None:
+            if path is not None:
+                path.add(flat.reshape(rows.shape).astype(np.float32))
+
+        found = minimize(
+            self._loss_and_slopes, rows.ravel().astype(np.float64), args=(rows.shape,), jac=True, method="L-BFGS-B",
+            callback=tell, options={"maxiter": n_steps, "maxcor": _MEMORY, "gtol": 0.0, "ftol": 0.0},
+        )  # fmt: skip
+        out: _Singles = found.x.reshape(rows.shape).astype(np.float32)
+        return out
+
+    def _loss_and_slopes(self, flat: Floats, shape: tuple[int, int]) -> tuple[float, Floats]:
+        """The loss, and its gradient, flat: block by block, so that products of pairs and rows stay small."""
+        rows = flat.reshape(shape).astype(np.float32)
+        loss, slopes = 0.0, np.zeros(shape)
+        for block in blocks(len(self.target), _DIRECTION_BLOCK):
+            values = self.values[block]
+            along = values @ rows.T
+            residual = np.abs(along).sum(axis=1) - self.target[block]
+            weighted = self.weight[block] * residual
+            loss += float(weighted @ residual) / 2
+            slopes += (np.sign(along) * weighted[:, None]).T @ values
+        return loss, slopes.ravel()
+
+
+_MOST_FEATURES = 600  # numbers and directions that vary; of more the knots are not compared for each
+_ITEM_BLOCK = 1024  # items whose features are computed at once
+
+
+class LearnedWide(NamedTuple):
+    """What was learned from many features: the recipe and the choices of the narrow problem, the distance, and the solution."""
+
+    recipe: Recipe
+    choices: Choices
+    semimetric: Semimetric
+    solution: Solution
+
+
+def learn_wide(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: bool) -> LearnedWide | None:
+    """Learn by screening; None where the features are few, or the recipe asks for what screening cannot give.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Whose numbers of knots are to be chosen.
+    data : InMemoryDistances
+    names : Schema, or sequence of str
+        The schema of the table, or the names of numeric features.
+    alpha : bool
+        Whether the strength of the penalty is to be chosen too.
+    """
+    whole = _wide_structure(recipe, data, Schema.of(names)) if _allows_screening(recipe) else None
+    if whole is None:
+        return None
+    targets = PairTargets.of(recipe, whole, data.pairs, data.y, data.weight)
+    targets = sample(whole, targets, random_state=recipe.random_state)
+    screened = screen(whole, targets, random_state=recipe.random_state)
+    narrow = _moved(whole, screened, targets)
+    near = narrow.data(data)
+    asked = replace(recipe, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
+    chosen, choices = choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha)
+    structure = build_structure(chosen, near.items, narrow.schema)
+    d, solution = fit_distances(chosen, structure, near.scaled(chosen, structure))
+    used = replace(chosen, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
+    return LearnedWide(used, choices, proved(used, narrow.widened(d, recipe)), solution)
+
+
+def _wide_structure(recipe: Recipe, data: InMemoryDistances, schema: Schema) -> Structure | None:
+    """The structure of all features, with two knots each, if they are so many that they are screened."""
+    if not schema.plain or (recipe.directions is None and len(schema.names) <= _MOST_FEATURES):
+        return None
+    directions = fit_directions(recipe.directions, data.items, names=schema.names, random_state=recipe.random_state)
+    n_directions = 0 if directions is None else directions.n_linear
+    if len(schema.names) + n_directions <= _MOST_FEATURES:
+        return None
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SemimetricWarning)
+        whole = build_structure(replace(recipe, directions=directions, tables="warped", n_knots=2), data.items, schema)
+    if not is_wide(recipe, whole):
+        return None  # what learns from them otherwise warns of them
+    for warning in said:
+        warn(str(warning.message), cause="constant features")
+    return whole
+
+
+def is_wide(recipe: Recipe, structure: Structure) -> bool:
+    """Whether the features of a structure are screened before anything is learned, rather than compared as they are."""
+    grid = structure.embedding.grid
+    return _allows_screening(recipe) and grid.plain and int(grid.varies.sum()) > _MOST_FEATURES
+
+
+def _allows_screening(recipe: Recipe) -> bool:
+    """Whether a recipe asks for single features, placed knots, a given link and a symmetric distance, and nothing beside."""
+    metric = recipe.axioms == "semimetric" or (recipe.axioms == "metric" and recipe.tables == "warped")
+    beside = len(recipe.constraints) > 0 or len(recipe.base_distances) > 0 or recipe.prior is not None
+    return (
+        metric and not beside and not is_chosen(recipe.link) and only_singles(recipe.groups) and isinstance(recipe.knots, str)
+    )
+
+
+def _moved(whole: Structure, screened: Screened, targets: PairTargets) -> "_Narrow":
+    """The problem of what was kept, moved and made directions if directions were given and that gains."""
+    narrow = _Narrow(whole, screened.kept)
+    if whole.directions is None or whole.directions.bends:
+        return narrow
+    rows = np.vstack([np.eye(whole.n_raw)[narrow.raw], whole.directions.matrix[narrow.rows]])
+    found = moved(rows / whole.embedding.grid.widths[narrow.kept, None], targets, screened)
+    if found is None:
+        return narrow
+    combining = np.flatnonzero(np.abs(found).max(axis=1) > 0)
+    names = tuple(f"{narrow.schema.names[k]} moved" for k in combining)
+    directions = Directions(found[combining], names)
+    return _Narrow(replace(whole, directions=directions), whole.n_raw + np.arange(len(names)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Narrow:
+    """The problem of the kept features of a structure.
+
+    Parameters
+    ----------
+    whole : Structure
+        Of numbers alone; its grid has the range of every raw feature.
+    kept : ndarray of int, increasing
+        The numbers of the kept features: raw ones, then directions.
+    """
+
+    whole: Structure
+    kept: Integers
+
+    @property
+    def raw(self) -> Integers:
+        """The kept raw features."""
+        return self.kept[self.kept < self.whole.n_raw]
+
+    @property
+    def rows(self) -> Integers:
+        """The kept directions by their numbers among all directions."""
+        return self.kept[self.kept >= self.whole.n_raw] - self.whole.n_raw
+
+    @property
+    def directions(self) -> Directions | None:
+        """The kept directions."""
+        return None if self.whole.directions is None else self.whole.directions.select(self.rows)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the kept features."""
+        features, rows = self.whole.schema.features, self.rows
+        names = [] if self.whole.directions is None else [self.whole.directions.names[r] for r in rows]
+        return Schema((*(features[f] for f in self.raw), *Schema.numeric(names).features))
+
+    def data(self, data: InMemoryDistances) -> InMemoryDistances:
+        """The same pairs over the kept features."""
+        items, directions = data.pairs.items, self.directions
+        out = np.empty((len(items), len(self.kept)))
+        for block in blocks(len(items), _ITEM_BLOCK):
+            features = items[block] if directions is None else directions.append(items[block])
+            out[block] = features[:, np.append(self.raw, np.arange(items.shape[1], features.shape[1]))]
+        return InMemoryDistances(Pairs(out, data.pairs.index), data.y, data.weight)
+
+    def widened(self, d: Semimetric, recipe: Recipe) -> Semimetric:
+        """The distance over all raw features, of one over the kept ones."""
+        assert isinstance(d.embedding, WarpedEmbedding)  # numbers alone have scales
+        rises = np.split(d.weights, np.flatnonzero(np.diff(d.embedding.group_of_column)) + 1)
+        of_kept = {int(f): k for k, f in enumerate(self.kept)}
+        least = recipe.delta * float(d.weights.mean())
+        n_raw, grid = self.whole.n_raw, self.whole.embedding.grid
+        wanted = [int(f) for f in self.rows + n_raw if rises[of_kept[int(f)]].any()]
+        knots, weights, slopes = [], [], []
+        for f in [*range(n_raw), *wanted]:
+            place = of_kept.get(f)
+            found = grid.knots[f] if place is None else d.embedding.grid.knots[place]
+            rise = np.zeros(len(found) - 1) if place is None else rises[place]
+            span = float(found[-1] - found[0]) or 1.0
+            knots.append(found)
+            weights.append(np.maximum(rise, least) if f < n_raw else rise)
+            slopes.append(np.maximum(0.0 if place is None else d.epsilon[place], [least / span if f < n_raw else 0.0] * 2))
+        rows = np.array(wanted, dtype=np.int64) - n_raw
+        directions = None if self.whole.directions is None else self.whole.directions.select(rows)
+        embedding = WarpedEmbedding(Grid(knots))
+        values: Floats = np.concatenate(weights)
+        return Semimetric(
+            embedding, values, np.array(slopes), self.whole.names, directions, (), d.link, self.whole.schema
+        )  # fmt: skip

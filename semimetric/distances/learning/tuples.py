@@ -1,0 +1,73 @@
+"""Tuples in memory as rows of a program: what measured distances and comparisons have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from ..._foundation.types import Floats, Integers, Tuples
+from ...data.parts.engine import Engine
+from ...data.parts.tuples import Survey, TuplePart, TupleTable
+from ..pairs.base import PairMap
+from ..programs.design_matrix import RowsDesign
+from ..programs.losses import Loss
+from .structure import Structure
+
+
+class TrainingTuples(ABC):
+    """Tuples with a target and a weight each: the residual of a tuple is its row times the weights, less its target.
+
+    Attributes
+    ----------
+    tuples : Tuples
+        The tuples, over the items that they index.
+    weight : ndarray of shape (n_tuples,)
+        Positive, summing to 1.
+    quick_loss : Loss
+        A loss with curvature, for fits that only compare settings.
+    """
+
+    tuples: Tuples
+    weight: Floats
+    quick_loss: ClassVar[Loss]
+
+    @property
+    @abstractmethod
+    def targets(self) -> Floats:
+        """The target of every tuple, scaled as its row is; shape (n_tuples,)."""
+
+    @abstractmethod
+    def take(self, rows: Integers) -> Self:
+        """Some of the tuples, their weights again summing to 1."""
+
+    @abstractmethod
+    def over(self, items: Floats) -> Self:
+        """The same tuples over other features of the items, shape (n_items, n_other_features); without base distances."""
+
+    @abstractmethod
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
+        """The rows of an embedding that lies over the features of ``structure``."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTuples:
+    """Pairs, triplets or quadruplets in parts.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence of TuplePart
+    table : TupleTable
+    survey : Survey
+        What a first pass over these parts has found.
+    """
+
+    engine: Engine
+    parts: Sequence[TuplePart]
+    table: TupleTable
+    survey: Survey
+
+    @property
+    def items(self) -> Floats:
+        """The items of the survey: the sample that knots are placed among, shape (n, n_features)."""
+        return self.survey.items

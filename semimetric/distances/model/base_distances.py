@@ -1,0 +1,154 @@
+"""Base distances: known distances that are added to a learned distance, each with a weight of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._foundation.errors import InputError, StorageError
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, FrozenValue, freeze
+from ...data.calls import DistanceFunction
+from ...data.schema import Schema
+from .limits import MOST
+
+_PAIRS = 1 << 16  # pairs that a function is called with at once
+_MOST_POWER = 20
+
+
+@dataclass(frozen=True, eq=False)
+class BaseDistance(FrozenValue):
+    """A known distance D that adds the term ``weight D^power`` to the sum.
+
+    Parameters
+    ----------
+    function : DistanceFunction
+    weight : float
+        The weight, >= 0.
+    name : str
+    probe : ndarray of shape (k, 2, n_features)
+        A few pairs of training items.
+    values : ndarray of shape (k,)
+        The distances of these pairs. They are saved with a model, so that the callable that is given when it is loaded can be
+        checked.
+    power : float
+        The exponent > 0; with the square-root link twice that which was asked for.
+    """
+
+    function: DistanceFunction
+    weight: float
+    name: str
+    probe: Floats = field(repr=False)
+    values: Floats = field(repr=False)
+    power: float = 1
+
+    def __post_init__(self) -> None:
+        freeze(self, "probe", "values")
+        if not (0 < self.power <= _MOST_POWER and np.isfinite(self.weight)):
+            raise InputError(
+                f"base distance {self.name!r} has the weight {self.weight!r} and the power {self.power!r}; a finite "
+                f"weight, and a power > 0 of at most {_MOST_POWER}, are required"
+            )
+        if not (self.values >= 0).all():
+            raise InputError(f"base distance {self.name!r} has the value {self.values.min()}; distances >= 0 are required")
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether D(y, x) = D(x, y) for the pairs of the probe, or the weight is 0."""
+        return self._gives(self.probe[:, 1], self.probe[:, 0], self.values)
+
+    @cached_property
+    def zero_on_diagonal(self) -> bool:
+        """Whether D(x, x) = 0 for the items of the probe, or the weight is 0."""
+        items = self.probe.reshape(-1, self.probe.shape[2])
+        return self._gives(items, items, np.zeros(len(items)))
+
+    def _gives(self, x: Floats, y: Floats, expected: Floats) -> bool:
+        """Whether the distances of the rows of x to the rows of y are as expected, or the weight is 0."""
+        if self.weight == 0:
+            return True
+        try:
+            return bool(np.allclose(self.function(x, y), expected, rtol=1e-9, atol=1e-12))
+        except Exception:  # a user's function may raise anything; then nothing is shown
+            return False
+
+    def paired(self, x: Floats, y: Floats) -> Floats:
+        """The term ``weight D^power`` for each row of x and the same row of y, shape (n,).
+
+        Raises
+        ------
+        InputError
+            If the callable returns another number of values, or one that is no finite number >= 0, or whose term would
+            overflow; the message shows the vectors.
+        """
+        values = self.function(x, y)
+        if values.shape != (len(x),):
+            raise InputError(
+                f"base distance {self.name!r} returned shape {values.shape} for {len(x)} pairs; one number a pair is "
+                "required: correct the function"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = self.weight * values**self.power
+        bad = np.flatnonzero(~((values >= 0) & (values < np.inf) & (np.abs(terms) <= MOST)))
+        if len(bad):
+            left, right = (np.array2string(v[bad[0]], precision=6, threshold=8) for v in (x, y))
+            raise InputError(
+                f"base distance {self.name!r} returned {values[bad[0]]} for {left} and {right}; a finite number >= 0 is "
+                f"required, whose term is below {MOST:.2g}: correct the function, or leave such items out"
+            )
+        return terms
+
+    def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
+        """Add the term of the rows x_i and y_j to ``out[i, j]``, one block of rows at a time."""
+        for block in blocks(len(x), max(1, _PAIRS // max(len(y), 1))):
+            part = x[block]
+            out[block] += self.paired(np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1))).reshape(len(part), len(y))
+
+    def state(self) -> dict[str, Any]:
+        """All but the function and the arrays, as values that JSON can hold."""
+        return {"name": self.name, "weight": self.weight, "batch": self.function.batch} | {
+            "power": int(self.power) if self.power == int(self.power) else self.power  # as files have had it
+        }
+
+    @classmethod
+    def read(
+        cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
+    ) -> "BaseDistance":
+        """The base distance whose `state` is given, with its callable, which is called with the values that ``schema`` decodes.
+
+        Raises
+        ------
+        StorageError
+            If the callable does not return the stored values.
+        """
+        if not callable(function):
+            raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
+        wrapped = DistanceFunction(function, state["batch"], schema=schema)
+        got = wrapped(probe[:, 0], probe[:, 1])
+        if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
+            raise StorageError(
+                f"the callable given for {state['name']!r} does not give the values that it gave when the model was saved; "
+                "give the same function, of the same version"
+            )
+        return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
+
+
+def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
+    """The functions that are given as ``base_distances=``, each tried on a few of the items.
+
+    They are called with the values that ``schema`` decodes.
+
+    Raises
+    ------
+    InputError
+        If ``given`` is no sequence of callables, or one of them fails.
+    """
+    if callable(given) or not isinstance(given, Sequence):
+        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_name_of(given)}]")
+    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
+
+
+def _name_of(function: Any) -> str:
+    return getattr(function, "__name__", "function")

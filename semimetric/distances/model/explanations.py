@@ -1,0 +1,335 @@
+"""Why items are near: what each feature, or each term of the distance, adds, beside the values of both items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.optional_imports import optional
+from ..._foundation.text import cell_text, html_table, text_table
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.search import Scales
+from ..._kernels.simplex import Located
+from ..features.linear_directions import Directions, with_directions
+from ..pairs.base import PairMap
+from ..pairs.full_tables import PairEmbedding
+from .limits import GridPoints, rise_outside
+
+_MOST_NEIGHBORS = 10  # that are printed
+_MOST_SHOWN = 4  # features of a neighbour that are printed
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Distances of an item to some others, its neighbours, and what each feature adds to them. Printed, a table.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (k,)
+        The row numbers of the neighbours among the fitted items, or their ids; the nearest first.
+    targets : ndarray of shape (k,) or None
+        The classes or values of the neighbours, where they have any.
+    distances : ndarray of shape (k,)
+        The distances of the neighbours.
+    terms : tuple of str
+        The names of the features, or of the terms of the distance.
+    contributions : ndarray of shape (k, n_terms)
+        What each of them adds to each distance, before the link.
+    by : {"features", "terms"}
+        What `terms` are.
+    features : tuple of str
+        The names of the features.
+    item : ndarray of shape (n_features,) or None
+        The values of the item.
+    values : ndarray of shape (k, n_features) or None
+        The values of the neighbours.
+    label : object
+        What the item is called; None if it has no name.
+    labels : ndarray of shape (k,) or None
+        What the neighbours are called: the labels of their rows in a frame of pandas; None for `indices`.
+    target_name : {"class", "value"}
+        What `targets` are, which is told of those that are no text.
+    rules : dict of str to tuple
+        For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
+    votes : ndarray of shape (k,) or None
+        The shares of all votes for the item that the neighbours have, where they vote.
+    """
+
+    indices: NDArray[Any]
+    targets: Any
+    distances: Floats
+    terms: tuple[str, ...]
+    contributions: Floats
+    by: str = "terms"
+    features: tuple[str, ...] = ()
+    item: NDArray[Any] | None = None
+    values: NDArray[Any] | None = None
+    label: Any = None
+    labels: NDArray[Any] | None = None
+    target_name: str = "class"
+    rules: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)
+    votes: Floats | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What the neighbours are called, with their classes or values in brackets, such as ``row 17 (class 0)``."""
+        labels = self.indices if self.labels is None else self.labels
+        called = [_named(label, "item" if self.labels is None else "row") for label in labels]
+        if self.targets is None:
+            return called
+        told = (cell_text(t) if isinstance(t, str) else f"{self.target_name} {cell_text(t)}" for t in self.targets)
+        return [f"{name} ({target})" for name, target in zip(called, told, strict=True)]
+
+    @property
+    def sum_name(self) -> str:
+        """What the contributions to a distance add up to: the distance itself, or what the link makes it of."""
+        same = np.allclose(self.contributions.sum(axis=1), self.distances, rtol=1e-6)
+        return "distance" if same else "distance before the link"
+
+    @property
+    def shares(self) -> Floats:
+        """The contributions divided by their sums, shape (k, n_terms); 0 where the sum is 0."""
+        total = self.contributions.sum(axis=1, keepdims=True)
+        return self.contributions / np.where(total != 0, total, 1.0)
+
+    def largest(self, n: int = 5) -> list[tuple[str, float]]:
+        """The names and mean contributions of the ``n`` features that separate the item most from its neighbours."""
+        mean = self.contributions.mean(axis=0)
+        order = np.argsort(-mean, kind="stable")[:n]
+        return [(self.terms[t], float(mean[t])) for t in order if mean[t] > 0]
+
+    def to_frame(self) -> Any:
+        """All contributions as a frame of pandas: a row for each neighbour and each feature, the largest of each first."""
+        k, n = self.contributions.shape
+        order = np.argsort(-self.contributions, axis=1, kind="stable")
+        rows = np.repeat(np.arange(k), n)
+        columns = {"neighbor": (self.indices if self.labels is None else self.labels)[rows]}
+        if self.targets is not None:
+            columns["target"] = np.asarray(self.targets)[rows]
+        if self.votes is not None:
+            columns["vote"] = self.votes[rows]
+        columns |= {"distance": self.distances[rows], self.by[:-1]: np.array(self.terms, dtype=object)[order.ravel()]}
+        if self.item is not None and self.values is not None:
+            own, others = zip(*(self._both(row, t) for row, t in zip(rows, order.ravel(), strict=True)), strict=True)
+            columns |= {"value": list(own), "neighbor_value": list(others)}  # type: ignore[dict-item]  # objects of any kind
+        for name, values in (("contribution", self.contributions), ("share", self.shares)):
+            columns[name] = np.take_along_axis(values, order, axis=1).ravel()
+        return optional("pandas").DataFrame(columns)
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, *map(str.rstrip, text_table(list(self._lines()), left=1)), *self._rest])
+
+    def _repr_html_(self) -> str:
+        return html_table(list(self._lines()), title=self._title, notes=self._rest)
+
+    @property
+    def _title(self) -> str:
+        return f"What separates {self._item_name} from its neighbours, by {self.by}"
+
+    @property
+    def _item_name(self) -> str:
+        """What the item is called; a number is that of a row."""
+        return "the item" if self.label is None else _named(self.label, "row")
+
+    @property
+    def _rest(self) -> list[str]:
+        """What is said of neighbours that are not shown."""
+        more = len(self.indices) - _MOST_NEIGHBORS
+        return [f"{more} more neighbours: see to_frame()"] if more > 0 else []
+
+    def _lines(self) -> Iterator[list[str]]:
+        """The cells of the table that is printed: a heading, and for each neighbour its distance, parts, and their sum."""
+        yield ["", self._item_name, "neighbour", "adds", "share"]
+        shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
+        for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
+            vote = "" if self.votes is None else f", {100 * self.votes[row]:.3g} % of the votes"
+            yield [f"{name} at {distance:.4g}{vote}", "", "", "", ""]
+            order = np.argsort(-parts, kind="stable")
+            order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
+            for t in order:
+                both = self._both(row, t)
+                own, other = both if self.terms[t] in self.rules else map(cell_text, both)  # rules are not cut
+                yield [f"  {self.terms[t]}", own, other, f"{parts[t]:.3g}", f"{100 * shares[t]:.0f} %"]
+            total, share = f"{parts[order].sum():.3g}", f"{100 * shares[order].sum():.0f} %"
+            last = [f"  {len(order)} of {len(parts)} {self.by}", "", "", total, share]
+            yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
+
+    def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
+        """The values of the item and of a neighbour, where the term is a feature, or the rules of their leaves."""
+        if self.terms[term] in self.rules:
+            rule, others = self.rules[self.terms[term]]
+            return rule, others[row]
+        if self.item is None or self.values is None or self.terms[term] not in self.features:
+            return "", ""
+        f = self.features.index(self.terms[term])
+        return self.item[f], self.values[row, f]
+
+
+def _named(label: Any, kind: str) -> str:
+    """What an item is called: a text as it is, a number as that of a ``kind``."""
+    return f"{kind} {label}" if isinstance(label, int | np.integer) else str(label)
+
+
+class SingleParts(NamedTuple):
+    """The parts of a distance that depend on one feature each.
+
+    The first ``n_tables`` parts have a table; the others have only a slope outside the range of their feature, and a table of
+    zeros. A feature that may be missing has two parts, because positions beyond its range would meet the level of missing
+    values: one for its table and one for its slope outside.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_parts,)
+        The number of the feature of each part.
+    n_tables : int
+    unit : ndarray of shape (n_parts,)
+        The length outside the range of the feature that counts as one position.
+    scales : Scales
+        The tables and slopes, as kernels take them.
+    within, beyond : ndarray of bool of shape (n_parts,)
+        Whether the position of a part counts the position in the range, and the excess outside of it.
+    """
+
+    features: Integers
+    n_tables: int
+    unit: Floats
+    scales: Scales
+    within: NDArray[np.bool_]
+    beyond: NDArray[np.bool_]
+
+    def positions(self, located: Located, excess: Floats) -> Floats:
+        """The positions of located items in every part, shape (n_items, n_parts); ``excess`` is that of `Grid.excess`."""
+        f = self.features
+        inside = located.lower[:, f] + located.fraction[:, f]
+        outside = excess[:, f] / self.unit
+        if self.within.all() and self.beyond.all():
+            return inside + outside
+        return np.where(self.within, inside, 0.0) + np.where(self.beyond, outside, 0.0)
+
+
+def single_groups(embedding: PairMap) -> Integers:
+    """The numbers of the groups of one feature whose tables are in memory; none if symmetry is by swapping."""
+    held = [v.held for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
+    single = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
+    return np.array(single if embedding.continuous else [], dtype=np.int64)
+
+
+def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[PairMap, Floats]:
+    """The embedding of some of the groups, over the features of these groups alone, and the weights of its columns."""
+    features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
+    return embedding.select(groups, features), weights[np.isin(embedding.group_of_column, groups)]
+
+
+def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
+    """The parts of single features; the vertex of the first vector runs along the rows of a table.
+
+    With ``transposed`` it runs along the columns. The slopes ``epsilon`` (n_features, 2) are those below and above the range.
+    """
+    grid = embedding.grid
+    groups = single_groups(embedding)
+    with_table = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
+    missing = np.array(grid.missing)
+    sloped = np.flatnonzero(epsilon.any(axis=1))
+    features = np.concatenate([with_table, sloped[missing[sloped] | ~np.isin(sloped, with_table)]])
+    tables = []
+    if len(groups):
+        part, w = part_of(embedding, weights, groups)
+        tables = [table.values.T if transposed else table.values for table in part.tables(w)]
+    has_table = np.arange(len(features)) < len(with_table)
+    may_miss = missing[features]
+    size = np.where(may_miss & ~has_table, 1, grid.sizes[features])
+    width = (grid.high - grid.low)[features]
+    unit = np.where(width > 0, width, 1.0)
+    tables += [np.zeros((c, c)) for c in size[len(with_table) :]]
+    flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
+    slopes = np.where((may_miss & has_table)[:, None], 0.0, epsilon[features] * unit[:, None])
+    scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), slopes, flat)
+    return SingleParts(features, len(with_table), unit, scales, has_table | ~may_miss, ~(has_table & may_miss))
+
+
+def _starts(counts: Integers) -> Integers:
+    """Where each of consecutive parts with these lengths begins."""
+    return np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
+
+
+_STEPS = 1 << 22  # the most steps of features along directions that are held at once
+
+
+def feature_parts(
+    embedding: PairMap, weights: Floats, directions: Directions | None, x: GridPoints, y: GridPoints, epsilon: Floats
+) -> Floats:
+    """What every raw feature adds to the distances of the points x to the same points y, shape (n, n_features).
+
+    Parameters
+    ----------
+    embedding : PairMap
+    weights : ndarray of shape (embedding.n_columns,)
+    directions : Directions or None
+    x, y : GridPoints
+        n points each.
+    epsilon : ndarray of shape (n_features + n_directions, 2)
+        The slopes below and above the range of each embedded feature.
+    """
+    rows = np.arange(len(x.raw))
+    terms = embedding.contributions(x.items, rows, y.items, rows, weights)
+    parts = np.abs(rise_outside(x.excess, epsilon) - rise_outside(y.excess, epsilon))
+    left, right = (with_directions(directions, side.raw) for side in (x, y))
+    for g, group in enumerate(embedding.groups):
+        if len(group) == 1:
+            parts[:, group[0]] += terms[:, g]
+        else:
+            parts[:, sorted(group)] += _members_of_joint(embedding, weights, g, left, right)
+    n = x.raw.shape[1]
+    if directions is None:
+        return parts
+    size = max(_STEPS // max(len(directions.names) * n, 1), 1)
+    divided = [_divided(directions, x.raw[b], y.raw[b], parts[b, n:]) for b in blocks(len(rows), size)]
+    return parts[:, :n] + np.concatenate(divided)
+
+
+def _members_of_joint(embedding: PairMap, weights: Floats, g: int, left: Floats, right: Floats) -> Floats:
+    """What every member of group g adds to the term of the group, in the order of their numbers: shape (n, n_members).
+
+    The values of y take the place of those of x one by one, in all orders that follow a circle of the members, both ways, and a
+    member has the mean of what its own replacement adds. These are all orders of two or three members, for which the parts are
+    the Shapley values (Shapley 1953). The value of the table between equal points, which is 0 unless ``axioms=None``, is
+    divided equally.
+    """
+    part, w = part_of(embedding, weights, np.array([g]))
+    features = np.array(sorted(embedding.groups[g]))
+    x, y = left[:, features], right[:, features]
+    n, rows, members = len(features), np.arange(len(x)), np.arange(len(features))
+
+    def value(start: int, length: int) -> Floats:
+        """The term between x and the point that has ``length`` members from y, the first of them ``start``."""
+        mixed = np.where((members - start) % n < length, y, x)
+        return part.contributions(part.locate(x), rows, part.locate(mixed), rows, w)[:, 0]
+
+    none, whole = value(0, 0), value(0, n)
+    values = [[none, *(value(s, length) for length in range(1, n)), whole] for s in range(n)]
+    added = np.zeros((len(x), n))
+    for m in range(n):
+        for k in range(n):
+            added[:, m] += values[m - k][k + 1] - values[m - k][k] + values[m][k + 1] - values[(m + 1) % n][k]
+    return added / (2 * n) + none[:, None] / n
+
+
+def _divided(directions: Directions, x: Floats, y: Floats, parts: Floats) -> Floats:
+    """The ``parts`` (n, n_directions) that directions add, divided among the raw features: shape (n, n_features).
+
+    A feature that pulls the way in which x and y differ along the direction has a share in proportion to its step; one that
+    pulls back has none. Where the steps cancel, shares are in proportion to the lengths of the steps; where there are none,
+    features that the direction uses have equal shares.
+    """
+    steps = directions.steps(x, y)
+    way = np.sign(steps.sum(axis=2, keepdims=True))
+    shares = np.maximum(way * steps, 0.0)
+    for instead in (np.abs(steps), np.broadcast_to(directions.uses, steps.shape)):
+        empty = shares.sum(axis=2) == 0
+        shares[empty] = instead[empty]
+    return np.einsum("nd,ndf->nf", parts / shares.sum(axis=2), shares)

@@ -1,0 +1,82 @@
+"""Importances of features: their mean shares in distances."""
+
+from __future__ import annotations
+
+from weakref import WeakSet
+
+import numpy as np
+
+from ..._foundation.errors import warn
+from ..._foundation.types import Floats, Integers
+from .semimetric import Semimetric
+
+MOST_PAIRS = 20_000  # pairs over which shares are averaged
+
+
+def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
+    """The mean share of every raw feature in the distances of pairs, shape (n_features,), summing to 1.
+
+    The shares of a pair are those of `Semimetric.contributions` by features. Without a pair at a distance all are 0.
+
+    Parameters
+    ----------
+    d : Semimetric
+        Without base distances.
+    items : ndarray of shape (n_items, n_features)
+        The items, encoded by `Schema.encode`.
+    pairs : ndarray of shape (n_pairs, 2)
+        The row numbers of the items of each pair.
+    """
+    pairs = pairs[:: max(len(pairs) // MOST_PAIRS, 1)]
+    parts = d.contributions_of_encoded(items[pairs[:, 0]], items[pairs[:, 1]], by="features")
+    total = parts.sum(axis=1)
+    apart = total > 0
+    return (parts[apart] / total[apart, None]).mean(axis=0) if apart.any() else np.zeros(d.n_features)
+
+
+_WORST = 3  # features that the warning names
+_EXPECTED = 0.05  # of new items may lie outside the range of a feature: with n items in the fit, 2 in n + 1 do by chance
+_TOLD: WeakSet[Semimetric] = WeakSet()  # distances of which a warning has said so already
+
+
+def warn_outside_once(d: Semimetric, X: Floats) -> None:
+    """`warn_outside`, once for a distance, and where more items lie outside than items held out do by chance.
+
+    More than 5 % of the items, by two standard errors, must lie outside the range of one and the same feature; a category that
+    the fit did not have is always news.
+    """
+    if d in _TOLD:
+        return
+    expected = _EXPECTED * len(X)
+    if d.beyond(X).sum(axis=0).max(initial=0) > expected + 2.0 * np.sqrt(expected) or d.schema.unseen(X).any():
+        _TOLD.add(d)
+        warn_outside(d, X)
+
+
+def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
+    """Warn if items lie outside the range of a raw feature or hold new categories, naming the features with most of these.
+
+    Parameters
+    ----------
+    d : Semimetric
+    X : ndarray of shape (n_items, n_features)
+        The encoded items.
+    source : str
+        Where X comes from, for the message.
+    """
+    outside = d.beyond(X)
+    n = int(outside.any(axis=1).sum())
+    if not n:
+        return
+    share = outside.mean(axis=0)
+    worst = [int(f) for f in np.argsort(-share, kind="stable")[:_WORST] if share[f]]
+    named = ", ".join(f"{d.feature_names[f]} {100 * share[f]:.3g} %" for f in worst)
+    more = ", ..." if np.count_nonzero(share) > len(worst) else ""
+    categories = d.schema.unseen(X).any()
+    other = ", and a category that was not in the fit is at the mean distance of the others" if categories else ""
+    warn(
+        f"{n} of {len(X)} items{source and f' of {source}'} ({100 * n / len(X):.3g} %) lie outside the range of the fit "
+        f"({named}{more}), where the distance goes on at a constant slope{other}: fit on items that span the range, or check "
+        "those distances",
+        cause=f"items outside{source and f' of {source}'}",
+    )

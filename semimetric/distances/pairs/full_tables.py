@@ -1,0 +1,543 @@
+"""The joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; docs/mathematics.md, section 2).
+
+    d(x, y) = sum_S w_S · ID([x_S, y_S]; [V_S; V_S])
+
+A group of g features with C grid points has up to C² vertices (a, b), and a pair has 2g + 1 non-zero entries in it. The
+vertices (a, b) and (b, a) share a column, which makes the distance symmetric for all weights; the vertices (a, a) have no
+column, so that d(x, x) = 0 for all weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+from ..._kernels.simplex import Groups, Located, Singles, group_rows_of_pairs, single_rows
+from ..._kernels.tables import add_single_tables, add_vertex_tables
+from ...data.feature_groups import resolve_groups
+from ...data.grid import Grid
+from .base import Items, PairMap, Table, check_columns, check_rows, signs_on_grid
+from .rows import SparseRows
+from .vertices import Vertices
+
+
+def fill_unseen(table: Floats, kinds: Sequence[str], counts: Sequence[int], *, over_all: bool = False) -> Floats:
+    """A copy of the table of a group, in which the weights of new categories are filled in.
+
+    Parameters
+    ----------
+    table : ndarray of shape (c_1, ..., c_g, c_1, ..., c_g)
+    kinds : sequence of str
+        The kinds of the g features.
+    counts : sequence of int
+        The number of knots of every feature; the last knot of a categorical one is for new categories.
+    over_all : bool, default False
+        Whether the mean for a category is over all categories, itself among them, instead of over the others.
+    """
+    out = table.copy()
+    n = len(kinds)
+    for f, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+        known = count - 1
+        if kind != "categorical" or known < 2:  # nothing was learned of a feature with a single category
+            continue
+        t = np.moveaxis(out, (f, f + n), (0, 1))
+        same = t[np.arange(known), np.arange(known)]
+        left_out, n_averaged = (0.0, known) if over_all else (same, known - 1)
+        t[:known, known] = (t[:known, :known].sum(axis=1) - left_out) / n_averaged
+        t[known, :known] = (t[:known, :known].sum(axis=0) - left_out) / n_averaged
+        t[known, known] = same.mean(axis=0)
+        if t.shape[0] > count:  # the level of missing values
+            t[known, count:] = t[:known, count:].mean(axis=0)
+            t[count:, known] = t[count:, :known].mean(axis=1)
+    return out
+
+
+_BLOCK = 4096  # items of y whose distances to an item of x are in the cache at once
+
+
+def pairwise_of_singles(x: Located, y: Located, singles: Singles, weights: Floats, *, n_jobs: int | None) -> Floats:
+    """The sums of the tables of single features for all items x and all items y, shape (n, m).
+
+    Features all of whose values lie at vertices, such as categories and leaves of trees, need one look-up a value; the others
+    need two (docs/mathematics.md, section 4).
+
+    Parameters
+    ----------
+    x, y : Located
+    singles : Singles
+    weights : ndarray of shape (n_columns + 1,)
+        The last is that of vertices without a column.
+    n_jobs : int or None
+    """
+    tables = weights[singles.lookup]
+    at_vertices = (_are_whole(x) & _are_whole(y))[singles.feature]
+    between, at = (_some(singles, np.flatnonzero(which)) for which in (~at_vertices, at_vertices))
+    dtype = np.uint8 if singles.size.max(initial=1) <= 256 else np.uint16
+    code, vertex_of_x, vertex_of_y = y.lower.T.astype(dtype), _vertices(x), _vertices(y).T.astype(dtype)
+    fraction = np.ascontiguousarray(y.fraction.T)
+    nonnegative = bool((weights >= 0).all())
+    out = np.empty((len(x.lower), len(y.lower)))
+
+    def fill(block: slice) -> None:
+        rows = np.arange(block.start, block.stop)
+        for part in blocks(len(y.lower), _BLOCK):
+            distances = np.zeros((len(rows), part.stop - part.start))
+            add_single_tables(x, rows, code[:, part], fraction[:, part], between, tables, distances)
+            add_vertex_tables(vertex_of_x, rows, vertex_of_y[:, part], at, tables, distances)
+            out[block, part] = distances
+        if nonnegative:  # a sum of tiny differences of large tables may round to just below 0
+            np.maximum(out[block], 0.0, out=out[block])
+
+    map_blocks(fill, len(x.lower), size=16, n_jobs=n_jobs)
+    return out
+
+
+def _some(singles: Singles, groups: np.ndarray) -> Singles:
+    """Some of the groups, over the same look-up table."""
+    return singles._replace(feature=singles.feature[groups], size=singles.size[groups], start=singles.start[groups])
+
+
+def _are_whole(items: Located) -> np.ndarray:
+    """Whether all values of each feature lie at vertices, shape (n_features,)."""
+    return np.asarray(((items.fraction == 0.0) | (items.fraction == 1.0)).all(axis=0))
+
+
+def _vertices(items: Located) -> np.ndarray:
+    """The vertex of every value that lies at one, shape (n_items, n_features)."""
+    return np.where(items.fraction == 1.0, items.upper, items.lower)
+
+
+# the columns of each corner, the factors of each corner, and which stencils are kept; all arrays have the same shape
+Stencil = tuple[list[NDArray[np.int32]], list[Floats], NDArray[np.bool_]]
+
+
+class _Axes(NamedTuple):
+    """The kind and the knots of every feature of a group."""
+
+    kinds: Sequence[str]
+    knots: Sequence[Floats]
+
+    def count(self, axis: int) -> int:
+        """The number of knots along an axis of the table."""
+        return len(self.knots[axis % len(self.knots)])
+
+    def of_numbers(self, n_axes: int) -> list[int]:
+        """Those of the ``n_axes`` axes of the table that belong to numeric features."""
+        return [p for p in range(n_axes) if self.kinds[p % len(self.kinds)] == "numeric"]
+
+
+def table_differences(
+    lookup: NDArray[np.int32],
+    sizes: Sequence[int],
+    knots: Sequence[Floats],
+    *,
+    kind: str,
+    n_columns: int,
+    kinds: Sequence[str] = (),
+) -> sparse.csr_array:
+    """The rows of D for one group, shape (n_differences, n_columns).
+
+    ``lookup``, of shape (C²,), is the column of every vertex; n_columns on the diagonal, and more for other vertices without a
+    column.
+    """
+    axes = _Axes(tuple(kinds) or ("numeric",) * len(knots), knots)
+    table = _without_seams(lookup.reshape(*sizes, *sizes), axes)
+    make = {"tables": _blocks, "curves": _lines, "shifts": lambda t, a: _shifts(t, a, n_columns)}[kind]
+    parts = [_matrix(stencil, n_columns) for stencil in make(table, axes)]
+    return sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, n_columns))
+
+
+def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
+    """The table without the last vertex of every periodic feature, which is the first again."""
+    for p in range(table.ndim):
+        if axes.kinds[p % len(axes.kinds)] == "periodic":
+            table = np.delete(table, axes.count(p) - 1, axis=p)
+    return table
+
+
+def _blocks(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
+    """The mixed differences w[k, l] - w[k + 1, l] - w[k, l + 1] + w[k + 1, l + 1] along every two axes."""
+    n_features = table.ndim // 2
+    for p, q in combinations(axes.of_numbers(table.ndim), 2):
+        t = np.moveaxis(table, (p, q), (0, 1))[: axes.count(p), : axes.count(q)]
+        corners = [t[:-1, :-1], t[1:, :-1], t[:-1, 1:], t[1:, 1:]]
+        keep = np.ones(corners[0].shape, dtype=bool)
+        if q == p + n_features:
+            centre = np.arange(len(keep))
+            keep[centre, centre] = False
+        yield corners, [np.full(keep.shape, s) for s in (1.0, -1.0, -1.0, 1.0)], keep
+
+
+def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
+    """The differences h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis.
+
+    h is the mean of the widths h_k and h_(k - 1) of the two cells.
+    """
+    n_features = table.ndim // 2
+    for p in axes.of_numbers(table.ndim):
+        partner = (p + n_features) % table.ndim
+        t = np.moveaxis(table, (p, partner), (0, 1))[: axes.count(p)]
+        width = np.diff(axes.knots[p % n_features])
+        left, right = width[:-1], width[1:]
+        mean = (left + right) / 2
+        shape = [max(t.shape[0] - 2, 0), *t.shape[1:]]
+        across = [-1] + [1] * (t.ndim - 1)
+        factors = [np.broadcast_to(f.reshape(across), shape) for f in (mean / left, -mean / left - mean / right, mean / right)]
+        keep = np.ones(shape, dtype=bool)
+        middle = np.arange(shape[0])
+        keep[middle, middle + 1] = False
+        yield [t[:-2], t[1:-1], t[2:]], factors, keep
+
+
+def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stencil]:
+    """The differences s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column.
+
+    Around a circle, k + 1 and l + 1 wrap around.
+    """
+    n_features = table.ndim // 2
+    for p in range(n_features):
+        t = np.moveaxis(table, (p, p + n_features), (0, 1))
+        if axes.kinds[p] == "numeric":
+            t = t[: axes.count(p), : axes.count(p)]
+            corners = [t[1:, 1:], t[:-1, :-1]]
+        elif axes.kinds[p] == "periodic":
+            t = t[: axes.count(p) - 1, : axes.count(p) - 1]
+            corners = [np.roll(t, (-1, -1), axis=(0, 1)), t]
+        else:
+            continue
+        keep = (corners[0] < none) & (corners[1] < none)
+        yield corners, [np.ones(keep.shape), -np.ones(keep.shape)], keep
+
+
+def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
+    """The rows of D of the stencils that are kept and in which some column has a factor other than 0."""
+    corners, factors, keep = stencil
+    for c in corners:  # the differences of a vertex that has no column, and is not on the diagonal, are not known
+        keep = keep & (c <= n_columns)
+    columns = np.stack([c[keep] for c in corners], axis=1)
+    values = np.stack([f[keep] for f in factors], axis=1)
+    rows = np.repeat(np.arange(len(columns)), columns.shape[1]) if columns.size else np.empty(0, np.int64)
+    real = columns.ravel() < n_columns
+    entries = (values.ravel()[real], (rows[real], columns.ravel()[real]))
+    matrix = sparse.csr_array(entries, shape=(len(columns), n_columns))
+    matrix.eliminate_zeros()
+    return matrix[np.diff(matrix.indptr) > 0]
+
+
+class PairEmbedding(PairMap):
+    """The embedding of pairs in full tables over groups of features.
+
+    Parameters
+    ----------
+    grid : Grid
+    groups : "singles" (default), "pairs" or a sequence of tuples of int
+        The features that are modelled jointly.
+    symmetry : {"tie", "swap", "none"}
+        "tie" (default): (a, b) and (b, a) share a column. "swap": the lexicographic swap of x and y of Pele & Ben-Aliz (2016),
+        within each group, which is *not continuous* for groups of two or more features (at x_0 = y_0 the order flips while the
+        tables differ) and equals the tie for one feature. "none": d(x, y) and d(y, x) are learned separately.
+    zero_diagonal : bool, default True
+        Whether to leave out the columns (a, a), so that d(x, x) = 0.
+    vertices : sequence of Vertices or None
+        The vertices of each group that have columns. None takes all; see `restricted` for groups whose tables are too large.
+    unseen_slopes : ndarray of shape (n_features,) or None
+        The slopes of a weighted L1 distance that gives its value to every vertex that training pairs never used.
+
+    Examples
+    --------
+    >>> PairEmbedding(Grid([[0.0, 1.0, 2.0], [0.0, 1.0]]), "pairs").n_columns
+    15
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        groups: str | Iterable[Sequence[int]] = "singles",
+        *,
+        symmetry: str = "tie",
+        zero_diagonal: bool = True,
+        vertices: Sequence[Vertices] | None = None,
+        unseen_slopes: Floats | None = None,
+    ) -> None:
+        check_choice("symmetry", symmetry, ("tie", "swap", "none"))
+        self.grid = grid
+        self.groups = resolve_groups(groups, grid.n_features)
+        self.singles = all(len(g) == 1 for g in self.groups)
+        self.symmetry = "tie" if symmetry == "swap" and self.singles else symmetry
+        self.zero_diagonal = zero_diagonal
+        self.symmetric = self.symmetry != "none"
+        self.continuous = self.symmetry != "swap"
+        tied = self.symmetry == "tie"
+        self.vertices = tuple(vertices or (Vertices.of(grid, g, tied=tied, zero_diagonal=zero_diagonal) for g in self.groups))
+        self.whole = all(v.whole for v in self.vertices)
+        self.holds_tables = all(v.fits for v in self.vertices)
+        self.unseen_slopes = unseen_slopes
+        self._known_differences: dict[str, sparse.csr_array] = {}  # programs of many strengths and passes ask for the same
+
+    def touched_by(self, x: Items, i: Integers, j: Integers) -> list[Integers]:
+        """The sorted numbers of the vertices of every group that the pairs (x[i], x[j]) use."""
+        check_rows(x, i, x, j, self.grid.n_features)
+        seen: list[list[Integers]] = [[] for _ in self.groups]
+        for block in blocks(len(i), 4096):
+            flat, values = self._vertices(x, i[block], x, j[block])
+            for g, found in enumerate(seen):
+                part = slice(self._slot[g], self._slot[g + 1])
+                found.append(np.unique(flat[:, part][values[:, part] > 0]))
+        return [np.unique(np.concatenate(found)) for found in seen]
+
+    def tied_by_difference(self, features: set[int]) -> PairEmbedding:
+        """The same groups, in which (a, b) with the same b - a share a column for groups of one of these features alone."""
+        vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
+        return self._with(vertices, self.unseen_slopes)
+
+    def with_one_weight(self, features: set[int]) -> PairEmbedding:
+        """The same groups, in which all (a, b) with a != b share a column for groups of one of these features alone."""
+        vertices = [replace(v, one_weight=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
+        return self._with(vertices, self.unseen_slopes)
+
+    def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
+        """The same groups, in which only the vertices ``touched`` have columns; groups of one weight keep it.
+
+        Parameters
+        ----------
+        touched : sequence of ndarray of int
+            The vertices of every group, such as those of `touched_by`.
+        slopes : ndarray of shape (n_features,)
+            Every other vertex has the value of the L1 distance with these slopes, as in `prior`.
+        """
+        vertices = [v if v.one_weight else v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
+        return self._with(vertices, self._shared(slopes))
+
+    def positions(self, part: PairEmbedding) -> Integers:
+        """The column here of every column of ``part``, an embedding of the same groups with fewer vertices."""
+        found = [np.searchsorted(v.keys, p.keys) for v, p in zip(self.vertices, part.vertices, strict=True)]
+        return np.concatenate([base + f for base, f in zip(self._first_column, found, strict=False)])
+
+    def expanded(self, w: Floats) -> tuple[PairEmbedding, Floats]:
+        """See `PairMap.expanded`; a vertex without a column here gets the value of the prior as its weight."""
+        vertices = [replace(v, kept=None, by_difference=False, one_weight=False) if v.fits else v for v in self.vertices]
+        parts = []
+        for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
+            part = w[self._first_column[g] : self._first_column[g + 1]]
+            if old.by_difference or old.one_weight:
+                part = part[np.searchsorted(old.keys, old.canonical(new.keys))]
+            elif new.whole and not old.whole:
+                full = new.weighted_l1(self.grid, new.keys, self._slopes_of_unseen)
+                full[np.searchsorted(new.keys, old.keys)] = part
+                part = full
+            parts.append(part)
+        return self._with(vertices, self.unseen_slopes), np.concatenate(parts)
+
+    def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
+        if "categorical" not in self.grid.kinds:
+            return w
+        padded = np.append(w, 0.0)
+        out = w.copy()
+        for g, v in enumerate(self.vertices):
+            if v.held:
+                table = padded[self._columns_of_vertices[g]].reshape(*v.sizes, *v.sizes)
+                kinds, counts = zip(*((self.grid.kinds[f], len(self.grid.knots[f])) for f in v.group), strict=True)
+                filled = fill_unseen(table, kinds, counts, over_all=over_all)
+                out[self._first_column[g] : self._first_column[g + 1]] = filled.ravel()[v.keys]
+        return out
+
+    @property
+    def _slopes_of_unseen(self) -> Floats:
+        return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
+
+    def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> PairEmbedding:
+        return PairEmbedding(
+            self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
+            vertices=vertices, unseen_slopes=unseen_slopes,
+        )  # fmt: skip
+
+    def in_unit(self, unit: float | Floats) -> PairEmbedding:
+        return self if self.unseen_slopes is None else self._with(self.vertices, unit * self.unseen_slopes)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self._first_column[-1])
+
+    @property
+    def group_of_column(self) -> Integers:
+        return np.repeat(np.arange(len(self.groups)), np.diff(self._first_column))
+
+    @property
+    def cells(self) -> Floats:
+        return np.where([v.one_weight for v in self.vertices], 1.0, super().cells)
+
+    def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
+        positive = super().positive_groups(w)
+        for g, v in enumerate(self.vertices):
+            if not v.whole:  # the other vertices have values > 0 if the slopes are
+                positive[g] &= self.unseen_slopes is not None and bool((self.unseen_slopes[list(v.group)] > 0).all())
+        return positive
+
+    def select(self, keep: Integers, features: Integers) -> PairEmbedding:
+        number = {int(f): k for k, f in enumerate(features)}
+        groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
+        return PairEmbedding(
+            self.grid.select(features), groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
+            vertices=[replace(self.vertices[g], group=group) for g, group in zip(keep, groups, strict=True)],
+            unseen_slopes=None if self.unseen_slopes is None else self.unseen_slopes[features],
+        )  # fmt: skip
+
+    @cached_property
+    def _first_column(self) -> Integers:
+        """The first column of every group, and the number of columns at the end: shape (n_groups + 1,)."""
+        return np.concatenate([[0], np.cumsum([len(v.keys) for v in self.vertices])])
+
+    @cached_property
+    def _slot(self) -> Integers:
+        """The first slot of every group in `SparseRows`, and the number of slots at the end: shape (n_groups + 1,)."""
+        return np.concatenate([[0], np.cumsum([2 * len(g) + 1 for g in self.groups])])
+
+    @cached_property
+    def _columns_of_vertices(self) -> dict[int, NDArray[np.int32]]:
+        """The column of every vertex, shape (C²,), by the number of a group whose table can be held in memory.
+
+        It is n_columns on the diagonal and n_columns + 1 for other vertices without a column.
+        """
+        if large := [v.group for v in self.vertices if v.whole and not v.fits]:
+            raise NotSupportedError(
+                f"the table of group {large[0]} is too large to be held whole; fit it, so that only touched vertices "
+                "are columns, or use fewer knots"
+            )
+        n = self.n_columns
+        held = ((g, v) for g, v in enumerate(self.vertices) if v.fits)
+        return {g: v.lookup(base=int(self._first_column[g]), none=n, unseen=n + 1) for g, v in held}
+
+    @cached_property
+    def _singles(self) -> Singles:
+        """The tables of groups of one feature, as kernels take them."""
+        feature = np.array([g[0] for g in self.groups], dtype=np.int64)
+        size = self.grid.sizes[feature]
+        start = np.concatenate([[0], np.cumsum(size * size)[:-1]])
+        columns = np.concatenate([self._columns_of_vertices[g] for g in range(len(self.groups))])
+        return Singles(feature, size, start, columns)
+
+    @cached_property
+    def _axes(self) -> Groups:
+        """The groups of every axis: axes 0 to F - 1 are the features of x, with C times the stride of those of y."""
+        n = self.grid.n_features
+        members = [(f, g, s) for g, v in enumerate(self.vertices) for f, s in zip(v.group, v.strides, strict=True)]
+        of_x = [(f, g, s * self.vertices[g].n_points) for f, g, s in members]
+        of_y = [(n + f, g, s) for f, g, s in members]
+        axis, group, stride = np.array(sorted(of_x + of_y), dtype=np.int64).T
+        return Groups(np.searchsorted(axis, np.arange(2 * n + 1)), group.copy(), stride.copy(), self._slot)
+
+    def locate(self, X: ArrayLike) -> Items:
+        items = super().locate(X)
+        return items if self.singles else Items(items.located, items.sorted_order)
+
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
+        check_rows(x, i, y, j, self.grid.n_features)
+        if self.singles and self.whole:
+            columns = np.empty((len(i), int(self._slot[-1])), np.int32)
+            values = np.empty(columns.shape)
+            single_rows(x.located, i, y.located, j, self._singles, columns, values)
+            return SparseRows(columns, values, self._slot)
+        vertices, values = self._vertices(x, i, y, j)
+        return self._sparse_rows(vertices, values)
+
+    def _vertices(self, x: Items, i: Integers, y: Items, j: Integers) -> tuple[Integers, Floats]:
+        """The vertices of each pair and their barycentric weights, in slots: both of shape (B, n_slots)."""
+        shape = (len(i), int(self._slot[-1]))
+        vertices = np.empty(shape, np.int64)
+        values = np.empty(shape)
+        order = tuple(side.order if side.order.shape[1] else side.sorted_order for side in (x, y))
+        group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
+        if self.symmetry == "swap":
+            self._swap(vertices, signs_on_grid(x, i, y, j))
+        return vertices, values
+
+    def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
+        """Exchange a and b, in place, in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3).
+
+        ``signs`` are those of x - y, of shape (B, n_features).
+        """
+        for g, v in enumerate(self.vertices):
+            first = np.zeros(len(signs), np.int8)
+            for f in v.group:
+                first = np.where(first == 0, signs[:, f], first)
+            rows = first < 0
+            part = slice(self._slot[g], self._slot[g + 1])
+            a, b = np.divmod(vertices[rows, part], v.n_points)
+            vertices[rows, part] = b * v.n_points + a
+
+    def _sparse_rows(self, vertices: Integers, values: Floats) -> SparseRows:
+        """The rows with the columns of the vertices; vertices without a column add to the constant of their row."""
+        columns = np.empty(vertices.shape, np.int32)
+        unseen = np.zeros((len(vertices), len(self.groups)))
+        for g, v in enumerate(self.vertices):
+            part = slice(self._slot[g], self._slot[g + 1])
+            if v.whole:
+                columns[:, part] = self._columns_of_vertices[g][vertices[:, part]]
+                continue
+            flat = vertices[:, part].ravel()
+            found = v.columns(flat, base=int(self._first_column[g]), none=self.n_columns, unseen=-1)
+            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, self._slopes_of_unseen), 0.0)
+            unseen[:, g] = (values[:, part] * prior.reshape(-1, part.stop - part.start)).sum(axis=1)
+            columns[:, part] = np.where(found < 0, self.n_columns, found).reshape(len(vertices), -1)
+        return SparseRows(columns, values, self._slot, None if self.whole else unseen)
+
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        check_columns(w, self.n_columns)
+        return self.rows(x, i, y, j).group_sums(w)
+
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        if not (self.singles and self.whole):
+            return super().pairwise(x, y, w, n_jobs=n_jobs)
+        check_columns(w, self.n_columns)
+        check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
+        return pairwise_of_singles(x.located, y.located, self._singles, np.append(w, 0.0), n_jobs=n_jobs)
+
+    def tables(self, w: Floats) -> list[Table]:
+        if not self.whole:
+            raise NotSupportedError("a group holds only touched vertices, so its table is too large to be shown whole")
+        padded = np.append(w, 0.0)
+        return [
+            Table(v.group, tuple(self.grid.vertices(f) for f in v.group), padded[columns])
+            for v, columns in zip(self.vertices, self.vertex_columns(), strict=True)
+        ]
+
+    def vertex_columns(self) -> list[Integers]:
+        """The column of (a, b) in every group, shape (C, C); n_columns where there is none. All tables must be in memory."""
+        tables = self._columns_of_vertices
+        return [tables[g].reshape(v.n_points, -1).astype(np.int64) for g, v in enumerate(self.vertices)]
+
+    def _shared(self, slopes: Floats) -> Floats:
+        """The slope of every feature, divided by the number of groups that contain it."""
+        members = np.bincount([f for g in self.groups for f in g], minlength=self.grid.n_features)
+        return slopes / np.maximum(members, 1)
+
+    def prior(self, slopes: Floats) -> Floats:
+        shared = self._shared(slopes)
+        return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
+
+    def differences(self, kind: str) -> sparse.csr_array:
+        if kind not in self._known_differences:
+            self._known_differences[kind] = self._differences(kind)
+        return self._known_differences[kind]
+
+    def _differences(self, kind: str) -> sparse.csr_array:
+        if not self.holds_tables:
+            raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
+        parts = []
+        for g, v in enumerate(self.vertices):
+            columns = self._columns_of_vertices[g]
+            knots, kinds = [self.grid.knots[f] for f in v.group], [self.grid.kinds[f] for f in v.group]
+            parts.append(table_differences(columns, v.sizes, knots, kind=kind, n_columns=self.n_columns, kinds=kinds))
+        scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # every difference occurs twice, in (a, b) and in (b, a)
+        return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)

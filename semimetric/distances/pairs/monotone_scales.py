@@ -1,0 +1,136 @@
+"""Warped L1 distances: one monotone piecewise-linear scale for each feature (docs/mathematics.md, section 2).
+
+    d(x, y) = sum_f |phi_f(x_f) - phi_f(y_f)|,   phi_f(t) = sum_k w_fk clip(position_f(t) - k, 0, 1),   w >= 0
+
+The position is the lower vertex plus the fraction. These distances are a subset of those of one-feature tables, with c - 1
+weights for a feature with c knots instead of c (c - 1) / 2. They are metrics for all w > 0, and exact L1 distances between
+coordinates.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.simplex import Located
+from ...data.grid import Grid
+from .base import Items, PairMap, Table
+from .rows import DenseRows
+
+
+class WarpedEmbedding(PairMap):
+    """Monotone scales on the knots of a grid; the weight of column k of a feature is the rise of its scale over cell k.
+
+    Parameters
+    ----------
+    grid : Grid
+    groups : sequence of tuples of one int, or None
+        The features that have scales; all by default.
+
+    Raises
+    ------
+    NotSupportedError
+        If a group has more than one feature, or a feature that is not numeric or may be missing (see `scales_and_tables`).
+    """
+
+    symmetric = zero_diagonal = metric = True
+
+    def __init__(self, grid: Grid, groups: Sequence[tuple[int, ...]] | None = None) -> None:
+        self.grid = grid
+        self.groups = tuple(groups) if groups is not None else tuple((f,) for f in range(grid.n_features))
+        if any(len(g) != 1 for g in self.groups):
+            raise NotSupportedError('tables="warped" has one scale a feature; use groups="singles", or tables="full"')
+        if odd := [g[0] for g in self.groups if not grid.extends[g[0]] or grid.missing[g[0]]]:
+            raise NotSupportedError(
+                f"feature {odd[0]} has no scale: it is {grid.kinds[odd[0]]}, or may be missing; use full tables"
+            )
+        self._features = np.array([g[0] for g in self.groups], dtype=np.int64)
+        cells = self.grid.sizes[self._features] - 1
+        self._starts = np.concatenate([[0], np.cumsum(cells)])
+        self._cell = np.concatenate([np.arange(c) for c in cells]) if len(cells) else np.empty(0, np.int64)
+        self._owner = np.repeat(np.arange(len(cells)), cells)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def group_of_column(self) -> Integers:
+        return self._owner
+
+    def select(self, keep: Integers, features: Integers) -> "WarpedEmbedding":
+        number = {int(f): k for k, f in enumerate(features)}
+        return WarpedEmbedding(self.grid.select(features), [(number[self.groups[g][0]],) for g in keep])
+
+    def thermometer(self, X: Floats) -> Floats:
+        """The part of every cell that lies below the value of its feature, in [0, 1]: shape (n_items, n_columns)."""
+        return self._thermometer(self.grid.locate(X), np.arange(len(X)))
+
+    def _thermometer(self, located: Located, rows: Integers) -> Floats:
+        """clip(position - k, 0, 1) for every cell k, shape (len(rows), n_columns): the distance is their weighted L1."""
+        position = (located.lower[rows] + located.fraction[rows])[:, self._features]
+        return np.clip(position[:, self._owner] - self._cell, 0.0, 1.0)
+
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> DenseRows:
+        return DenseRows(np.abs(self._thermometer(x.located, i) - self._thermometer(y.located, j)))
+
+    def coordinates(self, x: Items, w: Floats) -> Floats:
+        """phi_f(x_f) for every group, shape (n, n_groups): the distance is the L1 distance between these coordinates."""
+        scales = self._scales(w)
+        first_knot = self._starts[:-1] + np.arange(len(self.groups))
+        low = scales[first_knot + x.located.lower[:, self._features]]
+        high = scales[first_knot + x.located.upper[:, self._features]]
+        return low + x.located.fraction[:, self._features] * (high - low)
+
+    def _scales(self, w: Floats) -> Floats:
+        """phi at the knots of all groups, one group after another; each begins with 0."""
+        return np.concatenate([np.append(0.0, np.cumsum(part)) for part in np.split(w, self._starts[1:-1])])
+
+    def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return self.contributions(x, i, y, j, w).sum(axis=1)
+
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return np.abs(self.coordinates(x, w)[i] - self.coordinates(y, w)[j])
+
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        return l1_pairwise(self.coordinates(x, w), self.coordinates(y, w), n_jobs=n_jobs)
+
+    def tables(self, w: Floats) -> list[Table]:
+        scales = np.split(self._scales(w), (self._starts[1:-1] + np.arange(1, len(self.groups))))
+        return [
+            Table(group, (self.grid.knots[group[0]],), np.abs(scale[:, None] - scale[None, :]))
+            for group, scale in zip(self.groups, scales, strict=True)
+        ]
+
+    def prior(self, slopes: Floats) -> Floats:
+        share = slopes / np.maximum(np.bincount(self._features, minlength=len(slopes)), 1)
+        return np.concatenate([share[f] * np.diff(self.grid.knots[f]) for f in self._features])
+
+    def differences(self, kind: str) -> sparse.csr_array:
+        """See `PairMap.differences`.
+
+        A scale has no differences for "tables". For "curves" they are those of the slopes in neighbouring cells, in units of
+        the mean width of a cell; for "shifts" they are those of the weights.
+        """
+        if kind == "tables":
+            return sparse.csr_array((0, self.n_columns))
+        left = np.flatnonzero(np.diff(self._owner) == 0)  # the left one of every two neighbouring cells of a feature
+        row = np.arange(len(left))
+        width = np.concatenate([np.diff(self.grid.knots[f]) for f in self._features])
+        mean = np.bincount(self._owner, weights=width) / np.maximum(np.bincount(self._owner), 1)
+        slope = mean[self._owner] / width if kind == "curves" else np.ones(len(width))
+        values = np.concatenate([slope[left + 1], -slope[left]])
+        places = (np.concatenate([row, row]), np.concatenate([left + 1, left]))
+        return sparse.csr_array((values, places), shape=(len(row), self.n_columns))
+
+
+def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Floats:
+    """The L1 distances of all rows of ``left`` to all rows of ``right``, shape (n, m), computed by ``n_jobs`` threads."""
+    out = np.empty((len(left), len(right)))
+    if out.size:
+        map_blocks(lambda b: cdist(left[b], right, "cityblock", out=out[b]), len(left), size=16, n_jobs=n_jobs)
+    return out

@@ -1,0 +1,138 @@
+"""Warped L1 distances of numeric features, plus a learned table for each feature of another kind.
+
+    d(x, y) = sum over numbers |phi_f(x_f) - phi_f(y_f)| + sum over others w_f · ID([x_f, y_f])
+
+Categories, angles and numbers that may be missing have no monotone scale. The first sum satisfies the triangle inequality; the
+second need not.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.types import Floats, Integers
+from ...data.grid import Grid
+from .base import Items, PairMap, Table, check_columns, check_rows
+from .full_tables import PairEmbedding
+from .monotone_scales import WarpedEmbedding
+from .rows import SparseRows
+
+
+class _WeightedMap(NamedTuple):
+    embedding: PairMap
+    weights: Floats
+
+
+def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
+    """The embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
+
+    Raises
+    ------
+    NotSupportedError
+        If a group has more than one feature, or a feature has too many categories for its table to be held in memory.
+    """
+    if any(len(g) != 1 for g in groups):
+        return WarpedEmbedding(grid, groups)  # this raises an error that says why it cannot be
+    warped = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
+    others = [g for g in groups if g not in warped]
+    if not others:
+        return WarpedEmbedding(grid, warped)
+    tables = PairEmbedding(grid, others)
+    if not tables.holds_tables:
+        large = max(others, key=lambda g: grid.sizes[g[0]])[0]
+        raise NotSupportedError(
+            f'feature {large} has {grid.sizes[large]} levels, and tables="warped" holds its whole table; use tables="full", '
+            "which keeps the vertices that pairs touch, or merge rare categories"
+        )
+    return MixedEmbedding(WarpedEmbedding(grid, warped), tables) if warped else tables
+
+
+class MixedEmbedding(PairMap):
+    """The columns of a `WarpedEmbedding`, followed by those of a `PairEmbedding` of single features, on the same grid.
+
+    Parameters
+    ----------
+    scales : WarpedEmbedding
+    tables : PairEmbedding
+    """
+
+    symmetric = zero_diagonal = True
+
+    def __init__(self, scales: WarpedEmbedding, tables: PairEmbedding) -> None:
+        self.scales = scales
+        self.side_tables = tables
+        self.grid = scales.grid
+        self.groups = (*scales.groups, *tables.groups)
+
+    def with_one_weight(self, features: set[int]) -> "MixedEmbedding":
+        """The same columns, but that the tables of these features have one each, for all (a, b) with a != b."""
+        return MixedEmbedding(self.scales, self.side_tables.with_one_weight(features))
+
+    def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
+        (_, of_scales), (_, of_tables) = self._parts(w)
+        tables, expanded = self.side_tables.expanded(of_tables)
+        return MixedEmbedding(self.scales, tables), np.concatenate([of_scales, expanded])
+
+    @property
+    def n_columns(self) -> int:
+        return self.scales.n_columns + self.side_tables.n_columns
+
+    @property
+    def group_of_column(self) -> Integers:
+        return np.concatenate([self.scales.group_of_column, len(self.scales.groups) + self.side_tables.group_of_column])
+
+    @property
+    def cells(self) -> Floats:
+        return np.concatenate([self.scales.cells, self.side_tables.cells])
+
+    def _parts(self, w: Floats) -> list[_WeightedMap]:
+        """The two embeddings, each with its part of the weights ``w``."""
+        check_columns(w, self.n_columns)
+        n = self.scales.n_columns
+        return [_WeightedMap(self.scales, w[:n]), _WeightedMap(self.side_tables, w[n:])]
+
+    def select(self, keep: Integers, features: Integers) -> PairMap:
+        n_scales = len(self.scales.groups)
+        of_scales = [g for g in keep if g < n_scales]
+        of_tables = [g - n_scales for g in keep if g >= n_scales]
+        scales = self.scales.select(np.array(of_scales, dtype=np.int64), features)
+        if not of_tables:
+            return scales
+        tables = self.side_tables.select(np.array(of_tables, dtype=np.int64), features)
+        return MixedEmbedding(scales, tables) if of_scales else tables
+
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
+        check_rows(x, i, y, j, self.grid.n_features)
+        scales = self.scales.rows(x, i, y, j).values
+        tables = self.side_tables.rows(x, i, y, j)
+        n = self.scales.n_columns
+        columns_of_scales = np.broadcast_to(np.arange(n, dtype=np.int32), scales.shape)
+        columns = np.hstack([columns_of_scales, tables.columns + np.int32(n)])
+        values = np.hstack([scales, tables.values])
+        cells = np.bincount(self.scales.group_of_column, minlength=len(self.scales.groups))
+        return SparseRows(columns, values, np.concatenate([[0], np.cumsum(cells), n + tables.slot[1:]]))
+
+    def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return sum((e.paired(x, i, y, j, part) for e, part in self._parts(w)), np.zeros(len(i)))
+
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return np.hstack([e.contributions(x, i, y, j, part) for e, part in self._parts(w)])
+
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        return sum((e.pairwise(x, y, part, n_jobs=n_jobs) for e, part in self._parts(w)), np.zeros((len(x), len(y))))
+
+    def tables(self, w: Floats) -> list[Table]:
+        return [table for e, part in self._parts(w) for table in e.tables(part)]
+
+    def prior(self, slopes: Floats) -> Floats:
+        return np.concatenate([self.scales.prior(slopes), self.side_tables.prior(slopes)])
+
+    def differences(self, kind: str) -> sparse.csr_array:
+        parts = [self.scales.differences(kind), self.side_tables.differences(kind)]
+        return sparse.csr_array(sparse.block_diag(parts, format="csr"))
+
+    def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
+        return np.concatenate([e.with_unseen(part, over_all=over_all) for e, part in self._parts(w)])

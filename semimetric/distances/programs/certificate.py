@@ -1,0 +1,131 @@
+"""A gap that is certified in floating point: how much a perfect solver could lower the objective at given weights, at most.
+
+For weights w, dual variables theta within the bounds of the loss and multipliers mu <= 0 of the inequalities,
+
+    objective(w) - optimum <= sum_i s_i ( l(r_i) - t_i r_i + c t_i² / 2 )       r = A w - y,  t = theta / s
+                              - mu · (G w - h)
+                              + sum_j max_{lower_j <= u <= upper_j}  g_j (w_j - u) - d_j (w_j - u)² / 2
+
+where g = Aᵀ theta + Gᵀ mu + penalty'(w), and d are the curvatures of ridges. This is the objective minus the bound of
+`gap_bound`, with the terms that cancel taken out: every term that is left is >= 0 where the weights are good, so rounding is a
+share of the gap, not of the objective. What rounding may add to r and g is bounded too (see `rounding`), and each term is the
+largest that this leaves possible.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._foundation.arrays import rounding_of
+from ..._foundation.types import Floats
+from .design_matrix import Design
+from .gap_bound import SHIFTS, GapBound
+from .losses import Loss
+
+_BEYOND = 1 + 1e-9  # slopes are lifted beyond 0 by so much, so that rounding leaves none below
+_INSIDE = 1 - 2.0**-50  # dual variables are drawn in by this factor, so that rounding leaves none beyond its bound
+
+
+def certified_gap(
+    certificate: GapBound, design: Design, w: Floats, theta: Floats, near: Floats | None = None, enough: float = 0.0
+) -> float:
+    """An upper bound of objective(w) - optimum that holds in floating point; infinite where none is found.
+
+    Parameters
+    ----------
+    certificate : GapBound
+    design : Design
+        The rows of A and of the inequalities, as the solver holds them.
+    w : ndarray of shape (n,)
+        Weights that keep the bounds and the inequalities of the program.
+    theta : ndarray of shape (m + k,)
+        Dual variables, as good as the solver knows them.
+    near : ndarray of shape (n,) or None
+        Weights at which they were found, if not ``w``: the penalty may better be linearised there.
+    enough : float, default 0
+        A gap of at most this ends the search for a smaller one.
+    """
+    p, n = certificate.program, len(w)
+    m = len(p.y)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        theta = np.clip(theta, *p.slopes) * _INSIDE
+        product = design.matvec(w)
+        size = product if design.nonnegative and (w >= 0).all() else design.absolute.matvec(np.abs(w))
+        off = rounding_of(n) * (size + np.abs(p.targets))
+        slack = (product - p.targets + off)[m:]
+        residual, off = product[:m] - p.y, off[:m]
+        ends = np.stack([residual - off, residual + off])
+        at_w = p.penalty.enclosed_gradient(w)
+        of_penalty = (np.sqrt(p.penalty.value(w)) + np.sqrt(at_w.missed)) ** 2 * (1 + rounding_of(n))
+        reached = _loss_above(p.loss, ends, p.sample_weight) + of_penalty
+        upper = certificate.upper(reached)
+        of_rows = slopes_of_rows(certificate, design, theta)
+        gradients = [(at_w, p.penalty.ridge)]
+        if near is not None and near is not w:
+            gradients.append((p.penalty.enclosed_gradient(near, w), np.zeros(n)))
+        best = reached if np.isfinite(reached) else np.inf  # losses and penalties are >= 0
+        for gradient, ridge in gradients:
+            error = of_rows.error + rounding_of(0) * np.abs(gradient.value) + gradient.error
+            for c in _mixtures(certificate, of_rows.value - error, gradient.value, upper):
+                share = _INSIDE / (1.0 + c)
+                slopes = share * (of_rows.value + c * certificate.anchor_product) + gradient.value
+                mixed = share * (theta[:m] + c * certificate.anchor[:m])
+                gap = largest_gain(slopes, error, w, p.lower, upper, ridge) - share * float(theta[m:] @ slack)
+                gap += _unmatched(p.loss, ends, mixed, p.sample_weight) + gradient.missed
+                best = min(best, gap) if np.isfinite(gap) else best
+                if best <= enough:
+                    return max(float(best), 0.0)
+    return max(float(best), 0.0)
+
+
+class Slopes(NamedTuple):
+    """Slopes of all columns, and how far rounding may be off, each of shape (n,)."""
+
+    value: Floats
+    error: Floats
+
+
+def slopes_of_rows(certificate: GapBound, design: Design, theta: Floats) -> Slopes:
+    """The slopes Aᵀ theta + Gᵀ mu that the dual variables ``theta`` of all rows give to the columns."""
+    sizes = design.absolute.rmatvec(np.abs(theta)) + certificate.anchor_product
+    return Slopes(design.rmatvec(theta), rounding_of(len(theta)) * sizes)
+
+
+def _mixtures(certificate: GapBound, product: Floats, gradient: Floats, upper: Floats) -> Floats:
+    """How far to move the dual variables towards the anchor: shares of what lifts every slope above rounding, largest first.
+
+    ``product`` is the least that the slopes of the rows can be, and ``gradient`` that of the penalty, each of shape (n,).
+    """
+    missing, lift = -(product + gradient), certificate.anchor_product + gradient
+    needed = np.where((missing > 0) & (lift > 0) & (upper > 0), missing / lift, 0.0).max(initial=0.0)
+    return needed * _BEYOND * np.array(SHIFTS[::-1]) if needed > 0 else np.zeros(1)
+
+
+def largest_gain(slopes: Floats, error: Floats, w: Floats, lower: Floats, upper: Floats, ridge: Floats) -> float:
+    """sum_j max g_j (w_j - u) - d_j (w_j - u)² / 2 over lower_j <= u <= upper_j, for the worst g near ``slopes``."""
+    least, most = w - upper, w - lower
+    gains = []
+    for g in (slopes - error, slopes + error):
+        corner = np.where(g > 0, most, least)
+        x = np.where(ridge > 0, np.clip(g / ridge, least, most), corner)
+        gains.append(np.where(g == 0, 0.0, g * x) - np.where(ridge > 0, ridge * x * x / 2, 0.0))
+    return float(np.maximum(*gains).sum()) * (1 + rounding_of(len(w)))
+
+
+def _loss_above(loss: Loss, ends: Floats, s: Floats) -> float:
+    """The largest weighted loss where residuals lie between two ``ends``, shape (2, m)."""
+    slopes = [loss.slope(r) for r in ends]
+    values = [slope * (r - loss.curvature * slope / 2) for slope, r in zip(slopes, ends, strict=True)]
+    return float(s @ np.maximum(*values)) * (1 + rounding_of(len(s)))
+
+
+def _unmatched(loss: Loss, ends: Floats, theta: Floats, s: Floats) -> float:
+    """sum_i s_i (l(r_i) - t_i r_i + c t_i² / 2) at the worst of two ``ends`` of each residual: 0 where t_i = l'(r_i)."""
+    t, worst = theta / s, np.zeros(len(s))
+    for r in ends:
+        slope = loss.slope(r)
+        size = np.abs(slope) + np.abs(t)
+        difference, middle = slope - t, r - loss.curvature * (slope + t) / 2
+        rounding = size * np.abs(middle) + np.abs(difference) * (np.abs(r) + loss.curvature * size)
+        worst = np.maximum(worst, difference * middle + rounding_of(0) * rounding)
+    return float(s @ worst) * (1 + rounding_of(len(s)))

@@ -1,0 +1,376 @@
+"""What the user knows of a distance beside its axioms: the objects that the parameter ``constraints=`` takes.
+
+A constraint becomes linear inequalities on the weights of the columns, or it ties columns to one another. It holds everywhere
+between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid (docs/mathematics.md, section
+2); the docstring of each class says why. Constraints can be combined with one another and with every ``axioms``. All are
+statements about distances in the units of the targets; for the link "sqrt" the inequalities are on squared distances.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.stored import storable
+from ..._foundation.types import ArrayLike, Integers
+from ..._foundation.validation import check_alpha
+from ..features.linear_directions import Directions, with_directions
+from ..pairs.base import PairMap
+from ..pairs.triangle_inequality import Triangles
+from .inequalities import Inequalities
+from .table_layout import Features, TableLayout, numeric
+
+_UNIFORM = 1e-9  # knots count as uniform if the widths of their cells differ by at most this share of the range
+
+
+class Constraint(ABC):
+    """A statement about the distance that holds for every pair of points.
+
+    Attributes
+    ----------
+    of_features : bool
+        Whether the statement is about raw features. A direction that uses such a feature would void it.
+    """
+
+    of_features: ClassVar[bool] = False
+
+    @abstractmethod
+    def rows(self, layout: TableLayout) -> Inequalities:
+        """The inequalities G w >= h on the weights; there are none where the columns alone impose the constraint."""
+
+    def proof(self, layout: TableLayout) -> Inequalities:
+        """The inequalities that prove the statement of whole tables, in which no vertices are tied any more."""
+        return self.rows(layout)
+
+    def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
+        """The numbers of the features whose tables may depend on the difference x - y alone."""
+        return set()
+
+
+@storable
+@dataclass(frozen=True)
+class Monotone(Constraint):
+    """Further apart on the scale of a feature is never closer: d(x', y') <= d(x, y) for x <= x' <= y' <= y along it.
+
+    The inequalities are w_{a,b+1} >= w_ab and w_ab >= w_{a+1,b} wherever a <= b along the feature, for any places along the
+    other features, and the same with a and b exchanged. They hold off the grid too: moving y by one step compares the values
+    of d at the two ends of an edge of one Kuhn simplex, and the inequalities order these. Monotone scales need no inequalities.
+    A direction that uses the feature would void the constraint, so that is refused.
+
+    Parameters
+    ----------
+    features : sequence of int or str, or None
+        The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Monotone
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[Monotone([0])]).fit(pairs, y)
+    >>> d = model.semimetric_
+    >>> d([0.2, 0.5], [0.6, 0.5]) <= d([0.1, 0.5], [0.9, 0.5])
+    True
+    """
+
+    of_features = True
+    features: Features = None
+
+    def rows(self, layout: TableLayout) -> Inequalities:
+        n = layout.embedding.n_columns
+        pairs = [np.empty((0, 2), np.int64)]
+        for f in layout.numbers(self.features, "Monotone"):
+            for t, _ in layout.tables(f):
+                for table in (t, np.swapaxes(t, 0, 1)):  # the rows below are for a <= b; the swapped table has b <= a
+                    for a in range(len(table)):
+                        pairs.append(_column_pairs(table[a, a + 1 :], table[a, a:-1]))
+                        pairs.append(_column_pairs(table[:a, a], table[1 : a + 1, a]))
+        return _ordered(np.concatenate(pairs), n)
+
+
+def _ordered(pairs: Integers, n: int) -> Inequalities:
+    """The inequalities that the first column of each pair is not smaller than the second, each once."""
+    larger, smaller = np.unique(pairs, axis=0).T
+    informative = (larger < n) & (smaller < n) & (larger != smaller)
+    return Inequalities.homogeneous(_matrix([(larger[informative], 1.0), (smaller[informative], -1.0)], n))
+
+
+def _column_pairs(larger: NDArray[np.int64], smaller: NDArray[np.int64]) -> Integers:
+    """Pairs of columns, the first of which may not be smaller than the second, shape (n_pairs, 2)."""
+    return np.column_stack([larger.ravel(), smaller.ravel()])
+
+
+def _matrix(entries: list[tuple[Integers, float]], n: int) -> sparse.csr_array:
+    """A matrix of shape (k, n): each of the lists gives one entry to every row, in ``columns`` of k numbers with one value.
+
+    A column number >= n stands for a vertex without a column: its entry is left out.
+    """
+    k = len(entries[0][0])
+    columns = np.concatenate([c for c, _ in entries])
+    values = np.repeat([v for _, v in entries], k)
+    rows = np.tile(np.arange(k), len(entries))
+    exists = columns < n
+    return sparse.csr_array((values[exists], (rows[exists], columns[exists])), shape=(k, n))
+
+
+@storable
+@dataclass(frozen=True)
+class Bounded(Constraint):
+    """d(x, y) <= ceiling in the range of the knots.
+
+    The inequalities are w_S <= B_S for every group S. The bounds B_S sum to the ceiling, in proportion to the largest weights
+    of the weighted L1 distance that fits the data. An interpolated value is at most that of its largest vertex, so the bound
+    holds off the grid. Outside the range of the knots a distance goes on growing, so ``outside="clip"`` is required; what then
+    still grows there is the slope of ``delta``, which keeps different points apart.
+
+    Parameters
+    ----------
+    ceiling : float
+        The largest distance, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Bounded
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, outside="clip", constraints=[Bounded(2.0)]).fit(pairs, y)
+    >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
+    True
+    """
+
+    ceiling: float
+
+    def __post_init__(self) -> None:
+        check_alpha("ceiling", self.ceiling, strict=True)
+
+    def rows(self, layout: TableLayout) -> Inequalities:
+        n = layout.embedding.n_columns
+        owner = layout.embedding.group_of_column
+        of_scale = _columns_of_scales(layout.embedding)
+        largest = np.zeros(len(layout.embedding.groups))
+        np.maximum.at(largest, owner[~of_scale], layout.prior[~of_scale])
+        np.add.at(largest, owner[of_scale], layout.prior[of_scale])  # a scale's largest value is the sum of its rises
+        bounds = layout.scaled(np.array(self.ceiling), "Bounded") * (largest / max(largest.sum(), 1e-300))
+        # a row for every column of a table, then one for the sum of the columns of every scale
+        of_tables = sparse.csr_array(-sparse.identity(n, format="csr"))[np.flatnonzero(~of_scale)]
+        scales = np.unique(owner[of_scale])
+        places = (np.searchsorted(scales, owner[of_scale]), np.flatnonzero(of_scale))
+        of_scales = sparse.csr_array((-np.ones(of_scale.sum()), places), shape=(len(scales), n))
+        matrix = sparse.csr_array(sparse.vstack([of_tables, of_scales], format="csr"))
+        return Inequalities(matrix, -np.concatenate([bounds[owner[~of_scale]], bounds[scales]]))
+
+
+def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
+    """Whether each column is the rise of a monotone scale, shape (n_columns,)."""
+    tables = Triangles.of(embedding).owners
+    return ~np.isin(embedding.group_of_column, tables)
+
+
+@storable
+@dataclass(frozen=True)
+class TranslationInvariant(Constraint):
+    """A feature's part of the distance depends on the difference x - y alone, in the range of the knots.
+
+    Vertices (a, b) with the same b - a share a column. On uniform knots the diagonal that cuts a cell into simplices runs along
+    x - y = const, so the interpolated distance depends on x - y alone too. On other knots, and for groups of several features,
+    it does not, so these are refused.
+
+    Parameters
+    ----------
+    features : sequence of int or str, or None
+        The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, TranslationInvariant
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0])]).fit(pairs, y)
+    >>> width = model.semimetric_.tables()["x0"].values
+    >>> bool(np.isclose(width[0, 1], width[1, 2]))
+    True
+    """
+
+    of_features = True
+    features: Features = None
+
+    def rows(self, layout: TableLayout) -> Inequalities:
+        return Inequalities.homogeneous(sparse.csr_array((0, layout.embedding.n_columns)))
+
+    def proof(self, layout: TableLayout) -> Inequalities:
+        pairs = [np.empty((0, 2), np.int64)]
+        for f in layout.numbers(self.features, "TranslationInvariant"):
+            for t, _ in layout.tables(f):
+                pairs.append(_column_pairs(t[1:, 1:], t[:-1, :-1]))
+        return _ordered(np.concatenate([*pairs, *(p[:, ::-1] for p in pairs)]), layout.embedding.n_columns)
+
+    def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
+        found = set(numeric(embedding, names, directions, self.features, "TranslationInvariant"))
+        for f in found:
+            steps = np.diff(embedding.grid.knots[f])
+            if any(f in g and len(g) > 1 for g in embedding.groups):
+                raise NotSupportedError(
+                    f"TranslationInvariant fails off the grid in joint groups, and feature {names[f]!r} is in one; model it "
+                    "alone"
+                )
+            if len(steps) and np.ptp(steps) > _UNIFORM * steps.sum():
+                raise NotSupportedError(
+                    f'TranslationInvariant needs uniform knots, and those of feature {names[f]!r} are not; use knots="uniform"'
+                )
+        return found
+
+
+@storable
+@dataclass(frozen=True)
+class Concave(Constraint):
+    """Differences saturate: a feature's part of the distance is a concave function of |x - y|, in the range of the knots.
+
+    The inequalities are f(k + 1) - f(k) <= f(k) - f(k - 1) for the weight f(k) of the difference k, with f(0) = 0: a piecewise
+    linear function is concave if its slopes fall. The constraint needs `TranslationInvariant` of the same features, because
+    otherwise inequalities at the vertices do not guarantee it between them.
+
+    Parameters
+    ----------
+    features : sequence of int or str, or None
+        The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> shape = [TranslationInvariant([0]), Concave([0])]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=shape).fit(pairs, y)
+    >>> width = model.semimetric_.tables()["x0"].values
+    >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
+    True
+    """
+
+    of_features = True
+    features: Features = None
+
+    def rows(self, layout: TableLayout) -> Inequalities:
+        for f in layout.numbers(self.features, "Concave"):
+            if not all(_depends_on_difference(layout.embedding, owner) for _, owner in layout.tables(f)):
+                raise NotSupportedError(
+                    f"Concave at vertices guarantees nothing between them for feature {layout.names[f]!r}, whose table "
+                    'does not depend on the difference alone; add TranslationInvariant of the feature, with tables="full"'
+                )
+        return self.proof(layout)
+
+    def proof(self, layout: TableLayout) -> Inequalities:
+        n = layout.embedding.n_columns
+        triples = [np.empty((0, 3), np.int64)]
+        for f in layout.numbers(self.features, "Concave"):
+            for t, _ in layout.tables(f):
+                for line in (t[0], t[:, 0]):
+                    triples.append(np.column_stack([line[1:-1], line[2:], line[:-2]]))
+        middle, after, before = np.unique(np.concatenate(triples), axis=0).T
+        return Inequalities.homogeneous(_matrix([(middle, 2.0), (after, -1.0), (before, -1.0)], n))
+
+
+def _depends_on_difference(embedding: Any, group: int) -> bool:
+    """Whether the vertices (a, b) of the group share a column where b - a is the same."""
+    return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class AtLeast(Constraint):
+    """d(x, y) >= the distance given, at the pairs given.
+
+    The inequality is a·w >= D for the row a of the pair and its distance D. It is exact at these points, wherever in the range
+    of the knots they are, and says nothing about other points.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_pairs, 2, n_features)
+        The points as numbers, in the range of the knots.
+    distances : array-like of shape (n_pairs,)
+        The smallest distance of each pair, >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, AtLeast
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])]).fit(pairs, y)
+    >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
+    True
+    """
+
+    pairs: ArrayLike
+    distances: ArrayLike
+
+    def rows(self, layout: TableLayout) -> Inequalities:
+        return _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class AtMost(Constraint):
+    """d(x, y) <= the distance given, at the pairs given: the opposite of `AtLeast`.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_pairs, 2, n_features)
+        The points as numbers, in the range of the knots.
+    distances : array-like of shape (n_pairs,)
+        The largest distance of each pair, >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, AtMost
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])]).fit(pairs, y)
+    >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
+    True
+    """
+
+    pairs: ArrayLike
+    distances: ArrayLike
+
+    def rows(self, layout: TableLayout) -> Inequalities:
+        rows = _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
+        return Inequalities(sparse.csr_array(-rows.matrix), -rows.bound)
+
+
+def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, kind: str) -> Inequalities:
+    """The inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
+    n = len(layout.names)
+    try:
+        points = np.asarray(pairs, dtype=np.float64)
+        values = np.asarray(distances, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{kind} has pairs or distances that are no arrays of numbers; give points as numbers") from error
+    if values.ndim != 1:
+        raise InputError(f"{kind} has distances of shape {values.shape}; one distance for each pair is required: give a list")
+    if points.shape != (len(values), 2, n) or not np.isfinite(points).all():
+        raise InputError(
+            f"{kind} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "
+            f"({len(values)}, 2, {n}) are required"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InputError(f"{kind} has distances that are negative or not finite; numbers >= 0 are required")
+    items = with_directions(layout.directions, points.reshape(-1, n))
+    if layout.embedding.grid.excess(items).any():
+        raise InputError(
+            f"{kind} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
+        )
+    located = layout.embedding.locate(items)
+    first = 2 * np.arange(len(values))
+    return Inequalities(layout.embedding.csr(located, first, located, first + 1), layout.scaled(values, kind))

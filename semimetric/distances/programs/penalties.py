@@ -1,0 +1,323 @@
+"""Penalties on the weights of the tables, measured as slopes (see `Columns`); base distances are not penalised.
+
+Given w >= 0, every penalty is a convex quadratic, so solvers see the sum of the penalties as one `Quadratic`. Each penalty is
+also written as an independent CVXPY expression, against which the tests check the quadratic.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats
+from ..._foundation.validation import check_alpha, check_choice
+from .quadratics import Quadratic, Square
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What a penalty needs to know of the columns; each array has one entry for every column of a table.
+
+    A weight is measured as a slope: ``unit`` is the weight that the column would have in the L1 distance to which every
+    feature contributes equally. So w / unit is about 1, and penalties do not depend on the units of the features, on the
+    numbers of knots or on the number of features.
+
+    Attributes
+    ----------
+    n : int
+        The number of all columns: those of the tables come first, then those of the base distances.
+    prior : ndarray of shape (n_table_columns,)
+        The weights of the weighted L1 distance that was fitted to the targets.
+    unit : ndarray of shape (n_table_columns,)
+        The unit of each weight, as above; > 0.
+    step : ndarray of shape (n_table_columns,)
+        The unit of one mean cell of the column's group.
+    share : ndarray of shape (n_table_columns,)
+        1 / (number of groups x number of cells of the group), which turns sums into means over features and cells.
+    cells : ndarray of shape (n_table_columns,)
+        The number of cells of the column's group.
+    differences : callable
+        The function from "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences.
+    nonnegative : bool
+        Whether the program requires weights >= 0.
+    given : bool
+        Whether ``prior`` is a distance that was given, from which differences are measured too.
+    """
+
+    n: int
+    prior: Floats
+    unit: Floats
+    step: Floats
+    share: Floats
+    cells: Floats
+    differences: Callable[[str], sparse.csr_array]
+    nonnegative: bool = True
+    given: bool = False
+
+
+class Penalty(ABC):
+    """A convex penalty that is >= 0 for the weights that it allows; most penalties have a strength ``alpha``."""
+
+    @abstractmethod
+    def quadratic(self, columns: Columns) -> Quadratic:
+        """The penalty on these columns as a quadratic, which need hold only for w >= 0 if ``columns.nonnegative``."""
+
+    def reach(self, value: float, columns: Columns) -> Floats:
+        """An upper bound of every weight, shape (n,), while the penalty is at most ``value``; infinite where there is none."""
+        return np.full(columns.n, np.inf)
+
+    @abstractmethod
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        """The penalty as a CVXPY expression of the variable ``w``."""
+
+
+Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
+"""What ``penalty=`` takes: a name, a penalty, several, or none."""
+
+
+def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
+    """The values of the table columns, with ``fill`` for the base distances: shape (n,)."""
+    return np.concatenate([values, np.full(columns.n - len(values), fill)])
+
+
+@storable
+@dataclass(frozen=True)
+class Ridge(Penalty):
+    """alpha / 2 mean (w / unit - c / unit)², with c = 0, or c = the prior: the weighted L1 distance on the same knots.
+
+    Parameters
+    ----------
+    alpha : float, default 1e-4
+    towards : {"prior", "zero"}
+        What the weights are drawn to. The weight of a vertex that no pair uses ends exactly there: at the prior, or, towards
+        zero, at its lower bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Ridge
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, penalty=Ridge(1e-6)).fit(pairs, y)
+    >>> bool(model.score(pairs, y) > 0.99)
+    True
+    """
+
+    alpha: float = 1e-4
+    towards: str = "prior"
+
+    def __post_init__(self) -> None:
+        check_alpha("alpha", self.alpha)
+        check_choice("towards", self.towards, ("prior", "zero"))
+
+    def _center(self, columns: Columns) -> Floats:
+        """The weights that the penalty draws to, shape (n_table_columns,)."""
+        return columns.prior if self.towards == "prior" else np.zeros_like(columns.prior)
+
+    def quadratic(self, columns: Columns) -> Quadratic:
+        center = self._center(columns)
+        diagonal = self.alpha * columns.share / columns.unit**2
+        P, R = (sparse.csr_array(sparse.diags_array(_padded(v, columns))) for v in (diagonal, np.sqrt(diagonal)))
+        constant = float(diagonal @ (center * center)) / 2
+        return Quadratic(P, _padded(diagonal * center, columns), constant, Square(R, _padded(center, columns)))
+
+    def reach(self, value: float, columns: Columns) -> Floats:
+        if self.alpha == 0:
+            return super().reach(value, columns)
+        with np.errstate(over="ignore"):
+            radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
+        return _padded(self._center(columns) + radius, columns, np.inf)
+
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        center = self._center(columns)
+        scaled = cp.multiply(np.sqrt(columns.share) / columns.unit, w[: len(center)] - center)
+        return self.alpha / 2 * cp.sum_squares(scaled)
+
+
+class _Differences(Penalty):
+    """alpha / 2 ‖D w‖² for a matrix D of differences between the weights of neighbouring vertices."""
+
+    alpha: float
+
+    @abstractmethod
+    def matrix(self, columns: Columns) -> sparse.csr_array:
+        """The scaled matrix D, shape (n_differences, n_table_columns)."""
+
+    def quadratic(self, columns: Columns) -> Quadratic:
+        D = self.matrix(columns)
+        P = sparse.csr_array(self.alpha * (D.T @ D))
+        P.resize((columns.n, columns.n))
+        R = sparse.csr_array(np.sqrt(self.alpha) * D)
+        R.resize((D.shape[0], columns.n))
+        center = _padded(columns.prior * columns.given, columns)
+        return Quadratic(P, P @ center, float(center @ (P @ center)) / 2, Square(R, center))
+
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        D = self.matrix(columns)
+        moved = w[: D.shape[1]] - columns.prior * columns.given
+        return self.alpha / 2 * cp.sum_squares(D @ moved) if D.shape[0] else cp.Constant(0.0)
+
+
+@storable
+@dataclass(frozen=True)
+class Roughness(_Differences):
+    """alpha / 2 mean ‖D w / step‖², where D are the tensor differences of the tables (docs/mathematics.md, section 2).
+
+    Order 1 takes mixed differences and is zero exactly on warped L1 distances; order 2 takes second differences along each
+    axis and is zero exactly on weighted L1 distances. So the penalty shrinks a distance towards a small family of distances
+    that are known to be sound, instead of towards zero.
+
+    Parameters
+    ----------
+    alpha : float, default 1e-2
+    order : {1, 2}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Ridge, Roughness
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, penalty=[Roughness(1e-6, order=2), Ridge(1e-6)]).fit(pairs, y)
+    >>> bool(model.score(pairs, y) > 0.99)
+    True
+    """
+
+    alpha: float = 1e-2
+    order: int = 1
+
+    def __post_init__(self) -> None:
+        check_alpha("alpha", self.alpha)
+        check_choice("order", self.order, (1, 2))
+
+    def matrix(self, columns: Columns) -> sparse.csr_array:
+        D = columns.differences("tables" if self.order == 1 else "curves")
+        return sparse.csr_array(D @ sparse.diags_array(np.sqrt(columns.share) / columns.step))
+
+
+@storable
+@dataclass(frozen=True)
+class Shift(_Differences):
+    """alpha / 2 mean (cells x (slope after - slope before))²: how much a distance changes as both points shift together.
+
+    A slope is w / unit. The slopes before and after are those of the vertices (a, b) and (a + 1, b + 1) along one feature. The
+    penalty is zero exactly on tables whose slopes depend only on the difference of the indices: on weighted L1 distances, but
+    also on distances that saturate.
+
+    Parameters
+    ----------
+    alpha : float, default 1e-4
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Ridge, Shift
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, penalty=[Ridge(1e-6), Shift(1e-6)]).fit(pairs, y)
+    >>> bool(model.score(pairs, y) > 0.99)
+    True
+    """
+
+    alpha: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_alpha("alpha", self.alpha)
+
+    def matrix(self, columns: Columns) -> sparse.csr_array:
+        scale = np.sqrt(columns.share) * columns.cells / columns.unit
+        return sparse.csr_array(columns.differences("shifts") @ sparse.diags_array(scale))
+
+
+@storable
+@dataclass(frozen=True)
+class Lasso(Penalty):
+    """alpha mean |w / unit|: weights that the data do not need fall to their lower bound.
+
+    So do the weights of vertices that no pair uses: distances between regions that no pair connects come out close to 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1e-3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Lasso
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, penalty=Lasso(1e-6)).fit(pairs, y)
+    >>> bool(model.score(pairs, y) > 0.99)
+    True
+    """
+
+    alpha: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_alpha("alpha", self.alpha)
+
+    def quadratic(self, columns: Columns) -> Quadratic:
+        if not columns.nonnegative:
+            raise NotSupportedError("Lasso needs weights >= 0; with axioms=None use Ridge")
+        q = _padded(-self.alpha * columns.share / columns.unit, columns)
+        return Quadratic(sparse.csr_array((columns.n, columns.n)), q)
+
+    def reach(self, value: float, columns: Columns) -> Floats:
+        if self.alpha == 0:
+            return super().reach(value, columns)
+        with np.errstate(over="ignore"):
+            return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
+
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Linear(Penalty):
+    """cost · w: with cost = (1 - mu) Aᵀs this is (1 - mu) times a mean of distances A w (Weinberger & Saul 2009).
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n,)
+        The cost of every column, those of base distances too; >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import Linear
+    >>> Linear(np.array([0.5, 0.0, 2.0])).cost
+    array([0.5, 0. , 2. ])
+    """
+
+    cost: Floats
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.cost).all() or (self.cost < 0).any():
+            raise InputError(f"cost has {np.min(self.cost):g}; finite numbers >= 0 are required, one a column")
+
+    def quadratic(self, columns: Columns) -> Quadratic:
+        if self.cost.shape != (columns.n,) or not columns.nonnegative:
+            raise NotSupportedError(f"Linear has {len(self.cost)} costs; {columns.n} are required, of weights >= 0")
+        return Quadratic(sparse.csr_array((columns.n, columns.n)), -self.cost)
+
+    def reach(self, value: float, columns: Columns) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.where(self.cost > 0, value / self.cost, np.inf)
+
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        return self.cost @ w
+
+
+def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
+    """The sum of the penalties on these columns, as one quadratic."""
+    zero = Quadratic(sparse.csr_array((columns.n, columns.n)), np.zeros(columns.n))
+    parts = tuple(p.quadratic(columns) for p in penalties)
+    return replace(sum(parts, zero), parts=parts)  # without the zero, whose value would be computed each time

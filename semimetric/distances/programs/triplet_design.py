@@ -1,0 +1,125 @@
+"""The design matrix of triplets that share pairs: in a neighbourhood every near pair is compared with every far pair.
+
+It is the product Z A. The matrix A has one row for each pair and is held in memory; the sparse matrix Z has in every row +1 at
+the near pair and -1 at the far pair. An item with k near and l far pairs has k l comparisons but only k + l pairs, so products
+and second moments cost what the pairs cost: (Z A)ᵀ S (Z A) = Aᵀ (Zᵀ S Z) A.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import Floats, Integers
+from ..pairs.base import Items, PairMap
+from ..pairs.rows import DenseRows
+from .design_matrix import Design
+from .moments import Moments
+
+_BLOCK = 4096  # pairs whose rows are made at once
+_DENSE = 0.25  # the share of entries that are not 0 from which products of dense rows are the faster ones
+
+Matrix: TypeAlias = Floats | sparse.csr_array
+
+
+def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers) -> Matrix:
+    """The rows of A for pairs of located items, shape (n_pairs, n): dense where most entries may differ from 0, else CSR."""
+    if not len(left):
+        return np.zeros((0, embedding.n_columns))
+    parts = [embedding.rows(items, left[b], items, right[b]) for b in blocks(len(left), _BLOCK)]
+    dense = [part.values for part in parts if isinstance(part, DenseRows)]
+    if len(dense) == len(parts):
+        return np.concatenate(dense)
+    packed = [part.csr(embedding.n_columns) for part in parts]
+    if sum(part.nnz for part in packed) > _DENSE * len(left) * embedding.n_columns:
+        return np.concatenate([part.toarray() for part in packed])
+    return sparse.csr_array(sparse.vstack(packed, format="csr"))
+
+
+@dataclass(frozen=True, eq=False)
+class TripletDesign(Design):
+    """The product Z A, for rows A of pairs that are held in memory.
+
+    Parameters
+    ----------
+    pairs : ndarray or sparse array of shape (n_pairs, n)
+        The matrix A, with entries >= 0.
+    combine : sparse array of shape (m, n_pairs)
+        The matrix Z.
+    n_jobs : int or None
+        The number of threads that compute second moments.
+    """
+
+    pairs: Matrix
+    combine: sparse.csr_array
+    n_jobs: int | None = None
+
+    @classmethod
+    def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers, n_jobs: int | None = None) -> "TripletDesign":
+        """The design with the m rows A[near] - A[far], for numbers ``near`` and ``far`` of pairs, each of shape (m,)."""
+        m = len(near)
+        values = np.concatenate([np.ones(m), -np.ones(m)])
+        places = (np.tile(np.arange(m), 2), np.concatenate([near, far]))
+        return cls(pairs, sparse.csr_array((values, places), shape=(m, pairs.shape[0])), n_jobs)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.combine.shape[0], self.pairs.shape[1]
+
+    @cached_property
+    def _transposed(self) -> sparse.csr_array:
+        return sparse.csr_array(self.combine.T.tocsr())
+
+    def matvec(self, w: Floats) -> Floats:
+        return self.combine @ (self.pairs @ w)
+
+    def rmatvec(self, r: Floats) -> Floats:
+        return self.pairs.T @ (self._transposed @ r)
+
+    def moments(self, y: Floats, weights: Floats) -> Moments:
+        counted = np.flatnonzero(weights)
+        Z = self.combine[counted]
+        pair_gram = sparse.csr_array(Z.T @ (Z * weights[counted, None]))  # Zᵀ S Z
+        used: NDArray[Any] = np.flatnonzero(np.diff(pair_gram.indptr))
+        pair_gram = sparse.csr_array(pair_gram[used][:, used])
+        A = self.pairs[used]
+
+        def product(chunk: slice) -> Floats:
+            part = A[chunk].T @ (pair_gram[chunk] @ A)
+            return np.asarray(part.toarray() if sparse.issparse(part) else part)
+
+        size = max(-(-len(used) // effective_n_jobs(self.n_jobs)), 1)
+        parts = map_blocks(product, len(used), size=size, n_jobs=self.n_jobs)
+        gram = np.zeros((self.shape[1],) * 2) + np.sum(parts, axis=0)  # without any row, np.sum gives the number 0
+        return Moments((gram + gram.T) / 2, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
+
+    def csr(self) -> sparse.csr_array:
+        return sparse.csr_array(self.combine @ sparse.csr_array(self.pairs))
+
+    @property
+    def nonnegative(self) -> bool:
+        return bool((self.combine.data >= 0).all())
+
+    @property
+    def absolute(self) -> Design:
+        return self if self.nonnegative else TripletDesign(self.pairs, abs(self.combine), self.n_jobs)
+
+    def held(self) -> Design:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.pairs, self.combine, self.n_jobs)
+
+
+def _unpickled(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> TripletDesign:
+    """The design that another process has sent, with the rows of pairs at an aligned address.
+
+    NumPy multiplies an array that is not aligned without BLAS, which would round the products differently.
+    """
+    aligned = pairs if sparse.issparse(pairs) else np.require(pairs, requirements="A")
+    return TripletDesign(aligned, combine, n_jobs)

@@ -1,0 +1,272 @@
+"""A scan over 4-bit codes: FAISS sums a query's table over every item in SIMD (docs/mathematics.md, section 4).
+
+FAISS rounds tables to 8 bits by itself, with a scale and an error of its own. Here it is handed whole numbers from 0 to 255
+that already round *down*, whose largest is exactly 255: there is nothing left to round, the sums that come back are exact
+integers, and
+
+    integer sum / step + base <= bound of the item
+
+needs no error term. Of the conditions of docs/mathematics.md, section 4.4, remain: at most 256 columns; a constant table has
+no scale and is not scanned; items that are worst in every column are not returned, so fewer answers than asked prove nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from ..._foundation.threads import short_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.whole_tables import rises, round_down
+from .cells import CODES
+
+TOP = 255.0
+_ASSIGNED = 1 << 24  # FAISS compares so many pairs of a row and a centre in one call, so that Ctrl-C is seen.
+_SCANNED = 1 << 31  # FAISS adds up so many entries of tables in one call, in some 0.2 s.
+_ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
+
+
+class IntegerTables(NamedTuple):
+    """Tables of integers, (B, M, 16) as float32, and what a sum of their entries means: sum / step + base, both (B,)."""
+
+    tables: NDArray[np.float32]
+    step: Floats
+    base: Floats
+
+    @property
+    def flat(self) -> NDArray[np.bool_]:
+        """Whether the tables of a query are constant, shape (B,): then every item has the same bound."""
+        return np.isinf(self.step)
+
+    def of(self, queries: NDArray[Any]) -> "IntegerTables":
+        """The tables of some of the queries, given by their numbers or by a mask."""
+        return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
+
+    def bounds(self, sums: NDArray[Any]) -> Floats:
+        """The bounds that integer sums (B, R) stand for, of the same shape; infinite where the sums only fill up."""
+        with np.errstate(over="ignore"):
+            return sums / self.step[:, None] + self.base[:, None]
+
+    def limit(self, q: int, bound: float) -> float:
+        """The integer sum up to which items have bounds <= ``bound`` for query q; infinite where it overflows."""
+        return (float(bound) - float(self.base[q])) * float(self.step[q])  # Python's floats overflow without a warning.
+
+
+class ScanCandidates(NamedTuple):
+    """Items that a scan names: their sums, increasing, and rows, both (B, R); rows of -1 fill up.
+
+    ``next_sum`` (B,) is a number that the sum of no other item is below, or NaN where none is known.
+    """
+
+    sums: NDArray[np.float32]
+    rows: Integers
+    next_sum: Floats
+
+
+class Rises(NamedTuple):
+    """What tables are above the least entries of their columns: sum of the least, the largest, and sum of these."""
+
+    base: Floats
+    span: Floats
+    top: Floats
+
+    @classmethod
+    def of(cls, tables: Floats) -> "Rises":
+        """The rises of tables (B, M, 16)."""
+        found = cls(*(np.empty(len(tables)) for _ in cls._fields))
+        rises(tables, *found)
+        return found
+
+
+def rounded_down(tables: Floats) -> IntegerTables:
+    """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
+    of_tables = Rises.of(tables)
+    return whole_numbers(tables, of_tables.base, of_tables.span, np.zeros(len(tables)))
+
+
+def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> IntegerTables:
+    """Tables (B, M, 16), above their least entries, as integers of at least ``step`` (B,) a unit, cut off at 255.
+
+    The step is larger where no entry would come to 255 otherwise; ``span`` (B,) is the largest rise of each query.
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        step = np.maximum(step, (TOP + 2 * _ROUNDING) / span)
+    out = np.empty(tables.shape, np.float32)
+    round_down(tables, step, _ROUNDING, out)
+    return IntegerTables(out, step, base)
+
+
+class Scan:
+    """Codes of a set of items, in FAISS's layout.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, ceil(M / 2)), uint8
+        Two columns a byte, the even one in the low bits.
+    n_columns : int
+        M <= 256.
+    lists : ndarray of shape (n,) or None
+        The list of each item; None is one list.
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], n_columns: int, lists: Integers | None = None) -> None:
+        faiss = _faiss()
+        self.n_columns, self.n = n_columns, len(codes)
+        self.n_lists = 1 if lists is None else int(lists.max()) + 1
+        width = CODES * n_columns
+        self._quantizer = faiss.IndexFlatIP(width)  # `_visited` chooses the lists; a range search asks it, and visits all.
+        self._quantizer.add(np.zeros((self.n_lists, width), np.float32))
+        plain = faiss.IndexIVFPQ(self._quantizer, width, self.n_lists, n_columns, 4, faiss.METRIC_INNER_PRODUCT)
+        plain.by_residual, plain.is_trained = False, True
+        one_hot = np.tile(np.eye(CODES, dtype=np.float32), (n_columns, 1))
+        faiss.copy_array_to_vector(one_hot.ravel(), plain.pq.centroids)
+        for number, rows in enumerate(_members(lists, len(codes), self.n_lists)):
+            in_list = np.ascontiguousarray(codes if lists is None else codes[rows])
+            if len(rows):
+                plain.invlists.add_entries(number, len(rows), faiss.swig_ptr(rows), faiss.swig_ptr(in_list))
+        plain.ntotal = len(codes)
+        self._index = faiss.IndexIVFPQFastScan(plain)
+        self._index.orig_invlists, self._index.referenced_objects = None, []  # They would keep a second copy of the codes.
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the codes, in blocks of items that FAISS reads together, and of the row numbers of the items."""
+        held = _faiss().downcast_InvertedLists(self._index.invlists)
+        in_block = self._index.bbs
+        n_blocks = sum(-(-held.list_size(number) // in_block) for number in range(self.n_lists))
+        return int(n_blocks * held.block_size + 8 * self.n)
+
+    def packed(self) -> NDArray[np.uint8]:
+        """The codes (n, ceil(M / 2)) that the scan was made of, unpacked from FAISS's layout."""
+        faiss = _faiss()
+        out = np.empty((self.n, (self.n_columns + 1) // 2), np.uint8)
+        lists = faiss.ArrayInvertedLists(self.n_lists, out.shape[1])
+        self._index.orig_invlists = lists
+        try:
+            self._index.reconstruct_orig_invlists()
+            for number in range(self.n_lists):
+                n = lists.list_size(number)
+                if n:
+                    codes = faiss.rev_swig_ptr(lists.get_codes(number), n * out.shape[1]).reshape(n, -1)
+                    out[faiss.rev_swig_ptr(lists.get_ids(number), n)] = codes
+        finally:
+            self._index.orig_invlists = None
+        return out
+
+    def nearest(
+        self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """The ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
+
+        Parameters
+        ----------
+        rounded : IntegerTables
+        count : int
+        lists : ndarray of shape (B, p) or None
+            The lists to visit, -1 for none; all by default.
+        keep : ndarray of bool of shape (n,) or None
+            The items that may be answered.
+        """
+        faiss = _faiss()
+        queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
+        found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
+        unused, parameters = np.zeros(visited.shape, np.float32), self._parameters(visited.shape[1], keep)
+        with _threads(1):  # The wrapper search_preassigned takes no parameters.
+            for part in short_blocks(len(queries), max(_SCANNED // max(self.n * self.n_columns, 1), 1)):
+                given, *arrays = (faiss.swig_ptr(a[part]) for a in (queries, visited, unused, found, rows))
+                self._index.search_preassigned_c(part.stop - part.start, given, count, *arrays, False, parameters)
+        return -found, rows
+
+    def within(
+        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers] | None:
+        """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
+        one = rounded.of(np.array([q]))
+        limit = np.floor(limit)
+        if not limit < one.tables.max(axis=2).sum():  # FAISS does not return items of the largest sum.
+            return None
+        if limit < 0:
+            return np.empty(0, np.float32), np.empty(0, np.int64)
+        with _threads(1):
+            _, found, rows = self._index.range_search(
+                self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
+            )
+        return -found, rows
+
+    def ranges(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[Integers, NDArray[np.float32], Integers]:
+        """The items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
+
+        The limit must be less than the largest sum of each query, of which FAISS does not return items.
+        """
+        with _threads(1):
+            starts, found, rows = self._index.range_search(
+                self._queries(rounded), -float(np.floor(limit)) - 1.0, params=self._parameters(self.n_lists, keep)
+            )
+        return starts.astype(np.int64), -found, rows
+
+    def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
+        return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
+
+    def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
+        if lists is None:
+            return np.tile(np.arange(self.n_lists, dtype=np.int64), (n_queries, 1))
+        return np.ascontiguousarray(lists, dtype=np.int64)
+
+    def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
+        faiss = _faiss()
+        if keep is None:
+            return faiss.SearchParametersIVF(nprobe=n_probe)
+        bits = np.packbits(keep, bitorder="little")
+        parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
+        parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
+        return parameters
+
+
+def kmeans(
+    X: NDArray[np.float32], rows: Integers, n: int, *, n_jobs: int | None, seed: int
+) -> tuple[NDArray[np.float32], Integers]:
+    """At most n centres of the rows ``rows`` of X, and for each row of X the number of its nearest centre.
+
+    Centres that no row of X is nearest to are left out.
+    """
+    faiss = _faiss()
+    with _threads(effective_n_jobs(n_jobs)):
+        model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
+        model.train(X[rows])
+        parts = [model.index.search(X[part], 1)[1][:, 0] for part in short_blocks(len(X), _ASSIGNED // n)]
+    used, member = np.unique(np.concatenate(parts), return_inverse=True)
+    return model.centroids[used], member.astype(np.int64)
+
+
+@cache
+def _faiss() -> Any:
+    """FAISS, imported when it is first needed; its annotations do not fit what it accepts."""
+    return import_module("faiss")
+
+
+def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]:
+    """The rows of every list in turn, increasing; ``lists`` (n,) is the list of each row, None for a single list."""
+    if lists is None:
+        yield np.arange(n, dtype=np.int64)
+        return
+    order = np.argsort(lists, kind="stable").astype(np.int64)
+    yield from np.split(order, np.searchsorted(lists[order], np.arange(1, n_lists)))
+
+
+@contextmanager
+def _threads(n: int) -> Iterator[None]:
+    """Let FAISS use ``n`` threads: one in a search, where blocks of queries run in parallel already."""
+    faiss = _faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

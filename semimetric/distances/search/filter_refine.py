@@ -1,0 +1,785 @@
+"""`FilterRefineIndex`: exact nearest neighbours under an expensive distance, called as seldom as bounds allow."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import ismethod
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, warn
+from ..._foundation.estimator import ShortRepr
+from ..._foundation.progress import progress_bar
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice, check_count, check_n_jobs
+from ..._kernels.search import SearchedItems
+from ...data.calls import ExpensiveCalls, counted_calls
+from ...data.object_lists import listed_objects
+from ...data.schema import Schema
+from ..model.semimetric import Semimetric
+from .bounds import Bounds, QueryBounds
+from .index import SearchesUnderLearned, encoder_of, searched_distance
+from .items import ItemColumns, as_graph, as_objects, check_ids, masks_of
+from .query_tables import QueryView
+from .refinement import Refinement
+from .search_arguments import check_neighbors, check_radius
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Encoded items in the form of a segment of an index, of which none was removed."""
+
+    raw: Floats
+    ids: NDArray[Any]
+
+    @property
+    def points(self) -> _Rows:
+        return self
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        return np.ones(len(self.ids), dtype=bool)
+
+    @property
+    def n_alive(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedItems:
+    """Objects, as the expensive distance takes them, and the features that a learned one reads.
+
+    Parameters
+    ----------
+    objects : list
+    features : ndarray of shape (n, n_features) or None
+        Encoded; None without a learned distance.
+    view : QueryView or None
+        The learned distance, as a query sees it.
+    n_calls : ndarray of shape (n,) or None
+        How often the expensive distance was called for the features of each object; None where features were given.
+    """
+
+    objects: list[Any]
+    features: Floats | None
+    view: QueryView | None
+    n_calls: Integers | None = None
+
+    @classmethod
+    def encoded(cls, X: Any, encode: Callable[[Any], Floats], semimetric: Semimetric, *, name: str = "X") -> RefinedItems:
+        """Objects whose features a model makes; what it calls the expensive distance for is shared out evenly among them."""
+        objects = listed_objects(X, name)
+        with counted_calls() as count:
+            rows = encode(objects)
+        ends = np.arange(len(objects) + 1, dtype=np.int64) * count.n // len(objects)
+        return cls(objects, semimetric.schema.encode(rows), QueryView(semimetric), ends[1:] - ends[:-1])
+
+    @classmethod
+    def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:
+        """The items that a user gives: vectors that both distances read, or objects with features beside them.
+
+        Raises
+        ------
+        InputError
+            If features and objects differ in number, there are features without a distance that reads them, or vectors that
+            it does not read.
+        """
+        if semimetric is None:
+            if features is not None:
+                raise InputError("features= are for a learned distance, and there is no semimetric=; drop them, or give one")
+            return cls(listed_objects(X, name), None, None)
+        view = QueryView(semimetric)
+        if features is None:
+            encoded = semimetric.schema.encode(X, name=name)
+            return cls(list(semimetric.schema.decode(encoded)), encoded, view)
+        objects, encoded = listed_objects(X, name), semimetric.schema.encode(features, name="features")
+        if len(objects) != len(encoded):
+            raise InputError(f"{name} has {len(objects)} objects, and features= {len(encoded)} rows; give one row for each")
+        return cls(objects, encoded, view)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    @cached_property
+    def _refinement(self) -> Refinement | None:
+        if self.view is None or self.features is None:
+            return None
+        points = self.view.points(self.features)
+        return Refinement(self.view, points, SearchedItems(points.positions, np.empty(0, dtype=np.int64), self.view.least))
+
+    def estimates(self, queries: RefinedItems, q: int, rows: Integers) -> Floats | None:
+        """The learned distances of a query to some items, shape (len(rows),); None without a learned distance."""
+        refinement = self._refinement
+        if refinement is None or self.view is None or queries.features is None:
+            return None
+        block = self.view.block(self.view.points(queries.features[q : q + 1]))
+        return self.view.linked(refinement.sums(block, 0, rows))
+
+    def mask(self, where: ArrayLike | Iterable | None, ids: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which items a query may answer, shape (n_items,): see `NeighborIndex.kneighbors`."""
+        if where is None:
+            return np.ones(len(self), dtype=bool)
+        if self.view is None or self.features is None:
+            if isinstance(where, str):
+                raise NotSupportedError(
+                    f"where={where!r} is a condition on features, and without semimetric= the items have none; give a mask "
+                    "over ids_, or a list of ids"
+                )
+            schema, raw = Schema.numeric(()), np.empty((len(self), 0))
+        else:
+            schema, raw = self.view.semimetric.schema, self.features
+        (mask,) = masks_of(where, ItemColumns(schema.names, schema, (_Rows(raw, ids),)))  # type: ignore[arg-type]
+        return np.asarray(mask)
+
+
+_BEFORE = 4  # times as many candidates as neighbours have upper bounds
+
+Place = tuple[float, int, int]  # the distance of an item, the rank of its id, its row: neighbours are ordered by the first two
+_FARTHEST: Place = (np.inf, np.iinfo(np.int64).max, -1)
+
+
+class Found(NamedTuple):
+    """What one search has called and proved.
+
+    ``called`` are the items whose distance is known, nearest first; ``open_rows`` those of which it is not known whether
+    they belong to the answer, and ``open_lower`` their lower bounds; ``n_calls`` counts the calls.
+    """
+
+    called: list[Place]
+    open_rows: Integers
+    open_lower: Floats
+    n_calls: int
+
+
+class CandidateItems:
+    """The items that may still be answered to one query: their lower bounds and estimated distances.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+        Items that may be answered.
+    ranks : ndarray of shape (n_items,)
+        The place of every item in the order of ids, by which ties are broken.
+    bounds : sequence of QueryBounds
+    estimates : ndarray of shape (n,) or None
+        Learned distances of the query to these items, in any unit.
+
+    Attributes
+    ----------
+    n_all, n_discarded : int
+        How many items there were, and how many of them bounds have discarded.
+    """
+
+    def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
+        self._bounds = bounds
+        self._ranks = ranks
+        self.rows = rows
+        self.n_all, self.n_discarded = len(rows), 0
+        self.lower = np.zeros(len(rows))
+        for bound in bounds:
+            self.lower = np.maximum(self.lower, bound.lower(rows))
+        self.estimates = estimates
+        self._duals: list[tuple[QueryBounds, Any]] = []
+        self._ratios: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def upper(self, chosen: NDArray[Any]) -> Floats:
+        """The least upper bounds of some candidates, infinite without bounds."""
+        out = np.full(len(chosen), np.inf)
+        for bound in self._bounds:
+            out = np.minimum(out, bound.upper(self.rows[chosen]))
+        return out
+
+    def keep(self, kept: NDArray[Any]) -> None:
+        """Discard the other candidates."""
+        self.rows, self.lower = self.rows[kept], self.lower[kept]
+        if self.estimates is not None:
+            self.estimates = self.estimates[kept]
+
+    def discard_beyond(self, limit: Place) -> None:
+        """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
+        self._discard_beyond(limit)
+        if np.isfinite(limit[0]) and self._duals:
+            for bound, dual in self._duals:
+                self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))
+            self._duals = []
+            self._discard_beyond(limit)
+
+    def _discard_beyond(self, limit: Place) -> None:
+        tied = (self.lower == limit[0]) & (self._ranks[self.rows] < limit[1])
+        near = (self.lower < limit[0]) | tied
+        if not near.all():
+            self.n_discarded += int(len(near) - near.sum())
+            self.keep(near)
+
+    def learn(self, dual: Any) -> None:
+        """Remember a dual that came with an exact distance; it is read where there is a limit to hold bounds against."""
+        if dual is not None:
+            self._duals += [(bound, dual) for bound in self._bounds if bound.reads_duals]
+
+    def keys(self, settled: bool) -> Floats:
+        """What the candidates are called in the order of: the larger of lower bound and estimate.
+
+        The estimates are in the unit of the distances that were called once the search is ``settled``; before, they alone
+        count.
+        """
+        if self.estimates is None:
+            return self.lower
+        if not settled:
+            return self.estimates
+        ratio = float(np.median(self._ratios)) if self._ratios else 0.0
+        return np.maximum(self.lower, ratio * self.estimates)
+
+    def pop(self, settled: bool) -> tuple[int, float, float]:
+        """Take out the first candidate: its row, its lower bound and its estimate (0 without one)."""
+        keys = self.keys(settled)
+        first = np.flatnonzero(keys == keys.min())
+        k = int(first[np.argmin(self._ranks[self.rows[first]])])
+        taken = int(self.rows[k]), float(self.lower[k]), 0.0 if self.estimates is None else float(self.estimates[k])
+        kept = np.ones(len(self.rows), dtype=bool)
+        kept[k] = False
+        self.keep(kept)
+        return taken
+
+    def compare(self, estimate: float, value: float) -> None:
+        """Learn from an exact distance in which unit estimates are."""
+        if estimate > 0.0 and value > 0.0:
+            self._ratios.append(value / estimate)
+
+
+Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to the exact distance and its dual
+
+
+def nearest(
+    candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
+) -> Found:  # fmt: skip
+    """The k nearest candidates, certified as far as a budget of calls reaches; at least k are called.
+
+    Distances that are ``known`` count as called, but not in the budget.
+    """
+    if not k:
+        return Found([], candidates.rows, candidates.lower, 0)
+    called = _take_known(candidates, known, ranks)
+    threshold = _upper_threshold(candidates, called, k)
+    n_calls = 0
+    while True:
+        settled = len(called) >= k
+        limit = called[k - 1] if settled else threshold
+        candidates.discard_beyond(limit)
+        if not len(candidates) or (settled and n_calls >= budget):
+            return Found(called, candidates.rows, candidates.lower, n_calls)
+        n_calls += 1
+        insort(called, _called(candidates, call, ranks, settled))
+
+
+def within(
+    candidates: CandidateItems, call: Call, radius: float, *, known: dict[int, float], budget: float, ranks: Integers
+) -> Found:  # fmt: skip
+    """All candidates within a radius, as far as a budget of calls reaches."""
+    called = _take_known(candidates, known, ranks)
+    n_calls = 0
+    while True:
+        candidates.discard_beyond((radius, _FARTHEST[1], -1))
+        if not len(candidates) or n_calls >= budget:
+            return Found(called, candidates.rows, candidates.lower, n_calls)
+        n_calls += 1
+        insort(called, _called(candidates, call, ranks, True))
+
+
+def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bool) -> Place:
+    row, lower, estimate = candidates.pop(settled)
+    value, dual = call(row, lower)
+    candidates.learn(dual)
+    candidates.compare(estimate, value)
+    return value, int(ranks[row]), row
+
+
+def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Place]:
+    """Take out the candidates whose distances are known, and return them, nearest first."""
+    if not known:
+        return []
+    there = np.isin(candidates.rows, list(known))
+    rows = candidates.rows[there].tolist()
+    if candidates.estimates is not None:
+        for row, estimate in zip(rows, candidates.estimates[there].tolist(), strict=True):
+            candidates.compare(estimate, known[row])
+    candidates.keep(~there)
+    return sorted((known[row], int(ranks[row]), row) for row in rows)
+
+
+def _upper_threshold(candidates: CandidateItems, called: list[Place], k: int) -> Place:
+    """A distance that at least k items are within, by what is known and by upper bounds; infinite if bounds do not say."""
+    keys = candidates.keys(False)
+    few = min(_BEFORE * k, len(keys))
+    chosen = np.argpartition(keys, few - 1)[:few] if few else np.empty(0, dtype=np.int64)
+    highest = np.sort(np.concatenate([[value for value, _, _ in called], candidates.upper(chosen)]))
+    return (float(highest[k - 1]), _FARTHEST[1], -1) if len(highest) >= k else _FARTHEST
+
+
+T = TypeVar("T", bound=tuple)
+
+_FEWEST_ITEMS = 32  # a query, on average: among fewer it is no matter how many are called
+
+
+class Searched(NamedTuple):
+    """One query: its items, those that bounds discarded, those left open and answered, and the calls that bounds took."""
+
+    n_items: int
+    n_discarded: int
+    n_open: int
+    n_answers: int
+    n_bound_calls: int
+
+
+class RefinedQueries:
+    """The part of `FilterRefineIndex` that answers queries one by one, in threads."""
+
+    rerank: Callable[..., Any] | None
+    max_calls: int | None
+    n_jobs: int | None
+    verbose: bool | None
+    items_: RefinedItems
+    bounds_: list[Bounds]
+    semimetric_: Semimetric | None
+    pairs_: Integers
+    distances_: Floats
+    _beside: bool
+    _ranks: Integers
+    _encode: Callable[[Any], Floats] | None
+    _told: bool
+
+    def _budget(self, max_calls: int | None, k: int, queries: RefinedItems, own: bool) -> float:
+        """The calls that a query may take, of which bounds and features take some and k are the least."""
+        given = self.max_calls if max_calls is None else max_calls
+        if given is None:
+            return np.inf
+        features = 0 if own or queries.n_calls is None else int(queries.n_calls.max(initial=0))
+        least = k + features + sum(bounds.n_query_calls for bounds in self.bounds_)
+        if check_count("max_calls", given) < least:
+            raise InputError(
+                f"max_calls={given}, but a query takes at least {least}: {k} for the neighbours that are answered, and "
+                f"{least - k} to landmarks; allow more"
+            )
+        return float(given)
+
+    def _queries(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
+        """The queries, and whether they are the items themselves."""
+        check_is_fitted(self, "items_")
+        if X is None:
+            return self.items_, True
+        if self._encode is not None and self.semimetric_ is not None and features is None:
+            return RefinedItems.encoded(X, self._encode, self.semimetric_), False
+        if self.semimetric_ is not None and features is None and self._beside:
+            raise InputError("the items have features beside them, which the learned distance reads; give features= of X too")
+        if features is not None and not self._beside:
+            raise InputError("features= are given, and fit had none: the learned distance reads the queries; drop them")
+        return RefinedItems.read(X, features, self.semimetric_), False
+
+    def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
+        """What ``answer`` makes of the candidates of every query; the calls are kept whatever happens."""
+        calls = ExpensiveCalls(self.rerank, "rerank")
+
+        def answered(part: slice) -> tuple[T, Searched]:
+            q = part.start
+            candidates, call, known, n_calls = self._asked(queries, q, own, mask, calls)
+            features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
+            found = answer(candidates, call, known, n_calls + features)
+            bar.update()
+            return found, Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls)
+
+        try:
+            with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
+                found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
+        finally:
+            self.pairs_, self.distances_ = calls.pairs, calls.distances
+        self._tell_of_bounds([searched for _, searched in found])
+        return [answers for answers, _ in found]
+
+    def _tell_of_bounds(self, queries: list[Searched]) -> None:
+        """Warn once of bounds that have discarded no more items than they have taken calls."""
+        total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
+        few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
+        if self._told or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:
+            return
+        self._told = True
+        warn(
+            f"bounds= discarded {total.n_discarded:,} of {total.n_items:,} items for {len(queries):,} queries, and took "
+            f"{total.n_bound_calls:,} calls themselves: the expensive distance is called no less than without bounds, as where "
+            "distances are much alike. Give tighter ones (more landmarks, TransportBounds or EditBounds of such distances), "
+            "or leave bounds= out; max_calls=, and NeighborIndex with rerank=, answer by a number of calls that you choose, "
+            "without a proof",
+            cause="bounds discard nothing",
+        )
+
+    def _asked(
+        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls
+    ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
+        """The candidates of a query, the call of the distance to one of them, known distances, and calls made for these."""
+        rows = np.flatnonzero(mask)
+        query = queries.objects[q]
+        if own:
+            rows = rows[rows != q]
+        try:
+            bounds = [b.at_item(q) if own else b.at(query) for b in self.bounds_]
+        except DistanceCallError as error:
+            for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
+                calls.keep(q, row, value)
+            raise calls.refuse(f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]) from error
+        of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
+        known = {row: value for b in of_rerank for row, value in b.known.items()}
+        if not own:  # of items they were called by `fit`
+            for row, value in known.items():
+                calls.keep(q, row, value)
+        candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
+
+        def call(row: int, lower: float) -> tuple[float, Any]:
+            value, dual = calls.value_and_dual(query, self.items_.objects[row], q, row)
+            upper = min((float(b.upper(np.array([row]))[0]) for b in bounds), default=np.inf)
+            if not lower <= value <= upper:
+                raise calls.refuse(
+                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "
+                    "bounds of it, or a larger tolerance= if it is computed to a few digits only",
+                    q, row,
+                )  # fmt: skip
+            return value, dual
+
+        return candidates, call, known, sum(b.n_calls for b in bounds)
+
+
+def _is(distance: Any, rerank: Any) -> bool:
+    """Whether what bounds call is the very distance that is searched under, so that what they know is an answer, unchecked."""
+    return distance is rerank or (ismethod(distance) and distance == rerank)
+
+
+class CertifiedNeighbors(NamedTuple):
+    """The nearest items of every query under an expensive distance, and what of the answer is proved.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_queries, k)
+        Exact and increasing.
+    ids : ndarray of shape (n_queries, k)
+    certified : ndarray of shape (n_queries, k)
+        Whether an item is proved to be the neighbour of this rank: all True without ``max_calls``.
+    n_calls : ndarray of shape (n_queries,)
+        Calls of the expensive distance, those to landmarks too.
+    """
+
+    distances: Floats
+    ids: NDArray[Any]
+    certified: NDArray[np.bool_]
+    n_calls: Integers
+
+    def __str__(self) -> str:
+        """How many answers there are, how many of them are proved, and what they took; `repr` shows the arrays."""
+        n, k = self.ids.shape
+        proved = (
+            "all proved" if self.certified.all() else f"{int(self.certified.sum())} of {self.certified.size} neighbours proved"
+        )
+        few, most = (int(end) for end in (self.n_calls.min(initial=0), self.n_calls.max(initial=0)))
+        calls = f"{few} calls" if few == most else f"{few} to {most} calls"
+        return f"{n} queries, {k} neighbours each, {proved}; {calls} of the expensive distance a query"
+
+
+class CertifiedWithin(NamedTuple):
+    """The items within a radius of every query under an expensive distance, and of which items it is not known.
+
+    Parameters
+    ----------
+    distances : ndarray of objects of shape (n_queries,)
+        One array a query: exact and increasing.
+    ids : ndarray of objects of shape (n_queries,)
+    undecided : ndarray of objects of shape (n_queries,)
+        Ids of the items that may lie within the radius and were not called; empty without ``max_calls``.
+    n_calls : ndarray of shape (n_queries,)
+    """
+
+    distances: NDArray[Any]
+    ids: NDArray[Any]
+    undecided: NDArray[Any]
+    n_calls: Integers
+
+
+def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
+    """Whether each of the k nearest items that were called is proved to be the neighbour of its rank.
+
+    That is where no item that was not called can be nearer, or as near with an earlier id.
+    """
+    if not len(found.open_rows):
+        return [True] * k
+    order = np.lexsort((ranks[found.open_rows], found.open_lower))
+    first = (float(found.open_lower[order[0]]), int(ranks[found.open_rows[order[0]]]))
+    return [(value, rank) < first for value, rank, _ in found.called[:k]]
+
+
+class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
+    """Exact nearest neighbours under an expensive distance, in place of which a learned one and bounds do most of the work.
+
+    Candidates are taken in the order of the learned distance; lower bounds discard, upper bounds and the exact distances found
+    so far set the threshold, and the expensive distance is called only for what lies between, until the nearest
+    are proved (Seidl and Kriegel 1998). The answer is that of calling it for every item, ties by id; nothing is assumed of the
+    learned distance, which only decides how soon the threshold is tight. `NeighborIndex` with ``rerank=`` calls it for a fixed
+    number of candidates instead, without a proof.
+
+    Parameters
+    ----------
+    semimetric : Semimetric, fitted learner, "gower", "l1", or None
+        The learned distance, in any unit; None takes the lower bounds alone. A name makes the distance of the items of `fit`.
+        A `DistanceApproximator` with ``features=`` makes the features of the objects itself, of items and of queries.
+    rerank : callable
+        The expensive distance: ``rerank(query, item)`` of two objects is a number >= 0. If it has a method ``with_dual(query,
+        item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
+        `TransportBounds` tighten the bounds of all other items by it.
+    bounds : Bounds, sequence of Bounds, or None, default None
+        `LandmarkBounds`, `TransportBounds`, `EditBounds`, or several, whose best is taken; fitted to the items by `fit`.
+        Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
+        A `SemimetricWarning` says once where they discard no more items than they take calls.
+    max_calls : int or None, default None
+        Calls for a query after which the search stops, with what is proved by then.
+    n_jobs : int or None, default None
+        Threads, which take a query each: None is one, -1 all.
+    verbose : bool or None, default None
+        Whether progress is shown; None shows it to those who look, if it takes long.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric or None
+    bounds_ : list of Bounds
+        Fitted to the items.
+    ids_ : ndarray of shape (n_samples_fit_,)
+    n_samples_fit_ : int
+    n_features_in_ : int
+        Of the vectors, or features, that the learned distance reads.
+    n_calls_ : int
+        How often `fit` called the expensive distance: for bounds, and for features of the items that a model with landmarks
+        makes.
+    pairs_, distances_ : ndarray of shape (n_calls, 2), (n_calls,)
+        What the last search has called, whatever ended it: rows of queries and items, and their distances.
+
+    Examples
+    --------
+    >>> import numpy as np, semimetric as sm
+    >>> def hamming(x, y):
+    ...     return sum(a != b for a, b in zip(x, y))
+    >>> words = ["".join(w) for w in np.random.default_rng(0).choice(list("abcd"), (500, 8))]
+    >>> index = sm.FilterRefineIndex(None, hamming, bounds=sm.LandmarkBounds(hamming)).fit(words)
+    >>> found = index.search(["abcdabcd"], n_neighbors=2)
+    >>> found.distances, found.certified
+    (array([[2., 3.]]), array([[ True,  True]]))
+    >>> bool(found.n_calls[0] < 500)
+    True
+    """
+
+    def __init__(
+        self,
+        semimetric: Semimetric | BaseEstimator | str | None,
+        rerank: Callable[..., Any] | None = None,
+        *,
+        bounds: Bounds | Sequence[Bounds] | None = None,
+        max_calls: int | None = None,
+        n_jobs: int | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.semimetric: Any = semimetric
+        self.rerank = rerank
+        self.bounds = bounds
+        self.max_calls = max_calls
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, features: ArrayLike | None = None, ids: ArrayLike | None = None
+    ) -> FilterRefineIndex:
+        """Index the items X, and fit the bounds to them; what fails or is interrupted leaves the index as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), frame, or list of n objects
+            What the expensive distance takes, row by row; objects are kept as they are.
+        y : ignored
+        features : array-like of shape (n, n_features) or None
+            What the learned distance reads, where it does not read X; a model with ``features=`` makes it, if None is given.
+        ids : array-like of shape (n,) or None
+            Distinct 64-bit integers or strings; row numbers by default.
+
+        Raises
+        ------
+        InputError
+            If ids repeat, features do not fit, or bounds refuse the items.
+        """
+        ExpensiveCalls(self.rerank, "rerank")
+        self._check_parameters()
+        fitted = copy(self)
+        learned = None
+        if self.semimetric is not None:
+            learned = searched_distance(self.semimetric, X if features is None else features)
+            fitted.n_features_in_ = learned.n_features
+        fitted.semimetric_, fitted._beside, fitted._told = learned, features is not None, False
+        fitted._encode = encoder_of(self.semimetric) if features is None else None
+        if fitted._encode is None or learned is None:
+            fitted.items_ = RefinedItems.read(X, features, learned)
+        else:
+            fitted.items_ = RefinedItems.encoded(X, fitted._encode, learned)
+        n = len(fitted.items_)
+        fitted.ids_ = np.arange(n) if ids is None else check_ids(ids, n)
+        fitted.bounds_ = [copy(bounds).fit(fitted.items_.objects) for bounds in self._given_bounds()]
+        n_calls = 0 if fitted.items_.n_calls is None else int(fitted.items_.n_calls.sum())
+        fitted.n_calls_ = n_calls + sum(getattr(bounds, "n_calls_", 0) for bounds in fitted.bounds_)
+        fitted._ranks = np.empty(n, dtype=np.int64)
+        fitted._ranks[np.argsort(fitted.ids_, kind="stable")] = np.arange(n)
+        self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
+        return self
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items."""
+        return len(self.items_)
+
+    def kneighbors(self, X: Any = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:  # fmt: skip
+        """The nearest items of every query; the options are those of `search`.
+
+        Parameters
+        ----------
+        X : array-like, frame, list of objects, or None
+            Queries, of the form of the items; None is every item, which is then not its own neighbour.
+        n_neighbors : int
+            1 to the number of items.
+        return_distance : bool
+        **options
+            ``features``, ``where`` and ``max_calls`` of `search`.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, k), increasing
+            Only if ``return_distance``.
+        ids : ndarray of shape (n_queries, k)
+            k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
+        """
+        found = self.search(X, n_neighbors, **options)
+        return (found.distances, found.ids) if return_distance else found.ids
+
+    def search(
+        self,
+        X: Any = None,
+        n_neighbors: int = 5,
+        *,
+        features: ArrayLike | None = None,
+        where: ArrayLike | Iterable | None = None,
+        max_calls: int | None = None,
+    ) -> CertifiedNeighbors:
+        """`kneighbors` with what is proved of each neighbour, and how many calls each query took, those for its features too.
+
+        Parameters
+        ----------
+        X, n_neighbors : as in `kneighbors`
+        features : array-like of shape (n_queries, n_features) or None
+            Of the queries, where `fit` was given those of the items.
+        where : str, boolean mask over `ids_`, or list of ids; None
+            The items that may be answered, see `NeighborIndex.kneighbors`.
+        max_calls : int or None
+            In place of that of the class.
+
+        Raises
+        ------
+        DistanceCallError
+            If the distance fails on a pair, or is not within its bounds there, with what was evaluated so far.
+        InputError
+            If the queries are no items, or ``max_calls`` is less than n_neighbors and the calls to landmarks.
+        """
+        queries, own = self._queries(X, features)
+        mask = self.items_.mask(where, self.ids_)
+        k = check_neighbors("exact", n_neighbors, len(self.items_) - own)
+        budget = self._budget(max_calls, k, queries, own)
+
+        def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
+            few = min(k, len(candidates))
+            found = nearest(candidates, call, few, known=known, budget=budget - calls, ranks=self._ranks)
+            if len(found.called) < few:
+                raise InputError("the bounds of a query contradict one another: a lower bound is above an upper one")
+            return found.called[:few], proved(found, few, self._ranks), found.n_calls + calls
+
+        answers = self._answered(queries, own, mask, answered)
+        k = min([k, *(len(called) for called, *_ in answers)])
+        places = [called for called, _, _ in answers]
+        rows = np.array([[row for _, _, row in called[:k]] for called in places], dtype=np.int64).reshape(len(answers), k)
+        return CertifiedNeighbors(
+            np.array([[value for value, _, _ in called[:k]] for called in places]).reshape(len(answers), k),
+            self.ids_[rows],
+            np.array([certain[:k] for _, certain, _ in answers], dtype=bool).reshape(len(answers), k),
+            np.array([calls for *_, calls in answers], dtype=np.int64),
+        )
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float = 1.0, return_distance: bool = True, **options: Any
+    ) -> Any:  # fmt: skip
+        """All items within ``radius`` of every query, nearest first; the options are those of `search`.
+
+        Returns
+        -------
+        distances, ids : object arrays of shape (n_queries,)
+            One array a query; ids alone if not ``return_distance``.
+        """
+        found = self.search_radius(X, radius, **options)
+        return (found.distances, found.ids) if return_distance else found.ids
+
+    def search_radius(
+        self,
+        X: Any = None,
+        radius: float = 1.0,
+        *,
+        features: ArrayLike | None = None,
+        where: ArrayLike | Iterable | None = None,
+        max_calls: int | None = None,
+    ) -> CertifiedWithin:
+        """`radius_neighbors` with the items of which it is not known, and how many calls each query took."""
+        queries, own = self._queries(X, features)
+        check_radius(radius, 0.0)
+        mask = self.items_.mask(where, self.ids_)
+        budget = self._budget(max_calls, 0, queries, own)
+
+        def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
+            found = within(candidates, call, radius, known=known, budget=budget - calls, ranks=self._ranks)
+            near = [(value, row) for value, _, row in found.called if value <= radius]
+            values, rows = np.array([v for v, _ in near]), np.array([row for _, row in near], dtype=np.int64)
+            return values, self.ids_[rows], np.sort(self.ids_[found.open_rows]), found.n_calls + calls
+
+        answers = self._answered(queries, own, mask, answered)
+        columns = [as_objects([answer[k] for answer in answers]) for k in range(3)]
+        return CertifiedWithin(*columns, np.array([calls for *_, calls in answers], dtype=np.int64))  # type: ignore[call-arg]
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
+    ) -> sparse.csr_matrix:
+        """`kneighbors`, its options too, as a sparse matrix (n_queries, n_samples_fit_): ones, or distances.
+
+        ``mode`` is "connectivity" or "distance"; columns are in the order of `ids_`.
+        """
+        check_choice("mode", mode, ("connectivity", "distance"))
+        found = self.search(X, n_neighbors, **options)
+        return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, self.ids_)
+
+    def _given_bounds(self) -> list[Bounds]:
+        several = isinstance(self.bounds, (list, tuple))
+        given: list[Any] = [] if self.bounds is None else list(self.bounds) if several else [self.bounds]  # type: ignore[arg-type]
+        for bounds in given:
+            if not isinstance(bounds, Bounds):
+                raise InputError(f"bounds={bounds!r} must be LandmarkBounds, TransportBounds, EditBounds or a list of such")
+        return given
+
+    def _check_parameters(self) -> None:
+        self._given_bounds()
+        if self.max_calls is not None:
+            check_count("max_calls", self.max_calls)
+        check_n_jobs(self.n_jobs)

@@ -1,0 +1,151 @@
+"""How the graph of a segment is built: nearest items by approximate search, edges that none occludes, and no item left out.
+
+1. Each item of a layer asks for its 32 nearest there. Edges go to those that no nearer one occludes, and back.
+2. Each item is looked for by a walk. Where it is not found, edges lead to it from the four nearest nodes that the walk found,
+   and back: groups of items that are nearest to one another alone would be out of reach otherwise.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.graph_search import add_edges, edges_back, level_pairs, unoccluded, with_edges_back
+from .neighbor_graph import DEGREE, LEVELS, GraphWalk, NeighborGraph, layer_starts
+from .query_tables import ItemArrays, QueryView
+from .search_arguments import SearchRequest
+from .segment import Segment
+
+_NEAR, _CANDIDATES, _PROBE = 32, 100, 16  # The nearest that an item asks for, and how they are searched.
+_FACTOR = 1.1  # An item is occluded by one that is nearer to it by this factor than the item whose edges are chosen.
+_WIDTH, _BRIDGES = 16, 4  # The nearest that the walk to an item looks for, and edges where it ends in vain.
+_BLOCK = 1_024
+_SAMPLE = 20_000  # The number of items whose positions place the levels.
+_ROWS = 1 << 14  # The number of items whose codes are found together.
+
+
+def check_walkable(view: QueryView) -> None:
+    """Refuse distances that are no sums over single features, of which at least one has a table."""
+    if not view.simple or not view.n_tables:
+        raise NotSupportedError(
+            "algorithm='graph' needs a distance that is a sum over single features; this one has joint groups, base distances, "
+            "or no feature with a table: use 'approximate' or 'exact'"
+        )
+
+
+def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done: Callable[[int], Any]) -> NeighborGraph:
+    """The graph of all items of a segment; ``done`` is told how many items were handled, twice for every node."""
+    view, n = segment.view, len(segment)
+    segment = segment.with_alive(np.ones(n, dtype=bool))
+    first, rng = layer_starts(n), np.random.default_rng(seed)
+    sizes, rows, below = np.diff(first), [np.arange(n)], []
+    for layer in range(1, len(sizes)):
+        drawn = np.sort(rng.choice(sizes[layer - 1], sizes[layer], replace=False))
+        below.append(first[layer - 1] + drawn)
+        rows.append(rows[-1][drawn])
+    levels = _levels(view, segment.points, rng)
+    codes = _codes(levels, segment.points, int(first[-1]))
+    for layer in range(1, len(rows)):
+        codes[first[layer] : first[layer + 1]] = codes[rows[layer]]
+    edges = np.full((first[-1], DEGREE), -1, np.int32)
+    lower = np.concatenate(below).astype(np.int32)
+    graph, pairs = NeighborGraph(levels, codes, edges, lower), _pairs(view, levels)
+    walk = GraphWalk(view, graph)
+    for layer in range(len(rows) - 2, -1, -1):
+        own = segment if layer == 0 else _of_layer(segment, rows[layer], n_jobs, seed)
+        of_layer = slice(first[layer], first[layer + 1])
+        chosen = _edges(own, codes[of_layer], pairs, n_jobs, done)
+        edges[of_layer] = np.where(chosen >= 0, chosen + first[layer], -1)
+        _reach_all(walk, own, layer, int(first[layer]), n_jobs, done)
+    return graph
+
+
+def _of_layer(segment: Segment, rows: Integers, n_jobs: int | None, seed: int | None) -> Segment:
+    """The items of a higher layer as a segment of their own."""
+    options: dict[str, Any] = {"n_lists": "auto", "n_jobs": n_jobs, "seed": seed, "storage": segment.storage}
+    return Segment.build(segment.view, segment.cells.layout, rows, segment.points.raw[rows], **options)
+
+
+def _levels(view: QueryView, points: ItemArrays, rng: np.random.Generator) -> Floats:
+    """The positions of the levels of each feature, (E, L).
+
+    They are whole positions, and others of which half are as dense as the items, and half lie evenly. The whole positions
+    are left out where there are more than half as many as levels.
+    """
+    sample = points.positions[np.sort(rng.choice(len(points), min(len(points), _SAMPLE), replace=False))]
+    out = np.empty((len(view.features), LEVELS))
+    for e, positions in enumerate(sample.T):
+        low, high = positions.min(), positions.max()
+        whole = np.arange(np.ceil(low), np.floor(min(high, low + LEVELS)) + 1.0)
+        whole = whole if len(whole) <= LEVELS // 2 else whole[:0]
+        evenly = np.linspace(low, high, len(positions))
+        others = np.quantile(np.concatenate([positions, evenly]), np.linspace(0.0, 1.0, LEVELS - len(whole)))
+        out[e] = np.sort(np.concatenate([whole, others]))
+    return out
+
+
+def _codes(levels: Floats, points: ItemArrays, n_nodes: int) -> NDArray[np.uint8]:
+    """The nearest level of each item, as the first rows of codes (n_nodes, E)."""
+    codes = np.empty((n_nodes, len(levels)), np.uint8)
+    between = (levels[:, 1:] + levels[:, :-1]) / 2
+    for start in range(0, len(points), _ROWS):
+        for e, positions in enumerate(points.positions[start : start + _ROWS].T):
+            codes[start : start + len(positions), e] = np.searchsorted(between[e], positions)
+    return codes
+
+
+def _pairs(view: QueryView, levels: Floats) -> NDArray[np.float32]:
+    """The values between every other level of a feature as query and as item, (E, L / 2, L / 2)."""
+    half = np.ascontiguousarray(levels[:, ::2])
+    profiles = view.profiles(ItemArrays(np.empty((half.shape[1], 0)), np.ascontiguousarray(half.T), None))
+    pairs = np.empty((*half.shape, half.shape[1]), np.float32)
+    level_pairs(view.scales, profiles, half, pairs)
+    return pairs
+
+
+def _edges(
+    segment: Segment, codes: NDArray[np.uint8], pairs: NDArray[np.float32], n_jobs: int | None, done: Callable[[int], Any]
+) -> NDArray[np.int32]:
+    """Edges (n, R) between the items of a layer, by their numbers in the layer."""
+    n = len(segment)
+    request = SearchRequest(min(_NEAR + 1, n), "approximate", _CANDIDATES, _PROBE)
+    chosen, edges = np.empty((n, DEGREE), np.int32), np.empty((n, DEGREE), np.int32)
+
+    def choose(block: slice) -> None:
+        queries = segment.view.block(segment.points.take(np.arange(block.start, block.stop)))
+        near = segment.nearest(queries, request, None).rows
+        unoccluded(codes, pairs, block.start, near, _FACTOR, chosen)
+        done(block.stop - block.start)
+
+    map_blocks(choose, n, size=_BLOCK, n_jobs=n_jobs)
+    back = edges_back(chosen)
+
+    def choose_again(block: slice) -> None:
+        with_edges_back(codes, pairs, (block.start, block.stop), back, _FACTOR, chosen, edges)
+
+    map_blocks(choose_again, n, size=_BLOCK, n_jobs=n_jobs)
+    return edges
+
+
+def _reach_all(
+    walk: GraphWalk, segment: Segment, layer: int, first: int, n_jobs: int | None, done: Callable[[int], Any]
+) -> None:
+    """Add edges to those items of a layer that a walk does not find, from where it ends, and back."""
+
+    def missed(block: slice) -> tuple[Integers, Integers]:
+        own = np.arange(block.start, block.stop)
+        found = walk.nearest(segment.view.block(segment.points.take(own)), _WIDTH, layer=layer)
+        lost = ~(found == first + own[:, None]).any(axis=1)
+        done(len(own))
+        return first + own[lost], found[lost, :_BRIDGES]
+
+    parts = map_blocks(missed, len(segment), size=_BLOCK, n_jobs=n_jobs)
+    lost, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    sources, targets = ends.ravel(), np.repeat(lost, ends.shape[1])
+    there = (sources >= 0) & (sources != targets)
+    for a, b in ((sources, targets), (targets, sources)):
+        add_edges(walk.graph.edges, a[there], b[there])

@@ -1,0 +1,414 @@
+"""The answers to queries: found block by block over threads in several segments, and merged into one."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from tqdm import tqdm
+
+from ..._foundation.errors import InputError
+from ..._foundation.near_names import did_you_mean
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
+from ...data.calls import DistanceFunction
+from ...data.conditions import Cells, read_condition
+from ...data.moments import TimeCells
+from ...data.schema import Schema
+from ...data.times import SCALE
+from .query_tables import QueryBlock, QueryView
+from .search_arguments import SearchRequest
+from .segment import Segment
+
+
+class SegmentAnswers(NamedTuple):
+    """The k nearest by sum and id, (B, k), how many items were refined, and whether the first were the nearest."""
+
+    sums: Floats
+    ids: NDArray
+    refined: Integers
+    at_once: NDArray[np.bool_]
+
+
+def pays(view: QueryView, segments: Sequence[Segment], search: SearchRequest) -> bool:
+    """Whether segments have bounds that may leave some of them out."""
+    return search.algorithm == "exact" and len(segments) > 1 and view.simple and all(s.searchable for s in segments)
+
+
+def nearest_in_order(
+    view: QueryView,
+    segments: Sequence[Segment],
+    masks: Sequence[NDArray[np.bool_] | None],
+    queries: QueryBlock,
+    search: SearchRequest,
+) -> SegmentAnswers:
+    """The k nearest items of all segments to each query of a block."""
+    n, kind = len(queries), np.result_type(*(s.ids.dtype for s in segments))
+    answers = SegmentAnswers(
+        np.full((n, search.k), np.inf), np.zeros((n, search.k), kind), np.zeros(n, np.int64), np.ones(n, dtype=bool)
+    )
+    least = np.column_stack([s.least(queries) for s in segments])
+    promising = least.argmin(axis=1)
+    order = np.argsort(least.mean(axis=0), kind="stable")
+    for k in order:
+        _ask(segments[k], masks[k], view, queries, np.flatnonzero(promising == k), search, answers)
+    for k in order:
+        near = (promising != k) & (least[:, k] <= answers.sums[:, -1])
+        _ask(segments[k], masks[k], view, queries, np.flatnonzero(near), search, answers)
+    return answers
+
+
+def _ask(
+    segment: Segment,
+    mask: NDArray[np.bool_] | None,
+    view: QueryView,
+    queries: QueryBlock,
+    rows: Integers,
+    search: SearchRequest,
+    answers: SegmentAnswers,
+) -> None:
+    """Merge what a segment answers to the queries ``rows`` into the answers so far, whose k-th sums are the limits."""
+    if not len(rows):
+        return
+    asked = queries if len(rows) == len(queries) else view.block(queries.items.take(rows))
+    found = segment.nearest(asked, search, mask, answers.sums[rows, -1])
+    sums = np.hstack([answers.sums[rows], found.sums])
+    ids = np.hstack([answers.ids[rows], segment.ids[found.rows].astype(answers.ids.dtype)])
+    order = np.lexsort((ids, sums), axis=-1)[:, : search.k]
+    answers.sums[rows] = np.take_along_axis(sums, order, axis=1)
+    answers.ids[rows] = np.take_along_axis(ids, order, axis=1)
+    answers.refined[rows] += found.refined
+    answers.at_once[rows] &= found.at_once
+
+
+@dataclass(frozen=True, eq=False)
+class ItemColumns(Mapping[str, Cells]):
+    """The features of the items that have not been removed, by name: an array of numbers or of text for each, or times.
+
+    A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories of a
+    feature are text, all are.
+
+    Parameters
+    ----------
+    names : sequence of str
+    schema : Schema
+    segments : sequence of Segment
+    """
+
+    names: Sequence[str]
+    schema: Schema
+    segments: Sequence[Segment]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Cells:
+        k = self.names.index(name)
+        feature = self.schema.features[k]
+        cells = np.concatenate([s.points.raw[s.alive, k] for s in self.segments])
+        if feature.time == SCALE:
+            return TimeCells(cells.astype(np.float64), feature.zone)
+        if feature.kind != "categorical":
+            return cells
+        values = feature.decode(cells)
+        if any(isinstance(category, str) for category in feature.categories):
+            return np.array(["" if value is None else str(value) for value in values], dtype=object)
+        return values.astype(np.float64)
+
+
+def items_that_fulfil(condition: str, columns: ItemColumns) -> NDArray[np.bool_]:
+    """Which of the items that have not been removed fulfil a condition, shape (n_items,).
+
+    Raises
+    ------
+    InputError
+        If the text is no condition, as where it is meant as an id, or does not go with the columns.
+    """
+    try:
+        read = read_condition(condition)
+    except InputError as error:
+        raise InputError(f"where is {condition!r}: {error}; ids are given as a list, where=[{condition!r}]") from error
+    return read.holds(columns)
+
+
+_BLOCK = 128  # At most so many queries are tabulated together,
+_PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
+
+
+class Neighbors(NamedTuple):
+    """Distances and ids of the nearest items, both (n_queries, k), and how much was computed to find them.
+
+    ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the items
+    that were found first are the nearest.
+    """
+
+    distances: Floats
+    ids: NDArray[Any]
+    refined: Integers
+    at_once: NDArray[np.bool_]
+
+
+class Recall(NamedTuple):
+    """Share of the true neighbours that the approximate search finds: its mean and 5th percentile over queries."""
+
+    mean: float
+    p5: float
+    n_queries: int
+    n_neighbors: int
+
+    @classmethod
+    def of(cls, true: Floats, got: Floats) -> "Recall":
+        """The recall of found distances, given the exact ones, both (n_queries, k) and increasing in every row."""
+        shares = (got <= true[:, -1:]).mean(axis=1)
+        return cls(float(shares.mean()), float(np.quantile(shares, 0.05)), *true.shape)
+
+    def __str__(self) -> str:
+        return f"recall@{self.n_neighbors} {self.mean:.4f} (5th percentile {self.p5:.3f}, {self.n_queries} queries)"
+
+
+class Collection(NamedTuple):
+    """Segments under one distance, and which of their items may be answered (all where a mask is None)."""
+
+    view: QueryView
+    segments: Sequence[Segment]
+    masks: Sequence[NDArray[np.bool_] | None]
+
+    @property
+    def n_eligible(self) -> int:
+        """Number of items that may be answered."""
+        masked = zip(self.segments, self.masks, strict=True)
+        return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
+
+    def nearest(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+        """The k nearest items of every row of X; k must be at most `n_eligible`."""
+        found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
+        return found._replace(distances=self.view.linked(found.distances))
+
+    def sums(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+        """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
+        blocks = self._answered(lambda queries: self.of_block(queries, search), X, n_jobs, verbose)
+        return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+
+    def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray[Any], n_jobs: int | None, verbose: bool) -> list[Any]:
+        """What ``answer`` returns for every block of the queries X, in order; blocks run in parallel."""
+        with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
+
+            def answered(rows: slice) -> Any:
+                queries = self.view.block(self.view.points(X[rows]))
+                found = answer(queries)
+                bar.update(len(queries))
+                return found
+
+            size = min(_block_size(len(X), n_jobs), max(_PIECES // max(self.view.n_pieces, 1), 1))
+            return map_blocks(answered, len(X), size=size, n_jobs=n_jobs)
+
+    def of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
+        """The k nearest of every query of a block, with sums for distances."""
+        if pays(self.view, self.segments, search):
+            return Neighbors(*nearest_in_order(self.view, self.segments, self.masks, queries, search))
+        answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
+        sums = np.hstack([a.sums for a in answers])
+        ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])
+        refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
+        found = Neighbors(sums, ids, refined, at_once)
+        return found if len(answers) == 1 else _smallest(found, search.k)  # One segment answers in order already.
+
+    def within(self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray[Any]]]:
+        """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
+        return [(self.view.linked(sums), ids) for sums, ids in self.sums_within(X, radius, n_jobs=n_jobs, verbose=verbose)]
+
+    def sums_within(
+        self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool
+    ) -> list[tuple[Floats, NDArray[Any]]]:
+        """`within` with the sums before the link for distances: what answers of several collections are merged by."""
+        blocks = self._answered(lambda queries: self._within(queries, radius), X, n_jobs, verbose)
+        return [found for block in blocks for found in block]
+
+    def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
+        limit, found = self.view.unlinked(radius), []
+        limit += 1e-12 * abs(limit)
+        prepared = [(s, s.bounds(queries), mask) for s, mask in zip(self.segments, self.masks, strict=True)]
+        for q in range(len(queries)):
+            answers = [s.within(queries, q, limit, bounds, mask) for s, bounds, mask in prepared]
+            sums = np.concatenate([sums for sums, _ in answers])
+            ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
+            near = self.view.linked(sums) <= radius
+            found.append(_increasing(sums[near], ids[near]))
+        return found
+
+    def vectors(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
+        rows = [np.flatnonzero(s.alive & np.isin(s.ids, ids)) for s in self.segments]
+        found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
+        vectors = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
+        order = np.argsort(found, kind="stable")
+        return vectors[order[np.searchsorted(found, ids, sorter=order)]]
+
+    def reranked(
+        self, X: NDArray[Any], found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
+    ) -> Neighbors:
+        """Of the neighbours that were found, the k nearest by another distance, with its values as distances."""
+        n, m = found.ids.shape
+        vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
+        pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
+        pairs = pairs if self.view.side == "query-first" else pairs[:, ::-1]
+        function = DistanceFunction.detect(distance, vectors, schema=self.view.semimetric.schema)
+        true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
+        order = np.lexsort((found.ids, true), axis=-1)[:, :k]
+        return found._replace(
+            distances=np.take_along_axis(true, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
+        )
+
+
+def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    """Sums and their ids by increasing sum; ties go to the smallest id."""
+    order = np.lexsort((ids, sums))
+    return sums[order], ids[order]
+
+
+def _block_size(n: int, n_jobs: int | None) -> int:
+    """The number of queries in a block, so that there are blocks for every thread."""
+    return max(min(_BLOCK, -(-n // effective_n_jobs(n_jobs))), 1)
+
+
+def merged(answers: Sequence[Neighbors], k: int) -> Neighbors:
+    """The k nearest of several answers to the same queries."""
+    sums, ids = np.hstack([a.distances for a in answers]), np.hstack([a.ids for a in answers])
+    refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
+    return _smallest(Neighbors(sums, ids, refined, at_once), k)
+
+
+def merged_within(answers: Sequence[tuple[Floats, NDArray[Any]]]) -> tuple[Floats, NDArray[Any]]:
+    """Several answers of sums and ids to the same query as one, increasing; ties go to the smallest id."""
+    sums, ids = (np.concatenate(arrays) for arrays in zip(*answers, strict=True))
+    return _increasing(sums, ids)
+
+
+def _smallest(found: Neighbors, k: int) -> Neighbors:
+    """The k neighbours of the smallest distances in every row, increasing; ties go to the smallest id."""
+    order = np.lexsort((found.ids, found.distances), axis=-1)[:, :k]
+    return found._replace(
+        distances=np.take_along_axis(found.distances, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
+    )
+
+
+def as_graph(values: Floats, ids: NDArray[Any], all_ids: NDArray[Any]) -> sparse.csr_matrix:
+    """Values of ids (n_queries, k) as a sparse matrix with a column for each of ``all_ids``; rows keep their order."""
+    order = np.argsort(all_ids, kind="stable")
+    columns = order[np.searchsorted(all_ids, ids.ravel(), sorter=order)]
+    indptr = np.arange(len(ids) + 1) * ids.shape[1]
+    return sparse.csr_matrix((values.ravel(), columns, indptr), shape=(len(ids), len(all_ids)))
+
+
+def as_objects(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out
+
+
+def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
+    """The answer to n queries where no item may be answered; ids are of type ``dtype``."""
+    return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
+
+
+def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
+    """Neighbours (n, k - 1) without the id ``own`` (n,) of the query itself, or without the last where it is not among them."""
+    drop = found.ids == own[:, None]
+    drop[~drop.any(axis=1), -1] = True
+    shape = (len(own), found.ids.shape[1] - 1)
+    return found._replace(distances=found.distances[~drop].reshape(shape), ids=found.ids[~drop].reshape(shape))
+
+
+def next_ids(old_ids: NDArray[Any], n: int) -> NDArray[Any]:
+    """The n integers after the largest of the ids that are in the index."""
+    if old_ids.dtype.kind != "i":
+        raise InputError("this index has strings as ids; give ids= for the new items too")
+    return int(old_ids.max(initial=-1)) + 1 + np.arange(n)
+
+
+def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray[Any]) -> NDArray[Any]:
+    """Ids for n new items, of the kind of ``old_ids`` and none of them; None numbers on."""
+    given = check_ids(next_ids(old_ids, n) if ids is None else ids, n, old_ids.dtype.kind)
+    if np.isin(given, old_ids).any():
+        raise InputError(f"id {given[np.isin(given, old_ids)][0]} is in the index already; remove it first, or give another")
+    return given
+
+
+def ids_to_remove(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
+    """Distinct ids, increasing, all of which are among ``old_ids``."""
+    removed = np.unique(check_ids(ids, None, old_ids.dtype.kind, unique=False))
+    check_known(removed, old_ids, "; nothing was removed")
+    return removed
+
+
+def check_known(wanted: NDArray[Any], ids: NDArray[Any], then: str = "") -> None:
+    """Refuse ids that are not among those of an index; ``then`` says what follows from it."""
+    if missing := np.setdiff1d(wanted, ids).tolist():
+        near = did_you_mean(missing[0], ids.tolist())
+        raise InputError(f"id {missing[0]!r} is not in the index{then}: drop it from ids{near}")
+
+
+def known_ids(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
+    """Ids, or one id, in the order given, all of which are among ``old_ids``: shape (n,)."""
+    given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
+    check_known(given, old_ids)
+    return given
+
+
+def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:
+    """Masks over the rows of each segment, from a condition on columns, a mask over the items that are alive, or ids.
+
+    None keeps all items.
+    """
+    segments = columns.segments
+    if where is None:
+        return [None] * len(segments)
+    if isinstance(where, str):
+        where = items_that_fulfil(where, columns)
+    if not isinstance(where, Iterable) and not hasattr(where, "__array__"):
+        raise InputError(f"where is {where!r}; a condition as text, a mask or a list of ids is required: where=[{where!r}]")
+    given = np.asarray(where if hasattr(where, "__array__") else list(where))
+    if given.dtype.kind != "b":
+        wanted = check_ids(given, None, segments[0].ids.dtype.kind, unique=False)
+        return [np.isin(s.ids, wanted) for s in segments]
+    alive = [s.n_alive for s in segments]
+    if given.shape != (sum(alive),):
+        raise InputError(f"where is a mask of shape {given.shape} for {sum(alive)} items; give one value for each of ids_")
+    masks: list[NDArray[np.bool_] | None] = []
+    for s, of_segment in zip(segments, np.split(given, np.cumsum(alive)[:-1]), strict=True):
+        mask = s.alive.copy()
+        mask[s.alive] = of_segment
+        masks.append(mask)
+    return masks
+
+
+def check_ids(ids: ArrayLike | Iterable, n: int | None, kind: str | None = None, *, unique: bool = True) -> NDArray[Any]:
+    """Ids as int64 or as strings, shape (n,) where n is given; of ``kind`` "i" or "U", and distinct, where that is asked."""
+    given = np.asarray(list(ids) if isinstance(ids, (set, frozenset)) else ids).ravel()
+    if given.dtype.kind == "O" and all(isinstance(value, str) for value in given):
+        given = given.astype(str)
+    if not given.size:
+        given = given.astype(np.int64 if kind in (None, "i") else str)
+    if given.dtype.kind == "u" and given.max(initial=0) <= np.iinfo(np.int64).max:
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "iU":
+        raise InputError(f"ids are {given.dtype}; 64-bit integers or strings are required")
+    if kind is not None and given.dtype.kind != kind:
+        raise InputError(f"ids are {given.dtype}, those of the index {'integers' if kind == 'i' else 'strings'}; give the same")
+    given = given.astype(np.int64) if given.dtype.kind == "i" else given
+    if n is not None and len(given) != n:
+        raise InputError(f"there are {len(given)} ids for {n} rows; give one for each")
+    if unique and len(np.unique(given)) < len(given):
+        values, counts = np.unique(given, return_counts=True)
+        raise InputError(f"id {values[counts > 1][0]} is given twice; ids must be distinct")
+    return given

@@ -1,0 +1,444 @@
+"""A distance as a query sees it: one-feature tables that are tabulated once a query, and what else adds to the sum.
+
+d(q, y) before the link = sum_f t_f(q_f, y_f) + |r_f(q) - r_f(y)|     (one-feature parts: `Profiles`)
++ sum over joint groups + sum over base distances      (the rest: `QueryView.rest`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._foundation.validation import check_choice
+from ..._kernels.joint_search import GroupArrays, JointQuery, add_joint_values, place_queries
+from ..._kernels.search import Profiles, Scales, tabulate
+from ..._kernels.simplex import Located
+from ..features.linear_directions import with_directions
+from ..model.explanations import SingleParts, part_of, single_groups, single_parts
+from ..model.semimetric import Semimetric
+from ..pairs.base import Items
+from ..pairs.full_tables import PairEmbedding
+from ..pairs.vertices import Vertices
+
+_MOST_EXPANDED = 1 << 22  # Tables of which only some vertices have weights are held whole up to so many numbers together.
+_MOST_GATHERED = 1 << 16  # So many numbers of a table that is not held are computed for a query; a larger group is merged.
+
+
+@dataclass(frozen=True, eq=False)
+class JointTables:
+    """The tables of joint groups with the query's grid point first.
+
+    Parameters
+    ----------
+    embedding : PairEmbedding
+        The map of the groups over the features of located items.
+    weights : ndarray of shape (embedding.n_columns,)
+    query_first : bool
+        Whether the query is the first of the two vectors.
+    """
+
+    embedding: PairEmbedding
+    weights: Floats
+    query_first: bool
+
+    @cached_property
+    def held(self) -> Integers:
+        """Numbers of the groups whose tables are held whole: those of `Vertices.held`, and others while there is room."""
+        vertices, room = self.embedding.vertices, _MOST_EXPANDED
+        found = []
+        for g, v in enumerate(vertices):
+            if not v.held:
+                room -= v.n_points**2
+            if v.held or (v.fits and room >= 0):
+                found.append(g)
+        return np.array(found, dtype=np.int64)
+
+    @cached_property
+    def gathered(self) -> Integers:
+        """Numbers of the groups that are too large to be held, but of which the rows of a query are not."""
+        vertices = self.embedding.vertices
+        small = [g for g, v in enumerate(vertices) if v.n_points * (len(v.group) + 1) <= _MOST_GATHERED]
+        return np.setdiff1d(small, self.held).astype(np.int64)
+
+    @cached_property
+    def merged(self) -> Integers:
+        """Numbers of the groups that are too large for that: the order of every item is merged with that of the query."""
+        return np.setdiff1d(np.arange(len(self.embedding.groups)), np.concatenate([self.held, self.gathered]))
+
+    @cached_property
+    def held_groups(self) -> GroupArrays:
+        """The groups `held`, as kernels take them."""
+        return _joint_groups([self.embedding.vertices[g] for g in self.held])
+
+    @cached_property
+    def gathered_groups(self) -> GroupArrays:
+        """The groups `gathered`, as kernels take them; their tables have one number a row, that of the grid point itself."""
+        groups = _joint_groups([self.embedding.vertices[g] for g in self.gathered])
+        return groups._replace(points=np.ones_like(groups.points), start=np.zeros_like(groups.start))
+
+    @cached_property
+    def held_tables(self) -> tuple[Floats, Floats]:
+        """The tables of the groups `held`, one after another, and those of swapped pairs, which are mostly the same."""
+        if not len(self.held):
+            return np.empty(0), np.empty(0)
+        part, w = self._part(self.held)
+        whole, w = part.expanded(w)
+        tables = [t.values for t in whole.tables(w)]
+        if not self.query_first:
+            tables = [t.T for t in tables]
+        flat = np.concatenate([t.ravel() for t in tables])
+        return flat, flat if self.embedding.continuous else np.concatenate([t.T.ravel() for t in tables])
+
+    @cached_property
+    def _merged_part(self) -> tuple[PairEmbedding, Floats]:
+        return self._part(self.merged)
+
+    def _part(self, groups: Integers) -> tuple[PairEmbedding, Floats]:
+        """The map of some of the groups, over the same features, and its weights."""
+        part = self.embedding.select(groups, np.arange(self.embedding.grid.n_features))
+        return part, self.weights[np.isin(self.embedding.group_of_column, groups)]
+
+    @property
+    def turn(self) -> int:
+        """How pairs are swapped, as in `JointQuery`."""
+        return 0 if self.embedding.continuous else 1 if self.query_first else -1
+
+    def rows_of(self, g: int, points: Integers, *, swapped: bool) -> Floats:
+        """Rows of the table of group g at the grid points (R,), shape (R, C), with the grid point of the item second."""
+        v, w = self.embedding.vertices[g], np.append(self.weights, 0.0)
+        one, other = points[:, None], np.arange(v.n_points)
+        first, second = (one, other) if self.query_first != swapped else (other, one)
+        vertices = (first * v.n_points + second).ravel()
+        base = int(np.searchsorted(self.embedding.group_of_column, g))
+        columns = v.columns(vertices, base=base, none=len(self.weights), unseen=-1)
+        slopes = self.embedding.unseen_slopes
+        unseen = 0.0 if slopes is None else v.weighted_l1(self.embedding.grid, vertices, slopes)
+        return np.where(columns < 0, unseen, w[columns]).reshape(len(points), v.n_points)
+
+    def add_merged(self, queries: Items, b: int, items: Items, rows: Integers, out: Floats) -> None:
+        """Add to ``out`` the values of the groups `merged` (paper 2, section 3)."""
+        part, w = self._merged_part
+        sides = (queries, np.full(len(rows), b)), (items, rows)
+        (x, i), (y, j) = sides if self.query_first else sides[::-1]
+        out += part.paired(x, i, y, j, w)
+
+
+class JointQueries:
+    """Located queries with the rows that they read of joint groups.
+
+    Parameters
+    ----------
+    tables : JointTables
+    items : Items
+        The queries, located on the features of the groups.
+    """
+
+    def __init__(self, tables: JointTables, items: Items) -> None:
+        self.tables, self.items = tables, items
+        self._held = _Placed(tables.held_groups, items)
+        self._gathered = _Placed(tables.gathered_groups, items)
+        self._last: tuple[int, JointQuery] | None = None  # The query whose rows were gathered last, as one asks for many steps.
+
+    def held(self, b: int) -> JointQuery:
+        """Query b under the groups `JointTables.held`."""
+        return self._held.query(b, *self.tables.held_tables, self.tables.turn)
+
+    def gathered(self, b: int) -> JointQuery:
+        """Query b under the groups `JointTables.gathered`, with rows of its own."""
+        if self._last is None or self._last[0] != b:
+            self._last = b, self._gather(b)
+        return self._last[1]
+
+    def _gather(self, b: int) -> JointQuery:
+        tables, points = self.tables, self._gathered.row[b]
+        first, starts, at = tables.gathered_groups.first, [], 0
+        kept: tuple[list[Floats], list[Floats]] = ([], [])  # the rows, and those of swapped pairs
+        for k, g in enumerate(tables.gathered.tolist()):
+            of_group = points[first[k] + k : first[k + 1] + k + 1]
+            for swapped in (False, True)[: 1 + abs(tables.turn)]:
+                kept[swapped].append(tables.rows_of(g, of_group, swapped=swapped).ravel())
+            size = len(kept[0][-1])
+            starts.append(np.arange(at, at + size, size // len(of_group)))
+            at += size
+        flat = np.concatenate(kept[0])
+        query = self._gathered.query(b, flat, np.concatenate(kept[1]) if tables.turn else flat, tables.turn)
+        return query._replace(row=np.concatenate(starts))
+
+    def add(self, b: int, items: Items, rows: Integers, out: Floats) -> None:
+        """Add to ``out`` (R,) the values of all groups between query b and the items ``rows`` (R,)."""
+        if len(self.tables.held):
+            add_joint_values(self.tables.held_groups, self.held(b), *items.located, rows, out)
+        if len(self.tables.gathered):
+            add_joint_values(self.tables.gathered_groups, self.gathered(b), *items.located, rows, out)
+        if len(self.tables.merged):
+            self.tables.add_merged(self.items, b, items, rows, out)
+
+
+class _Placed:
+    """Queries among the grid points of some groups: rows (B, A + G) and cuts (B, A) as in `JointQuery`."""
+
+    def __init__(self, groups: GroupArrays, items: Items) -> None:
+        n, n_places = len(items), len(groups.column)
+        self.row, self.cut = np.empty((n, n_places + len(groups.points)), np.int64), np.empty((n, n_places))
+        place_queries(groups, *items.located, self.row, self.cut)
+        self._column, self._located = groups.column, items.located
+
+    def query(self, b: int, tables: Floats, swapped: Floats, turn: int) -> JointQuery:
+        """Query b, whose rows lie in these tables."""
+        lower = self._located.lower[b, self._column].astype(np.int64)
+        return JointQuery(tables, swapped, self.row[b], self.cut[b], lower, self._located.fraction[b, self._column], turn)
+
+
+def _joint_groups(vertices: list[Vertices]) -> GroupArrays:
+    """Groups as kernels take them, whose tables of C x C numbers stand one after another."""
+    first = np.concatenate([[0], np.cumsum([len(v.group) for v in vertices])]).astype(np.int64)
+    column = np.array([f for v in vertices for f in v.group], dtype=np.int64)
+    stride = np.array([s for v in vertices for s in v.strides], dtype=np.int64)
+    points = np.array([v.n_points for v in vertices], dtype=np.int64)
+    return GroupArrays(first, column, stride, points, (np.cumsum(points**2) - points**2).astype(np.int64))
+
+
+SIDES = ("query-first", "query-last")
+_ROWS = 1 << 14  # The number of items that are located together.
+
+
+class ItemArrays(NamedTuple):
+    """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located.
+
+    With ``places``, which are the positions in 16 bits, positions are located when rows of them are read.
+    """
+
+    raw: NDArray[Any]
+    positions: Floats
+    joint: Items | None
+    places: Any = None
+
+    def __len__(self) -> int:  # The number of items, not of fields.
+        return len(self.raw)
+
+    def take(self, rows: NDArray[Any]) -> ItemArrays:
+        """The items of these row numbers, or of a mask."""
+        return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else _take(self.joint, rows))
+
+
+def _take(items: Items, rows: NDArray[Any]) -> Items:
+    return Items(Located(*(array[rows] for array in items.located)), items.order[rows])
+
+
+def joined(located_items: Sequence[Items]) -> Items:
+    """Items that were located slice by slice, one after the other."""
+    located = Located(*(np.concatenate(arrays) for arrays in zip(*(items.located for items in located_items), strict=True)))
+    return Items(located, np.concatenate([items.order for items in located_items]))
+
+
+class QueryBlock(NamedTuple):
+    """Queries that are tabulated together: B items, what every one-feature part is for each of them, and joint groups."""
+
+    items: ItemArrays
+    profiles: Profiles
+    joint: JointQueries | None = None
+
+    def __len__(self) -> int:  # The number of queries, not of fields.
+        return len(self.items)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryView:
+    """``semimetric`` with the query as its first or last argument.
+
+    Parameters
+    ----------
+    semimetric : Semimetric
+    side : {"query-first", "query-last"}
+        d(query, item), or d(item, query).
+    """
+
+    semimetric: Semimetric
+    side: str = "query-first"
+
+    def __post_init__(self) -> None:
+        check_choice("side", self.side, SIDES)
+
+    @cached_property
+    def _parts(self) -> SingleParts:
+        d = self.semimetric
+        return single_parts(d.embedding, d.weights, d.epsilon, transposed=self.side == "query-last")
+
+    @property
+    def features(self) -> Integers:
+        """Embedded features of the scales: those with a table of their own, then others with a slope outside the range."""
+        return self._parts.features
+
+    @property
+    def n_tables(self) -> int:
+        """How many of `features` have a table; they come first."""
+        return self._parts.n_tables
+
+    @property
+    def unit(self) -> Floats:
+        """The length outside the range of each of `features` that counts as one position."""
+        return self._parts.unit
+
+    @property
+    def scales(self) -> Scales:
+        """The one-feature parts as arrays."""
+        return self._parts.scales
+
+    @property
+    def _origin_of_cells(self) -> tuple[Any, ...]:
+        """What cells are cut from: the features with tables, the features of joint groups, and the tables of these groups."""
+        held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
+        return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
+
+    @cached_property
+    def joint_groups(self) -> Integers:
+        """Numbers of the groups of several features, and of those whose table is not at hand."""
+        embedding = self.semimetric.embedding
+        return np.setdiff1d(np.arange(len(embedding.groups)), single_groups(embedding))
+
+    @cached_property
+    def joint(self) -> tuple[PairEmbedding, Floats] | None:
+        """The map of the joint groups over `joint_features`, and its weights."""
+        if not len(self.joint_groups):
+            return None
+        embedding, w = part_of(self.semimetric.embedding, self.semimetric.weights, self.joint_groups)
+        assert isinstance(embedding, PairEmbedding)  # Other maps have one-feature groups only.
+        return embedding, w
+
+    @cached_property
+    def joint_tables(self) -> JointTables | None:
+        """The tables of the joint groups, as queries read them."""
+        return JointTables(*self.joint, self.side == "query-first") if self.joint else None
+
+    @cached_property
+    def held(self) -> list[Vertices]:
+        """Joint groups whose tables are at hand: the others have no cells, and are bounded by their least weight."""
+        return [v for v in self.joint[0].vertices if v.held] if self.joint else []
+
+    @cached_property
+    def held_tables(self) -> list[Floats]:
+        """The tables of the groups `held`, each (n_points, n_points) with the query's grid point first."""
+        if not (self.joint and self.held):
+            return []
+        embedding, w = self.joint
+        groups = np.array([g for g, v in enumerate(embedding.vertices) if v.held])
+        selected = embedding.select(groups, np.arange(embedding.grid.n_features))
+        tables = selected.tables(w[np.isin(embedding.group_of_column, groups)])
+        return [t.values.T if self.side == "query-last" else t.values for t in tables]
+
+    @cached_property
+    def joint_features(self) -> Integers:
+        """Embedded features of the joint groups, increasing."""
+        return np.unique([f for g in self.joint_groups for f in self.semimetric.embedding.groups[g]]).astype(np.int64)
+
+    @property
+    def least(self) -> float:
+        """A number that no sum is below: 0 for weights >= 0, where rounding could say otherwise, and else -inf."""
+        return 0.0 if self.semimetric.axioms.nonnegative else -np.inf
+
+    @cached_property
+    def size(self) -> float:
+        """The largest that the tables of all groups can add up to in absolute value: what rounding errors are relative to."""
+        singles = np.maximum.reduceat(np.abs(self.scales.tables), self.scales.start) if len(self.scales.start) else np.zeros(1)
+        largest = np.zeros(len(self.joint_groups))
+        if self.joint is not None:
+            embedding, w = self.joint
+            np.maximum.at(largest, embedding.group_of_column, np.abs(w))
+        return float(singles.sum() + largest.sum())
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the base distances, which cells do not see, are >= 0."""
+        return all(base.weight >= 0 for base in self.semimetric.base_distances)
+
+    @property
+    def simple(self) -> bool:
+        """Whether there are one-feature parts only."""
+        return self.joint is None and not self.semimetric.base_distances
+
+    def same_cells(self, other: QueryView) -> bool:
+        """Whether grid, groups, held tables and directions are those of ``other``: items then have the same cells."""
+        if self._origin_of_cells != other._origin_of_cells:
+            return False
+        a, b = self.semimetric, other.semimetric
+        knots = [np.array_equal(x, y) for x, y in zip(a.embedding.grid.knots, b.embedding.grid.knots, strict=False)]
+        groups = (a.embedding.groups, a.embedding.continuous, len(a.embedding.grid.knots))
+        same = groups == (b.embedding.groups, b.embedding.continuous, len(b.embedding.grid.knots)) and all(knots)
+        same = same and a.schema.reads_as(b.schema)
+        if a.directions is None or b.directions is None:
+            return same and a.directions is b.directions
+        return same and a.directions.same_as(b.directions)
+
+    def points(self, X: NDArray[Any], *, n_jobs: int | None = None) -> ItemArrays:
+        """The rows of X (n, n_features), located on the grid of the distance."""
+        positions = np.empty((len(X), len(self.features)))
+
+        def locate(rows: slice) -> Items | None:
+            positions[rows], joint = self._located(np.asarray(X[rows], dtype=np.float64))
+            return joint
+
+        located = map_blocks(locate, len(X), size=_ROWS, n_jobs=n_jobs)
+        joint = [items for items in located if items is not None]
+        return ItemArrays(X, positions, None if self.joint is None else joined(joint))
+
+    def positions(self, raw: Floats) -> Floats:
+        """The positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
+        features = with_directions(self.semimetric.directions, raw)
+        return self._parts.positions(self.semimetric.embedding.grid.locate(features), self.semimetric.reach.excess(features))
+
+    def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
+        """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""
+        d = self.semimetric
+        features = with_directions(d.directions, raw)
+        located, excess = d.embedding.grid.locate(features), d.reach.excess(features)
+        joint = self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
+        return self._parts.positions(located, excess), joint
+
+    @property
+    def n_pieces(self) -> int:
+        """The number of linear pieces of which the one-feature parts of a query consist."""
+        return int(2 * np.maximum(self.scales.size - 1, 1).sum())
+
+    def profiles(self, queries: ItemArrays) -> Profiles:
+        """The one-feature parts as functions of the item, for each of the queries."""
+        shape = queries.positions.shape
+        profiles = Profiles(np.empty((shape[0], self.n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
+        tabulate(self.scales, profiles)
+        return profiles
+
+    def block(self, queries: ItemArrays) -> QueryBlock:
+        """Located queries with their profiles."""
+        with_joint = self.joint_tables is not None and queries.joint is not None
+        joint = JointQueries(self.joint_tables, queries.joint) if with_joint else None  # type: ignore[arg-type]
+        return QueryBlock(queries, self.profiles(queries), joint)
+
+    def rest(self, queries: QueryBlock, b: int, items: ItemArrays, rows: Integers) -> Floats:
+        """What joint groups and base distances add between query b and the items ``rows``, shape (len(rows),).
+
+        It is empty where the distance has neither.
+        """
+        total = np.zeros(0 if self.simple else len(rows))
+        if not len(rows):
+            return total
+        if queries.joint is not None and items.joint is not None:
+            queries.joint.add(b, items.joint, rows, total)
+        for base in self.semimetric.base_distances:
+            given = np.asarray(items.raw[rows], dtype=np.float64)
+            query = np.broadcast_to(np.asarray(queries.items.raw[b], dtype=np.float64), given.shape)
+            total += base.paired(query, given) if self.side == "query-first" else base.paired(given, query)
+        return total
+
+    def linked(self, total: Floats) -> Floats:
+        """Distances from sums: increasing, so nearest by the sum is nearest by the distance."""
+        return self.semimetric.link_function.apply(total)
+
+    def unlinked(self, radius: float) -> float:
+        """The sum whose distance is ``radius``: the inverse of `linked`."""
+        return float(self.semimetric.link_function.invert(np.array(float(radius))))

@@ -1,0 +1,637 @@
+"""A set of items that is searched as one: filter by bounds, refine by exact distances, certify the answer.
+
+Exact search over single features: items that are typically near give a limit, and a scan names all whose bound is within it.
+Otherwise the items of the smallest bounds are refined until a bound exceeds the k-th distance; if none does, a scan names all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.errors import InputError
+from ..._foundation.files import is_mapped
+from ..._foundation.threads import end_if_interrupted, short_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.search import Candidates, NamedItems, SearchedItems, cell_minima
+from ..._kernels.whole_tables import magnitudes
+from .cells import CellLayout, Cells, Filter, Warp, packed_codes
+from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans, rounded_down, whole_numbers
+from .joint import JointCodes, JointScan, has_boxes
+from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
+from .query_tables import ItemArrays, QueryBlock, QueryView
+from .refinement import NO_VALUES, PlacedRefinement, Refinement, SegmentResult, located_items
+from .search_arguments import SearchRequest
+
+_LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
+_FIRST_QUERIES, _MOST = 8, 64  # The first and the largest number of queries of a call, and
+_FOUND = 1 << 22  # the number of items that a call may be expected to name.
+_TINY = 1e-280  # Of spans and rooms below it the steps of integers overflow.
+_LEAST = 1e-9  # A limit is at least so far above the base of its table, relative to the span.
+
+
+def named_within(
+    scan: Scan, tables: Floats, limits: Floats, floor: float, keep: NDArray[np.bool_] | None
+) -> Iterator[NamedItems]:
+    """The items whose sum over the tables (B, M, 16) and ``floor`` may be within ``limits`` (B,), some queries at a time."""
+    base, span, top = Rises.of(tables)
+    room = np.maximum(limits - floor - base, _LEAST * span)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        steep = TOP * room / span  # the integer that stands for the limit where the largest entry is 255
+    # FAISS answers neither constant tables nor the largest sums.
+    scanned = np.isfinite(steep) & (room < top) & (np.minimum(room, span) > _TINY)
+    order = np.argsort(np.where(scanned, steep, np.inf), kind="stable")
+    count, start = max(min(_FIRST_QUERIES, (1 << 24) // max(scan.n, 1)), 1), 0
+    while start < len(order):
+        end_if_interrupted()
+        queries = order[start : start + count]
+        queries = queries[scanned[queries]] if scanned[queries[0]] else queries[:1]
+        named = None
+        if scanned[queries[0]]:
+            limit = max(_LIMIT, steep[queries].max() * (1.0 + _LEAST))
+            whole = whole_numbers(tables[queries], base[queries] + floor, span[queries], limit / room[queries])
+            if (np.floor(limit) < whole.tables.max(axis=2).sum(axis=1)).all():
+                starts, sums, rows = scan.ranges(whole, limit, keep)
+                step, least = (np.repeat(array, np.diff(starts)) for array in (whole.step, whole.base))
+                named = NamedItems(queries, starts, rows, sums / step + least)
+        if named is None:  # Every item may be within the limit of a query, which is answered by itself.
+            queries = queries[:1]
+            rows = np.arange(scan.n) if keep is None else np.flatnonzero(keep)
+            named = NamedItems(queries, np.array([0, len(rows)]), rows, np.full(len(rows), -np.inf))
+        yield named
+        start += len(queries)
+        count = max(min(2 * count, _MOST, _FOUND // max(len(named.rows) // len(queries), 1)), 1)
+
+
+def smallest_by_range(
+    scan: Scan, probe: Scan, sampled: Integers, tables: IntegerTables, count: int, eligible: NDArray[np.bool_] | None
+) -> ScanCandidates:
+    """About ``count`` items of the smallest sums; for single queries FAISS collects a range faster than many best.
+
+    Parameters
+    ----------
+    scan : Scan
+        The codes of all items.
+    probe : Scan
+        The codes of a sample of the items.
+    sampled : ndarray of shape (n_sampled,)
+        The rows of the sample.
+    tables : IntegerTables
+    count : int
+    eligible : ndarray of shape (n,), bool, or None
+        The items that may be named; None stands for all.
+    """
+    place = min(max(count * len(sampled) // scan.n, 1), len(sampled))
+    guesses, _ = probe.nearest(tables, place, keep=None if eligible is None else eligible[sampled])
+    found = [_up_to(scan, tables, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
+    shape = (len(found), max(1, *(len(sums) for sums, _, _ in found)))
+    named = ScanCandidates(np.zeros(shape, np.float32), np.full(shape, -1), np.array([each[2] for each in found]))
+    for q, (sums, rows, _) in enumerate(found):
+        named.sums[q, : len(sums)], named.rows[q, : len(rows)] = sums, rows
+    return named
+
+
+def _up_to(
+    scan: Scan, tables: IntegerTables, q: int, limit: float, eligible: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], Integers, float]:
+    """Sums and rows of all items up to a sum, increasing, and the least sum of the others (NaN: unknown)."""
+    found = None if tables.flat[q] or not np.isfinite(limit) else scan.within(tables, q, limit, eligible)
+    if found is None:
+        return np.empty(0, np.float32), np.empty(0, np.int64), np.nan
+    order = np.argsort(found[0].astype(np.uint16), kind="stable")  # Sums are integers below 65,536.
+    return found[0][order], found[1][order], np.floor(limit) + 1.0
+
+
+# Nanoseconds of the processor for a column and for a byte of an item in a scan, and for an item that is refined; see
+# benchmarks/joint_search.py. Only their ratios matter.
+_COLUMN, _BYTE, _REFINED = 0.08, 0.6, 200.0
+
+
+def share_within(tables: IntegerTables, floor: float, codes: NDArray[np.uint8], limits: Floats) -> Floats:
+    """The share of items whose bound by columns is at most the limit of each query, shape (B,).
+
+    ``codes`` (n, n_bytes) are those of the items, two columns a byte, ``limits`` (B,) sums; ``floor`` is added to all bounds.
+    """
+    n_columns = tables.tables.shape[1]
+    column = np.stack([codes & 15, codes >> 4], axis=-1).reshape(len(codes), -1)[:, :n_columns]
+    shares = np.ones(len(limits))
+    for q in np.flatnonzero(~tables.flat):
+        sums = tables.tables[q][np.arange(n_columns), column].sum(axis=1, dtype=np.float64)  # No float32 holds every limit.
+        shares[q] = (sums <= tables.limit(int(q), limits[q] - floor)).mean()
+    return shares
+
+
+def columns_pay(n: int, n_columns: int, n_bytes: int, by_columns: float, by_boxes: float) -> bool:
+    """Whether a scan of columns is expected to cost less, if so many of the n items are refined after either scan."""
+    return n * n_columns * _COLUMN + by_columns * _REFINED < n * n_bytes * _BYTE + by_boxes * _REFINED
+
+
+_BUILDING = Lock()  # One thread at a time turns codes into a scan, so that none finds them gone.
+
+
+class ItemCodes:
+    """Codes of items, which segments of the same items share.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (n, n_bytes), uint8
+        Two columns a byte, the even one in the low bits. Codes that are mapped from a file stay there.
+    n_columns : int
+    member : ndarray of shape (n,) or None
+        The inverted list of each item; None is one list.
+    """
+
+    def __init__(self, packed: NDArray[np.uint8], n_columns: int, member: Integers | None = None) -> None:
+        self._packed: NDArray[np.uint8] | None = packed
+        self._scan: Scan | None = None
+        self.n_columns, self.member = n_columns, member
+
+    @property
+    def held(self) -> NDArray[np.uint8] | None:
+        """The packed codes as far as they are held beside the scan, or None."""
+        return self._packed
+
+    @property
+    def made(self) -> Scan | None:
+        """The scan, if a query has made it already."""
+        return self._scan
+
+    @property
+    def packed(self) -> NDArray[np.uint8]:
+        """The packed codes (n, n_bytes), which are unpacked from FAISS's layout where they are held there alone."""
+        with _BUILDING:
+            if self._packed is not None:
+                return self._packed
+            assert self._scan is not None  # Codes are dropped when the scan is there.
+            return self._scan.packed()
+
+    @property
+    def scan(self) -> Scan:
+        """The codes in FAISS's layout, made by the first query; packed codes in memory are dropped then."""
+        if self._scan is None:
+            with _BUILDING:
+                if self._scan is None:
+                    assert self._packed is not None
+                    self._scan = Scan(self._packed, self.n_columns, self.member)
+                    if not is_mapped(self._packed):
+                        self._packed = None
+        return self._scan
+
+
+_FROM = 200_000  # From this number of items on, lists pay.
+_POINTS = 48  # The number of items in the sample for each centroid.
+_ROWS = 1 << 14  # The number of items whose positions are scaled together.
+
+
+def list_count(n: int, view: QueryView) -> int:
+    """The number of lists for n items: about sqrt(n), or 1 where lists do not pay, or no part stands on a single feature."""
+    return 1 if n < _FROM or not view.n_tables else round(n**0.5)
+
+
+class Lists(NamedTuple):
+    """The list of every item (n,), and the codes of the centroids, packed as those of the items."""
+
+    member: Integers
+    codes: NDArray[np.uint8]
+
+    def check(self, layout: CellLayout) -> None:
+        """Refuse items in lists that are not there, lists without items, and codes of another layout."""
+        n, n_bytes = len(self.codes), (layout.n_columns + 1) // 2
+        if not n or not n_bytes or self.codes.shape[1:] != (n_bytes,):
+            raise InputError(f"the lists have codes of shape {self.codes.shape}; (n_lists, {n_bytes}) is required, both > 0")
+        if self.member.min(initial=0) < 0 or self.member.max(initial=0) >= n:
+            raise InputError(
+                f"items are in the lists {self.member.min()} to {self.member.max()}, but there are {n}; 0 to "
+                f"{n - 1} are required"
+            )
+        if not np.bincount(self.member, minlength=n).all():
+            raise InputError("a list has no items; lists without items are left out")
+
+    @classmethod
+    def fit(
+        cls, view: QueryView, layout: CellLayout, items: ItemArrays, n_lists: int, *, n_jobs: int | None, seed: int | None
+    ) -> Lists:
+        """Divide ``items`` into about ``n_lists`` lists by k-means on scales that the tables rise evenly on."""
+        rng = np.random.default_rng(seed)
+        rows = np.sort(rng.choice(len(items), min(len(items), _POINTS * n_lists), replace=False))
+        sample = items.positions[rows]
+        warps = [Warp.of(view, sample[:, e], e, rng) for e in range(view.n_tables)]
+        scaled, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
+        for part in short_blocks(len(items), _ROWS):
+            positions = items.positions[part]
+            for e, warp in enumerate(warps):
+                scaled[part, e] = np.interp(positions[:, e], warp.knots, warp.scale / unit)
+        centroids, member = kmeans(scaled, rows, n_lists, n_jobs=n_jobs, seed=int(rng.integers(2**31)))
+        positions = np.zeros((len(centroids), items.positions.shape[1]))
+        for e, warp in enumerate(warps):
+            positions[:, e] = np.interp(centroids[:, e], warp.scale / unit, warp.knots)
+        return cls(member.astype(np.min_scalar_type(len(centroids) - 1)), packed_codes(layout, positions))
+
+
+_NO_RANK = np.empty(0, np.int64)
+
+
+@dataclass(eq=False)
+class SegmentItems:
+    """Items under a distance, with their codes.
+
+    Parameters
+    ----------
+    view : QueryView
+    ids : ndarray of shape (n,), int64 or str
+    points : ItemArrays
+    cells : Cells
+    codes : ItemCodes
+    alive : ndarray of shape (n,), bool
+        Items that have not been removed.
+    lists : Lists or None
+        How the items are divided for the approximate search.
+    graph : NeighborGraph or None
+        The edges between items that walks of queries follow; it stays under another distance.
+    """
+
+    view: QueryView
+    ids: NDArray[Any]
+    points: ItemArrays
+    cells: Cells
+    codes: ItemCodes
+    alive: NDArray[np.bool_]
+    lists: Lists | None = None
+    graph: NeighborGraph | None = None
+
+    @classmethod
+    def build(
+        cls,
+        view: QueryView,
+        layout: CellLayout,
+        ids: NDArray[Any],
+        X: NDArray[Any],
+        *,
+        n_lists: int | str,
+        n_jobs: int | None,
+        seed: int | None,
+        storage: str = "float64",
+    ) -> Self:
+        """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
+        points = located_items(view, X, storage, n_jobs=n_jobs)
+        cells, codes = Cells.of(layout, view, points)
+        n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
+        divided = n > 1 and view.n_tables > 0
+        lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
+        held = ItemCodes(codes, layout.n_columns, None if lists is None else lists.member)
+        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self)} items, of which {self.n_alive} are there"
+
+    def with_alive(self, alive: NDArray[np.bool_]) -> Self:
+        """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""
+        return self._shared(replace(self, alive=alive))
+
+    def with_graph(self, graph: NeighborGraph | None) -> Self:
+        """The same items with a graph, or without one; the scan is shared."""
+        return self._shared(replace(self, graph=graph))
+
+    def under(self, view: QueryView) -> Self:
+        """The same items and codes under another distance of the same cells."""
+        same = np.array_equal(view.features, self.view.features)
+        points = self.points if same else located_items(view, self.points.raw, self.storage)
+        return self._shared(replace(self, view=view, points=points))
+
+    def _shared(self, other: Self) -> Self:
+        """``other`` with what depends on codes and ids alone, as far as it has been computed here."""
+        for name in ("_coarse", "_probe", "_joint_codes", "rank"):
+            if name in vars(self):
+                vars(other)[name] = vars(self)[name]
+        return other
+
+    @property
+    def storage(self) -> str:
+        """How the places of the items are held."""
+        return "float64" if self.points.places is None else "uint16"
+
+    @cached_property
+    def n_alive(self) -> int:
+        """Number of items that have not been removed."""
+        return int(self.alive.sum())
+
+    @cached_property
+    def filter(self) -> Filter:
+        """The cells under the distance, which bound the sums of items from below."""
+        return Filter(self.cells, self.view)
+
+    @property
+    def scan(self) -> Scan:
+        """The codes of all items as FAISS holds them, divided into the inverted lists."""
+        return self.codes.scan
+
+    @cached_property
+    def _coarse(self) -> Scan | None:
+        """The codes of the centroids of the lists; None where there is one list."""
+        return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
+
+    @cached_property
+    def _walk(self) -> GraphWalk | None:
+        """The graph under the distance; None where there is no graph."""
+        return None if self.graph is None else GraphWalk(self.view, self.graph)
+
+    @property
+    def scans(self) -> list[Scan]:
+        """The scans that queries have made so far, of all items and of few."""
+        made = vars(self)
+        probe = [made["_probe"][0]] if "_probe" in made else []
+        return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
+
+    @cached_property
+    def _joint_codes(self) -> JointCodes:
+        """The codes that bound joint groups."""
+        return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
+
+    @cached_property
+    def _joint_scan(self) -> JointScan | None:
+        """The scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
+        return JointScan(self.view, self.cells, self._joint_codes) if has_boxes(self.view) else None
+
+    @cached_property
+    def rank(self) -> Integers:
+        """The place of every id in their order, shape (n,); empty where ids increase from row to row."""
+        if (self.ids[1:] > self.ids[:-1]).all():
+            return _NO_RANK
+        rank = np.empty(len(self), np.int64)
+        rank[np.argsort(self.ids, kind="stable")] = np.arange(len(self))
+        return rank
+
+    @cached_property
+    def _refinement(self) -> Refinement | PlacedRefinement:
+        if self.points.places is not None:
+            return PlacedRefinement(self.view, self.points, self.rank)
+        return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
+
+
+_FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
+_SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
+_WORTH = 8  # A scan does not pay where it would name more than this part of the items.
+_LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
+_PROBE = 8_192  # The least size of the sample of items that suggests the range.
+_FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
+_WALKED = 0.5  # Where less than this share of the items may be answered, a walk would mostly pass others.
+_SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
+Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
+
+
+@dataclass(eq=False, repr=False)
+class Segment(SegmentItems):
+    """Items under a distance, with their codes, and the searches among them; its parameters are those of `SegmentItems`."""
+
+    @cached_property
+    def _probe(self) -> tuple[Scan, Integers]:
+        """The codes of a sample of the items, and the rows of the sample."""
+        rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
+        return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
+
+    @property
+    def survivors(self) -> int:
+        """How many items typically have a bound within the distance of the 10th neighbour, by the scan that is used."""
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[JointScan | None, int]:
+        """The scan over boxes where it is the better one, and `survivors`: measured on items as queries."""
+        rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
+        queries = self.view.block(self.points.take(rows))
+        search, n_first = SearchRequest(min(11, len(self))), max(256, len(self) // 64)
+        if self._joint_scan is not None:
+            answer = self._joint_scan.nearest(queries, search.k, self._refinement, None, n_first)
+            if not self._columns_pay(queries, answer):
+                return self._joint_scan, answer.typical
+        return None, self._certified(queries, search, None, n_first).typical
+
+    def _columns_pay(self, queries: QueryBlock, answer: SegmentResult) -> bool:
+        """Whether the scan of columns costs less than that over boxes, whose exact answer is given."""
+        if not self.searchable:
+            return False
+        (tables, slack), codes = self._bounds(queries), self.codes.packed[:: max(len(self) // _PROBE, 1)]
+        named = len(self) * share_within(tables, self.filter.floor, codes, answer.sums[:, -1] + slack).mean()
+        parts = self.cells.layout.n_columns, len(self._joint_codes.codes)
+        return columns_pay(len(self), *parts, named, answer.refined.mean())
+
+    @property
+    def searchable(self) -> bool:
+        """Whether there are bounds: some column, and nothing outside of them that may be negative."""
+        return self.cells.layout.n_columns > 0 and self.view.bounded
+
+    def _eligible(self, keep: Mask) -> Mask:
+        """The mask of the items that are alive and kept; None for all."""
+        if self.n_alive == len(self):
+            return keep
+        return self.alive if keep is None else self.alive & keep
+
+    def _rows(self, eligible: Mask) -> Integers:
+        return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
+
+    def least(self, queries: QueryBlock) -> Floats:
+        """A number that no sum between a query of the block and an item is below, shape (B,), for sums over single features."""
+        scales, low, high = self.view.scales, self.cells.low.min(axis=1), self.cells.high.max(axis=1)
+        values = np.empty((len(queries), len(low), 1))
+        cell_minima(scales, queries.profiles, self.cells.layout.entries, low[:, None], high[:, None], values)
+        return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
+
+    def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
+        """The k nearest of the items that are alive and kept, for a block of queries.
+
+        Where ``limits`` (B,) are given, items whose sum exceeds that of their query may be left out of an exact answer.
+        """
+        eligible = self._eligible(keep)
+        n = len(self) if eligible is None else int(eligible.sum())
+        few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
+        if search.algorithm == "brute" or few or not bounded:
+            return self._brute(queries, search.k, self._rows(eligible))
+        if search.algorithm == "graph":
+            return self._by_graph(queries, search, eligible, n)
+        if search.algorithm == "approximate" and self.searchable:
+            return self._approximate(queries, search, eligible)
+        if limits is not None and self.view.simple and np.isfinite(limits).all():
+            return self._limited(queries, search, eligible, limits)
+        boxes, survivors = self._measured
+        n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
+        if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
+            return self._brute(queries, search.k, self._rows(eligible))
+        if boxes is not None:
+            return boxes.nearest(queries, search.k, self._refinement, eligible, n_first)
+        return self._certified(queries, search, eligible, n_first)
+
+    @property
+    def _boxes(self) -> JointScan | None:
+        """The scan over boxes, where there is one that is better, and where items are scanned."""
+        return None if self._joint_scan is None or len(self) <= _FEW else self._measured[0]
+
+    def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
+        """What range searches of a block share: tables of bounds, and slacks (B,); None where there is nothing to share."""
+        return self._bounds(queries) if self.searchable and len(self) > _FEW and self._boxes is None else None
+
+    def within(
+        self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
+    ) -> tuple[Floats, Integers]:
+        """Sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block.
+
+        ``bounds`` are those of the block, as the method of this name gives them.
+        """
+        eligible, rows = self._eligible(keep), None
+        if self._boxes is not None:
+            rows = self._boxes.within(queries, q, limit, eligible)
+        elif bounds is not None:
+            tables, slack = bounds
+            rows = self._surviving(tables, q, limit + slack[q], eligible)
+        rows = self._rows(eligible) if rows is None else rows
+        return self._refinement.within(queries, q, rows, limit)
+
+    def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
+        """Tables of bounds as integers, and the slack of each query, shape (B,)."""
+        tables = self.filter.minima(queries)
+        return rounded_down(tables), self._slack(tables)
+
+    def _slack(self, tables: Floats) -> Floats:
+        """What rounding, and another order of adding, may change in the sums of each query with these tables, shape (B,)."""
+        size = np.empty(len(tables))
+        magnitudes(tables, size)
+        return _SLACK * (size + self.view.size)
+
+    def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
+        """Rows whose bound is <= limit for query q; None if that may be all."""
+        if tables.flat[q]:
+            return None
+        found = self.scan.within(tables, q, tables.limit(q, limit - self.filter.floor), eligible)
+        return None if found is None else found[1]
+
+    def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
+        """The exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
+        if self.view.simple:
+            return self._limited(queries, search, eligible)
+        tables, slack = self._bounds(queries)
+        answer = SegmentResult.empty(len(queries), search.k)
+        by_range = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
+        count = min(n_first, len(self))
+        if by_range:
+            named = smallest_by_range(self.scan, *self._probe, tables, count, eligible)
+        else:
+            named = self._smallest(tables, count, eligible)
+        self._refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
+        # No item that was not named has a smaller bound than this one.
+        unnamed_bound = tables.bounds(named.next_sum[:, None])[:, 0] + self.filter.floor
+        unnamed_bound[np.isnan(named.next_sum)] = -np.inf
+        ended_early = answer.refined < (named.rows >= 0).sum(axis=1)
+        answer.at_once[:] = ended_early | (answer.refined == len(self)) | (answer.sums[:, -1] + slack < unnamed_bound)
+        for q in np.flatnonzero(~answer.at_once):
+            self._complete(queries, int(q), tables, slack[q], eligible, answer)
+        return answer
+
+    def _limited(
+        self, queries: QueryBlock, search: SearchRequest, eligible: Mask, limits: Floats | None = None
+    ) -> SegmentResult:
+        """The exact answer: items that are typically near give a limit, and one scan names all whose bound is within it.
+
+        Finite ``limits`` (B,) take the place of such items.
+        """
+        answer = SegmentResult.empty(len(queries), search.k)
+        if limits is None:
+            answer = self._first(queries, search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST)), eligible)
+            limits = answer.sums[:, -1]
+        found, minima = answer.rows.copy(), self.filter.minima(queries)
+        slack = self._slack(minima)
+        for named in named_within(self.scan, minima, limits + slack, self.filter.floor, eligible):
+            self._refinement.named(queries, named, slack, answer)
+        answer.at_once[:] = (answer.rows == found).all(axis=1)
+        return answer
+
+    def _first(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
+        """Near items: by lists, or of a sample, which may have too few, where without lists to scan all would take long."""
+        if self.lists is not None or len(self) < _LARGE:
+            return self._approximate(queries, search, eligible)
+        (scan, sampled), tables = self._probe, rounded_down(self.filter.means(queries))
+        answer, at = SegmentResult.empty(len(queries), search.k), np.full((len(queries), search.n_candidates), -1)
+        if (varied := ~tables.flat).any():
+            _, at[varied] = scan.nearest(tables.of(varied), at.shape[1], keep=None if eligible is None else eligible[sampled])
+        rows = np.where(at >= 0, sampled[at], -1)
+        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        return answer
+
+    def _complete(
+        self, queries: QueryBlock, q: int, tables: IntegerTables, slack: float, eligible: Mask, answer: SegmentResult
+    ) -> None:
+        """Refine every item that can be among the nearest of query q, given the distance of the k-th so far."""
+        rows = self._surviving(tables, q, answer.sums[q, -1] + slack, eligible)
+        if rows is None:
+            rows = self._rows(eligible)
+        answer.sums[q], answer.rows[q] = np.inf, -1
+        answer.refined[q] += len(rows)
+        self._refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+
+    def _approximate(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
+        tables = rounded_down(self.filter.means(queries))
+        answer = SegmentResult.empty(len(queries), search.k)
+        count = min(max(search.n_candidates, search.k), len(self))
+        _, rows = self._scanned(tables, count, eligible, search.n_probe)
+        too_few = rows[:, search.k - 1] < 0
+        if self.lists is not None and too_few.any():  # The lists that were visited hold too few items, so all are visited.
+            _, rows[too_few] = self._scanned(tables.of(too_few), count, eligible)
+        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        for q in np.flatnonzero(answer.rows[:, -1] < 0):  # A constant table, or too few answers: all items are refined.
+            self._complete(queries, int(q), tables, 0.0, eligible, answer)
+        return answer
+
+    def _by_graph(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n: int) -> SegmentResult:
+        """The nearest items that a walk finds; a scan where there are few items, or where few of them may be answered."""
+        if self._walk is None and len(self) > GRAPH_FROM:
+            raise InputError(
+                "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "
+                "use algorithm='approximate'"
+            )
+        share = n / len(self)
+        if self._walk is None or share < _WALKED:
+            return self._approximate(queries, search, eligible)
+        width = min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
+        rows, answer = self._walk.nearest(queries, width), SegmentResult.empty(len(queries), search.k)
+        if eligible is not None:
+            rows[~eligible[rows]] = -1  # -1 names the last item, and is -1 or becomes it.
+            rows = np.take_along_axis(rows, np.argsort(rows < 0, axis=1, kind="stable"), axis=1)
+        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        if (answer.rows[:, -1] < 0).any():  # The walk of a query ended with too few answers: all items are refined.
+            tables = rounded_down(self.filter.means(queries))
+            for q in np.flatnonzero(answer.rows[:, -1] < 0):
+                self._complete(queries, int(q), tables, 0.0, eligible, answer)
+        return answer
+
+    def _scanned(
+        self, tables: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """The items of the smallest sums in all lists, or in the ``n_probe`` nearest; none for constant tables."""
+        sums, rows = np.zeros((len(tables.step), count), np.float32), np.full((len(tables.step), count), -1)
+        varied = ~tables.flat
+        if varied.any():
+            searched = tables if varied.all() else tables.of(varied)
+            lists = None
+            if n_probe and self._coarse and n_probe < self._coarse.n:
+                _, lists = self._coarse.nearest(searched, n_probe)
+            sums[varied], rows[varied] = self.scan.nearest(searched, count, lists=lists, keep=eligible)
+        return sums, rows
+
+    def _smallest(self, tables: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
+        """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
+        sums, rows = self._scanned(tables, count, eligible)
+        return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
+
+    def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
+        """Refine all ``rows``."""
+        answer = SegmentResult.empty(len(queries), k)
+        answer.at_once[:] = True
+        self._refinement.all(queries, rows, answer)
+        return answer

@@ -1,0 +1,549 @@
+"""`ShardedIndex`: a folder of saved indexes that is searched as one.
+
+Every shard certifies its own nearest, so the nearest of their answers are those of all items: what is exact stays exact.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._foundation.errors import InputError, NotSupportedError, SemimetricError
+from ..._foundation.files import read_whole
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice, check_count
+from ...data.parts.engine import Engine, SerialEngine
+from ...data.parts.readers import item_rows
+from ...data.parts.row_parts import LazyRows, parse_memory, slices
+from ..model.explanations import Explanation
+from ..model.semimetric import Semimetric
+from .cells import Warp
+from .faiss_scan import kmeans
+from .index import NeighborIndex, searched_distance
+from .items import Neighbors, as_graph, check_ids, ids_to_remove, merged, merged_within, new_ids
+from .proofs import check_distinct_ids
+from .query_tables import QueryView
+from .refinement import STORAGES
+from .search_arguments import SearchRequest, candidate_count, check_neighbors, check_radius
+from .shard_files import FILE, Place, Shard, building, distance_digest, new_root, read_shards, save_shard, shard_size, switch
+
+_FEW = 64  # A call is worth its cost from so many queries on.
+
+
+def nearest(
+    engine: Engine,
+    places: Sequence[Place],
+    X: ArrayLike,
+    k: int,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+) -> Neighbors:
+    """The k nearest of all items for every row of X, as one index would answer."""
+    index = places[0].open()
+    queries = index._items(X)
+    algorithm = index.algorithm if algorithm is None else algorithm
+    check_neighbors(algorithm, k, sum(place.shard.n for place in places))
+    candidates = candidate_count(index.n_candidates if n_candidates is None else n_candidates, k)
+    search = SearchRequest(k, algorithm, candidates, index.n_probe)
+    found = []
+    for answers in _answers(engine, places, queries, _shard_nearest, search):
+        best = merged(answers, k)
+        found.append(best._replace(distances=index._view.linked(best.distances)))
+    return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
+    """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
+    index, out = places[0].open(), []
+    check_radius(radius, index._view.least)
+    for answers in _answers(engine, places, index._items(X), _shard_within, radius):
+        for of_shards in zip(*answers, strict=True):
+            sums, ids = merged_within(of_shards)
+            out.append((index._view.linked(sums), ids))
+    return out
+
+
+def graph(engine: Engine, places: Sequence[Place], X: ArrayLike, k: int, mode: str, **options: Any) -> sparse.csr_matrix:
+    """`nearest` as a sparse matrix; columns are in the order of the ids, shard after shard."""
+    check_choice("mode", mode, ("connectivity", "distance"))
+    found = nearest(engine, places, X, k, **options)
+    ids = np.concatenate(list(engine.each(_shard_ids, list(places))))
+    return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
+
+
+def _answers(engine: Engine, places: Sequence[Place], queries: NDArray[Any], function: Any, request: Any) -> list[list[Any]]:
+    """The answers of all shards to every block of queries; there are as few blocks as keep all workers busy.
+
+    ``function`` takes a place with a block of queries, and the request.
+    """
+    wanted = -(-2 * engine.width // len(places))
+    blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
+    tasks = [(place, queries[block]) for block in blocks for place in places]
+    near = [b if len(places) == 1 else 0 for b in range(len(blocks)) for _ in places]  # All workers open a single index.
+    found = list(engine.each_near(function, tasks, near, request))
+    return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
+
+
+def _shard_nearest(task: tuple[Place, NDArray[Any]], search: SearchRequest) -> Neighbors:
+    """The nearest items of one shard with their sums before the link, so that ties are those of one index."""
+    place, queries = task
+    index = place.open()
+    search = search._replace(k=min(search.k, place.shard.n))
+    return index._collection(None).sums(queries, search, n_jobs=None, verbose=False)
+
+
+def _shard_within(task: tuple[Place, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:
+    """The items of one shard within the radius with their sums before the link, so that ties are those of one index."""
+    place, queries = task
+    return place.open()._collection(None).sums_within(queries, radius, n_jobs=None, verbose=False)
+
+
+def _shard_ids(place: Place) -> NDArray[Any]:
+    return place.open().ids_
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPart:
+    """The items of one shard, read or still to be read.
+
+    Attributes
+    ----------
+    name : str
+        How errors call the part.
+    pieces : tuple of LazyRows, arrays or tables
+        The rows of the items, one after the other.
+    ids : int, str, tuple of arrays or LazyRows, or None
+        The number of the first item, the column that holds the ids, or the ids.
+    n : float
+        The number of items, NaN where only reading tells.
+    """
+
+    name: str
+    pieces: tuple[Any, ...]
+    ids: Any
+    n: float = np.nan
+
+    def read(self) -> tuple[Any, Any]:
+        """The items and their ids (None where they are numbered)."""
+        read = [p.read() if isinstance(p, LazyRows) else p for p in self.pieces]
+        if not sum(map(len, read)):
+            raise InputError("it is empty; every shard needs at least one item: leave it out, or repartition")
+        X = np.concatenate([np.asarray(p) for p in read]) if len(read) > 1 else read[0]
+        ids = self.ids
+        if isinstance(ids, str):
+            if not all(ids in getattr(p, "columns", ()) for p in read):
+                raise InputError(f"it has no column {ids!r} for ids; name another, or add it")
+            ids = np.concatenate([np.asarray(p[ids]) for p in read])
+            X = np.concatenate([np.asarray(p.drop(columns=self.ids), dtype=np.float64) for p in read])
+        elif isinstance(ids, tuple):
+            ids = np.concatenate([p.read() if isinstance(p, LazyRows) else np.asarray(p) for p in ids])
+        return X, ids
+
+
+def parts_of(rows: Sequence[LazyRows], ids: Any) -> list[ItemPart]:
+    """A part for each of the rows, with its ids: given in all, in a column of that name, or numbered from the first row on."""
+    starts = np.cumsum([0, *map(len, rows)]).tolist()
+    if ids is None or isinstance(ids, str):
+        return [ItemPart(r.name, (r,), start if ids is None else ids) for r, start in zip(rows, starts, strict=False)]
+    given = check_ids(ids, starts[-1], unique=False)
+    return [ItemPart(r.name, (r,), (given[a:b],)) for r, a, b in zip(rows, starts[:-1], starts[1:], strict=True)]
+
+
+def build_shards(
+    engine: Engine,
+    folder: str | os.PathLike[str],
+    semimetric: Semimetric,
+    parts: Sequence[ItemPart],
+    *,
+    n_jobs: int | None = None,
+    key: bytes | None = None,
+    storage: str = "float64",
+) -> list[Shard]:
+    """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
+    with new_root(folder) as root, building(root) as built:
+        saved = list(engine.each(_built_shard, list(parts), str(built), semimetric, n_jobs, storage))
+        shards = [shard for shard, _ in saved]
+        _check_distinct([part.name for part in parts], saved)
+        switch(root, distance_digest(semimetric), shards, built, key=key)
+    return shards
+
+
+def _built_shard(
+    part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None, storage: str
+) -> tuple[Shard, NDArray[Any] | None]:
+    """The saved shard of a part, and its ids if they were given."""
+    try:
+        X, ids = part.read()
+        numbered = np.arange(part.ids, part.ids + len(X)) if ids is None or isinstance(ids, int) else ids
+        index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered)
+    except (SemimetricError, ValueError) as error:
+        raise InputError(f"{part.name}: {error}") from error
+    shard = save_shard(root, index)
+    return shard, None if isinstance(part.ids, int) else index.ids_
+
+
+def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray[Any] | None]]) -> None:
+    """Refuse ids that two shards share, or that are integers in one and text in another."""
+    every = [ids for _, ids in built if ids is not None]
+    if len(every) < len(built):  # Items without ids are numbered on from shard to shard.
+        return
+    kinds = [shard.kind for shard, _ in built]
+    if len(set(kinds)) > 1:
+        other = next(k for k, kind in enumerate(kinds) if kind != kinds[0])
+        raise InputError(f"ids of {names[0]} and of {names[other]} are of different kinds; integers or strings in all: convert")
+    ids = np.concatenate(every)
+    order = np.argsort(ids, kind="stable")
+    same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
+    if len(same):
+        owner = np.repeat(np.arange(len(built)), [s.n for s, _ in built])
+        a, b = owner[order[same[0]]], owner[order[same[0] + 1]]
+        raise InputError(f"id {ids[order[same[0]]]} is in {names[a]} and in {names[b]}; ids must be distinct: give others")
+
+
+_SAMPLE = 50_000  # The number of items that the clusters are found from.
+_ROWS = 1 << 14  # The number of items that are assigned together.
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows(LazyRows):
+    """Rows of several parts, picked by their numbers, increasing, when they are read."""
+
+    name: str
+    parts: Sequence[LazyRows]
+    rows: Integers
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def read(self) -> NDArray[Any]:
+        """The rows, of which each part gives its own."""
+        return picked(self.parts, self.rows)
+
+
+def picked(parts: Sequence[LazyRows], rows: Integers) -> NDArray[Any]:
+    """The rows of these numbers, increasing, counted from the first part on."""
+    starts = np.cumsum([0, *map(len, parts)])
+    ends = np.searchsorted(rows, starts)
+    own = [rows[a:b] - start for a, b, start in zip(ends[:-1], ends[1:], starts[:-1], strict=True)]
+    return np.concatenate([part.view()[of_part] for part, of_part in zip(parts, own, strict=True) if len(of_part)])
+
+
+def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any, *, seed: int = 0) -> list[ItemPart]:
+    """At most as many parts of near items as ``parts``, and their ids.
+
+    Raises
+    ------
+    NotSupportedError
+        If the distance has no features with tables of their own, or the rows are those of a table.
+    """
+    view, n = QueryView(semimetric), sum(map(len, parts))
+    if not view.simple or not view.n_tables or isinstance(ids, str) or not isinstance(parts[0].view(), np.ndarray):
+        raise NotSupportedError(
+            "partition='kmeans' divides the rows of an array or a .npy file under a sum over single features; use "
+            "partition='rows' for tables, and for distances with joint groups or base distances"
+        )
+    given = np.arange(n) if ids is None else check_ids(ids, n, unique=False)
+    rng = np.random.default_rng(seed)
+    sample = _positions(view, picked(parts, np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))))
+    warps = [Warp.of(view, sample[:, e], e, rng) for e in range(view.n_tables)]
+    centres, _ = kmeans(_scaled(warps, sample), np.arange(len(sample)), len(parts), n_jobs=1, seed=seed)
+    member = np.concatenate([_nearest_centre(view, warps, centres, part) for part in parts])
+    clusters = [np.flatnonzero(member == c) for c in range(len(centres))]
+    return [
+        ItemPart(f"cluster {c}", (ChosenRows(f"cluster {c}", parts, rows),), (given[rows],))
+        for c, rows in enumerate(clusters)
+        if len(rows)
+    ]
+
+
+def _positions(view: QueryView, X: NDArray[Any]) -> Floats:
+    """The positions of the rows of X on the features that have tables."""
+    raw = np.asarray(view.semimetric.schema.encode(X), dtype=np.float64)
+    return view.positions(raw)[:, : view.n_tables]
+
+
+def _scaled(warps: Sequence[Warp], positions: Floats) -> NDArray[np.float32]:
+    """Positions on the scales, (n, n_tables)."""
+    unit = max(warp.scale[-1] for warp in warps)
+    columns = [np.interp(of_feature, w.knots, w.scale / unit) for w, of_feature in zip(warps, positions.T, strict=True)]
+    return np.column_stack(columns).astype(np.float32)
+
+
+def _nearest_centre(view: QueryView, warps: Sequence[Warp], centres: NDArray[np.float32], part: LazyRows) -> Integers:
+    """The number of the nearest centre of each row of a part."""
+    rows, out = part.view(), np.empty(len(part), np.int64)
+    length = (centres**2).sum(axis=1)
+    for start in range(0, len(part), _ROWS):
+        scaled = _scaled(warps, _positions(view, np.asarray(rows[start : start + _ROWS])))
+        out[start : start + len(scaled)] = (length - 2.0 * scaled @ centres.T).argmin(axis=1)
+    return out
+
+
+class ShardedIndex:
+    """Nearest neighbours among the items of many saved indexes under one `Semimetric`; answers are those of one index.
+
+    Parameters
+    ----------
+    folder : path-like
+        What `build` wrote; `semimetric.load` opens it too.
+    base_distances : sequence of callables
+        Those that the distance was fitted with.
+    mmap : bool, default True
+        Map the items into memory, so that they need not fit.
+    n_jobs : int or None
+        Threads of queries.
+    key : bytes or None
+        The key with which the folder was signed when it was built, if it was; changes are signed with it too.
+
+    Raises
+    ------
+    StorageError
+        If a shard is missing, foreign, altered, or from another distance; the message names it. If the folder was not signed
+        with the key.
+
+    Attributes
+    ----------
+    shards : tuple of Shard
+        Names, digests and numbers of items.
+    semimetric : Semimetric
+    n_samples_fit_ : int
+    ids_ : ndarray
+        Shard after shard.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from semimetric import DistanceRegressor
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> pairs = np.random.default_rng(1).integers(0, 100, (500, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
+    >>> d = model.fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)).semimetric_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index = ShardedIndex.build(folder, d, X, n_shards=3)
+    ...     index.kneighbors(X[:2], n_neighbors=1)[1].ravel()
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        base_distances: Sequence[Any] = (),
+        mmap: bool = True,
+        n_jobs: int | None = None,
+        key: bytes | None = None,
+    ) -> None:
+        self.folder, self._key = Path(folder).resolve(), key
+        self._open_options = (tuple(base_distances), mmap)
+        self.n_jobs = n_jobs
+        self._open()
+
+    def _open(self) -> None:
+        """Open the shards that the folder names now."""
+        read_whole(self.folder / FILE, self._read)
+
+    def _read(self) -> None:
+        self._distance, shards = read_shards(self.folder, key=self._key)
+        self.shards = tuple(shards)
+        self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
+
+    @property
+    def places(self) -> list[Place]:
+        """Where the shards are, in their order."""
+        return [Place(str(self.folder), shard, self._distance, *self._open_options) for shard in self.shards]
+
+    @classmethod
+    def build(
+        cls,
+        folder: str | os.PathLike[str],
+        semimetric: Semimetric,
+        X: Any,
+        *,
+        ids: ArrayLike | str | None = None,
+        n_shards: int | None = None,
+        memory_limit: str | int = "1 GiB",
+        base_distances: Sequence[Any] = (),
+        n_jobs: int | None = None,
+        key: bytes | None = None,
+        storage: str = "float64",
+        partition: str = "rows",
+    ) -> Self:
+        """Index the rows of X, shard after shard; items need not fit into memory.
+
+        Parameters
+        ----------
+        folder : path-like
+            New, or a sharded index, which stays whole until the new one is.
+        semimetric : Semimetric, or fitted learner
+        X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+        ids : array-like of shape (n,), name of a column of Parquet, or None
+            Distinct 64-bit integers or strings; row numbers by default.
+        n_shards : int or None
+            None makes as few as ``memory_limit`` allows.
+        memory_limit : str or int
+        base_distances : as in the class
+        n_jobs : int or None
+        key : bytes or None
+            Sign the folder, so that it opens with this key only: at least 16 bytes.
+        storage : {"float64", "uint16"}, default "float64"
+            As in `NeighborIndex`, of every shard.
+        partition : {"rows", "kmeans"}, default "rows"
+            How items are divided: rows that follow one another, or clusters of k-means on scales that the tables rise evenly
+            on, of an array or a .npy file under a distance of single features. Exact queries pass over shards whose
+            items all lie too far away, which clusters let them. Shards are then as large as their clusters, and fewer where a
+            cluster is empty.
+
+        Raises
+        ------
+        InputError
+            If items of a part cannot be used, or ids repeat, within a shard or across shards.
+        """
+        semimetric = searched_distance(semimetric)
+        size = shard_size(semimetric.n_features, parse_memory(memory_limit))
+        rows = item_rows(X, size)
+        n = sum(map(len, rows))
+        if n_shards is not None:
+            rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
+        check_choice("partition", partition, ("rows", "kmeans"))
+        check_choice("storage", storage, STORAGES)
+        parts = parts_of(rows, ids) if partition == "rows" else clustered_parts(semimetric, rows, ids)
+        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key, storage=storage)
+        return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
+
+    @property
+    def semimetric(self) -> Semimetric:
+        """The distance of all shards."""
+        return self._joined.semimetric
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items in all shards."""
+        return self._joined.n_samples_fit_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the items."""
+        return self._joined.n_features_in_
+
+    @property
+    def ids_(self) -> NDArray[Any]:
+        """Ids of the items, shard after shard."""
+        return self._joined.ids_
+
+    def __len__(self) -> int:
+        return len(self._joined)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._joined
+
+    def get_items(self, ids: ArrayLike) -> NDArray[Any]:
+        """The items of these ids, as they were given; see `NeighborIndex.get_items`."""
+        return self._joined.get_items(ids)
+
+    def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
+        """The nearest items of every query among all shards; see `NeighborIndex.kneighbors`."""
+        return self._joined.kneighbors(X, n_neighbors, return_distance, **options)
+
+    def radius_neighbors(
+        self, X: ArrayLike | None = None, radius: float = 1.0, return_distance: bool = True, **options: Any
+    ) -> Any:
+        """All items of all shards within ``radius`` of every query; see `NeighborIndex.radius_neighbors`."""
+        return self._joined.radius_neighbors(X, radius, return_distance, **options)
+
+    def kneighbors_graph(
+        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
+    ) -> Any:
+        """`kneighbors` as a sparse matrix, see `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
+        return self._joined.kneighbors_graph(X, n_neighbors, mode, **options)
+
+    def explain(self, x: ArrayLike, ids: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Explanation:
+        """Why items of any shard are near a query; see `NeighborIndex.explain`."""
+        return self._joined.explain(x, ids, n_neighbors, **options)
+
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
+        """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""
+        given = new_ids(ids, len(X), self.ids_)  # type: ignore[arg-type]  # ArrayLike allows a scalar, which has no length
+        smallest = min(range(len(self.shards)), key=lambda k: self.shards[k].n)
+        return self._changed({smallest: self._copy(smallest).add(X, given)})
+
+    def remove(self, ids: ArrayLike) -> Self:
+        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
+        removed, changed = ids_to_remove(ids, self.ids_), {}
+        for k, place in enumerate(self.places):
+            in_shard = removed[np.isin(removed, place.open().ids_)]
+            if len(in_shard):
+                changed[k] = self._copy(k).remove(in_shard)
+        return self._changed(changed)
+
+    def rebalance(self, n_shards: int | None = None, *, engine: Engine | None = None) -> Self:
+        """Divide the items evenly among ``n_shards`` new shards (as many as there are by default), then switch to these."""
+        n = check_count("n_shards", len(self.shards) if n_shards is None else n_shards)
+        places = self.places
+        counts = [place.shard.n for place in places]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        tasks = []
+        for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
+            lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
+            tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
+        return self._switched(lambda built: list((engine or SerialEngine()).each(_divided_shard, tasks, str(built))))
+
+    def _copy(self, k: int) -> NeighborIndex:
+        """A copy of shard k that can be changed: the opened one stays as it is saved."""
+        index = self.places[k].open()
+        copy = index.with_semimetric(index.semimetric)
+        copy.segments_ = list(index.segments_)
+        return copy
+
+    def _changed(self, indexes: dict[int, NeighborIndex]) -> Self:
+        """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
+
+        def saved(built: Path) -> list[Shard]:
+            new = list(self.shards)
+            for k, index in indexes.items():
+                new[k] = save_shard(built, index, self.folder / self.shards[k].name)
+            return [s for s in new if s.n] or new[:1]
+
+        return self._switched(saved)
+
+    def _switched(self, save: Callable[[Path], list[Shard]]) -> Self:
+        """Let the shards that ``save`` makes, new ones in a folder, be the index; the object is then what the folder names."""
+        try:
+            with building(self.folder) as built:
+                switch(self.folder, self._distance, save(built), built, key=self._key)
+            self._open()
+        except BaseException:  # Ctrl-C, too, which may come while the new shards are opened
+            self._open()
+            raise
+        return self
+
+
+def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
+    """All shards as one index, under another distance of the same cells if one is given; codes are read once a process."""
+    opened = [place.open() for place in places]
+    index = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
+    segments = [segment for shard in opened for segment in shard.segments_]
+    check_distinct_ids(segments)
+    if semimetric is not None:
+        # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
+        _ = [segment.scan for segment in segments if segment.searchable]
+        segments = [segment.under(index._view) for segment in segments]
+    index.segments_ = segments
+    return index
+
+
+def _divided_shard(task: list[tuple[Place, int, int]], root: str) -> Shard:
+    """A new shard of rows of old ones: the task names the old shards, and the first row and the row after the last of each."""
+    indexes = [place.open() for place, _, _ in task]
+    X = np.concatenate([index._queries(None)[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
+    ids = np.concatenate([index.ids_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
+    first = indexes[0]
+    new = type(first)(**first.get_params(deep=False)).fit(X, ids=ids)
+    return save_shard(root, new)

@@ -1,0 +1,476 @@
+"""Votes of neighbours: which of them vote, with which weight, and what their votes say of the query.
+
+Of a query the nearest item has the distance d_1, the j-th d_j >= d_1. Its k-th neighbour decides who votes: every item within
+d_k, so that ties all count. A vote has the weight
+
+    uniform     1
+    distance    d_1 / d_j                    items at distance 0 then vote alone
+    kernel      exp(-(d_j - d_1) / h)        h is a distance, or the distance of the query to a neighbour times a number
+
+so that the nearest item always has a whole vote, whatever the unit of distances is. The share of a class c, of which the votes
+add up to v_c, is drawn to the share q_c of the class among all items,
+
+    p_c = (v_c + a q_c) / (sum_c v_c + a),
+
+which is the mean under a Dirichlet prior: with a > 0 no class has the share 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.errors import InputError
+from ..._foundation.stored import storable
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers
+from ..._foundation.validation import check_alpha, check_choice, check_count
+from .index import NeighborIndex
+
+WEIGHTS = ("uniform", "distance", "kernel")
+_TIE = 1e-12  # relative: distances that differ by less are tied, since rounding may part them
+
+
+@storable
+@dataclass(frozen=True)
+class VoteRule:
+    """Who votes, and with which weight.
+
+    Parameters
+    ----------
+    n_neighbors : int, default 3
+        Neighbours that vote, and all that are as near as the last of them.
+    weights : {"uniform", "distance", "kernel"}, default "uniform"
+        The weight of a vote, see the formulas of the module.
+    bandwidth : float or None, default None
+        Of the kernel: a distance, or with ``bandwidth_neighbor`` a number.
+    bandwidth_neighbor : int or None, default None
+        The neighbour to which the distance of the query is multiplied by ``bandwidth``; None takes it as a distance.
+    smoothing : float, default 0.0
+        How many votes are divided among all classes by their shares of the items; of values it plays no part.
+    average : {"mean", "median"}, default "mean"
+        Of values: their weighted mean, or their weighted median.
+
+    Raises
+    ------
+    InputError
+        If a number is not positive, a name is unknown, or a kernel has no bandwidth.
+
+    Examples
+    --------
+    >>> rule = VoteRule(2, "kernel", bandwidth=0.5)
+    >>> rule.votes(np.array([[1.0, 1.5, 1.5, 3.0]])).round(2)
+    array([[1.  , 0.37, 0.37, 0.  ]])
+    >>> print(rule)
+    votes of the 2 nearest items, by the kernel exp(-(d - d_1) / 0.5)
+    """
+
+    n_neighbors: int = 3
+    weights: str = "uniform"
+    bandwidth: float | None = None
+    bandwidth_neighbor: int | None = None
+    smoothing: float = 0.0
+    average: str = "mean"
+
+    def __post_init__(self) -> None:
+        check_count("n_neighbors", self.n_neighbors)
+        check_choice("weights", self.weights, WEIGHTS)
+        check_alpha("smoothing", self.smoothing)
+        check_choice("average", self.average, ("mean", "median"))
+        if (self.weights == "kernel") != (self.bandwidth is not None):
+            raise InputError(
+                f'weights="{self.weights}" with bandwidth={self.bandwidth}; a kernel has one, other weights have none'
+            )
+        if self.bandwidth is not None:
+            check_alpha("bandwidth", self.bandwidth, strict=True)
+        if self.bandwidth_neighbor is not None:
+            check_count("bandwidth_neighbor", self.bandwidth_neighbor)
+
+    @property
+    def n_searched(self) -> int:
+        """How many neighbours of a query have to be known: those that vote, and the one that a width follows."""
+        return max(self.n_neighbors, self.bandwidth_neighbor or 1)
+
+    def votes(self, distances: Floats, weight: Floats | None = None) -> Floats:
+        """The weight of the vote of every neighbour, shape (n, K); 0 of those that do not vote.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (n, K)
+            Distances to the nearest items, increasing in each row: to `n_searched` at least, where there are so many.
+        weight : ndarray of shape (n, K) or None
+            Weights of the items: an item of weight 2 is two neighbours. None is 1.
+        """
+        counted = np.where(within_ties(distances, self.n_neighbors, weight), 1.0 if weight is None else weight, 0.0)
+        return counted * self._falling(distances, weight)
+
+    def _falling(self, distances: Floats, weight: Floats | None) -> Floats:
+        """How the weight of a vote falls with the distance, 1 for the nearest item that has a weight, shape (n, K)."""
+        if self.weights == "uniform":
+            return np.ones_like(distances)
+        nearest = nth_distance(distances, 1, weight)
+        coincides = distances <= nearest * (1 + _TIE)
+        if self.weights == "distance":
+            return np.where(coincides, 1.0, nearest / np.where(coincides, 1.0, distances))
+        width = np.full_like(nearest, self.bandwidth)
+        if self.bandwidth_neighbor is not None:
+            width = width * nth_distance(distances, self.bandwidth_neighbor, weight)
+        beyond = np.where(coincides, 0.0, distances) - np.where(coincides, 0.0, nearest)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            falling = np.exp(-beyond / width)
+        return np.where(coincides, 1.0, np.where(np.isnan(falling), 0.0, falling))
+
+    def probabilities(
+        self,
+        distances: Floats,
+        labels: Integers,
+        class_shares: Floats,
+        weight: Floats | None = None,
+        class_weight: Floats | None = None,
+    ) -> Floats:
+        """The share of each class, shape (n, n_classes), from its votes and, smoothed, from its share of all items.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (n, K)
+        labels : ndarray of shape (n, K), int64
+            The class of each neighbour as a number.
+        class_shares : ndarray of shape (n_classes,)
+            The shares of the classes among the items, which sum to 1.
+        weight : ndarray of shape (n, K) or None
+        class_weight : ndarray of shape (n_classes,) or None
+            How much a vote for each class counts; None is 1.
+        """
+        votes = class_votes(labels, len(class_shares), self.votes(distances, weight))
+        votes = votes if class_weight is None else votes * class_weight
+        return (votes + self.smoothing * class_shares) / (votes.sum(axis=1, keepdims=True) + self.smoothing)
+
+    def values(self, distances: Floats, values: Floats, weight: Floats | None = None) -> Floats:
+        """The mean or median of the neighbours' values, each by its vote, shape (n,).
+
+        Parameters
+        ----------
+        distances, values : ndarray of shape (n, K)
+        weight : ndarray of shape (n, K) or None
+        """
+        votes = self.votes(distances, weight)
+        return weighted_median(values, votes) if self.average == "median" else (votes * values).sum(axis=1) / votes.sum(axis=1)
+
+    def __str__(self) -> str:
+        items = "item" if self.n_neighbors == 1 else f"{self.n_neighbors} nearest items"
+        if self.weights == "uniform":
+            how = "which count alike"
+        elif self.weights == "distance":
+            how = "by 1 / distance"
+        else:
+            times = "" if self.bandwidth_neighbor is None else f" d_{self.bandwidth_neighbor}"
+            how = f"by the kernel exp(-(d - d_1) / {self.bandwidth:.3g}{times})"
+        smoothed = f", and {self.smoothing:g} of a vote by the shares of the classes" if self.smoothing else ""
+        return f"votes of the {'nearest ' if self.n_neighbors == 1 else ''}{items}, {how}{smoothed}"
+
+
+def within_ties(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
+    """Which neighbours are as near as the ``n_neighbors``-th, shape (n, K), for distances that increase in each row."""
+    return distances <= nth_distance(distances, n_neighbors, weight) * (1 + _TIE)
+
+
+def nth_distance(distances: Floats, n: int, weight: Floats | None = None) -> Floats:
+    """The distance to the n-th neighbour, shape (n, 1), or to the last; an item of weight 2 is two neighbours."""
+    if weight is None:
+        return distances[:, min(n, distances.shape[1]) - 1, None]
+    counted = np.cumsum(weight, axis=1)
+    wanted = np.minimum(n, counted[:, -1:]) * (1 - _TIE)
+    place = np.argmax((counted >= wanted) & (counted > 0), axis=1)
+    return np.take_along_axis(distances, place[:, None], axis=1)
+
+
+def is_enough(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
+    """Whether the nearest K items surely hold all that vote, shape (n,): others are further than the last who does."""
+    enough = distances[:, -1] > nth_distance(distances, n_neighbors, weight)[:, 0] * (1 + _TIE)
+    return enough if weight is None else enough & (weight.sum(axis=1) >= n_neighbors)
+
+
+def neighbor_counts(weight: Floats) -> Floats:
+    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
+    return weight / min(1.0, weight.max())
+
+
+def class_votes(labels: Integers, n_classes: int, votes: Floats) -> Floats:
+    """The votes of every class added up, shape (n, n_classes), from classes and votes of the neighbours, shape (n, K)."""
+    n = len(labels)
+    place = labels + n_classes * np.arange(n)[:, None]
+    added = np.bincount(place.ravel(), weights=votes.ravel(), minlength=n * n_classes)
+    return added.astype(np.float64, copy=False).reshape(n, n_classes)
+
+
+def shares(labels: Integers, n_classes: int) -> Floats:
+    """The share of the neighbours that are of each class, shape (n, n_classes), from their classes as numbers, shape (n, k)."""
+    return class_votes(labels, n_classes, np.ones(labels.shape)) / labels.shape[1]
+
+
+def weighted_median(values: Floats, votes: Floats) -> Floats:
+    """The value up to which half of the votes lie, shape (n,); where exactly half does, the mean of it and of the next."""
+    order = np.argsort(values, axis=1, kind="stable")
+    values, votes = (np.take_along_axis(a, order, axis=1) for a in (values, votes))
+    below = np.cumsum(votes, axis=1)
+    half = below[:, -1:] / 2
+    has_vote = votes > 0
+    lower = np.argmax((below >= half * (1 - _TIE)) & has_vote, axis=1)
+    upper = np.argmax((below > half * (1 + _TIE)) & has_vote, axis=1)
+    rows = np.arange(len(values))
+    return (values[rows, lower] + values[rows, upper]) / 2
+
+
+def nearest_columns(distances: Floats, k: int) -> tuple[Floats, Integers]:
+    """The k least entries of every row, increasing, and their columns, both of shape (n, k), or of all where there are fewer.
+
+    Equal entries are in the order of their columns; which of those that are equal to the k-th are among the k is left open.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n_items)
+    k : int
+    """
+    k = min(k, distances.shape[1])
+    columns = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
+    found = np.take_along_axis(distances, columns, axis=1)
+    order = np.argsort(found, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(columns, order, axis=1)
+
+
+_BLOCK = 10_000  # queries whose neighbours are held at a time
+
+
+class Voters(NamedTuple):
+    """The nearest items of some queries, among which are all that vote.
+
+    Attributes
+    ----------
+    queries : ndarray of shape (n,)
+        The numbers of the queries.
+    distances : ndarray of shape (n, K)
+        Increasing in each row.
+    indices : ndarray of shape (n, K)
+        The row numbers of the items.
+    weight : ndarray of shape (n, K) or None
+        How many neighbours each item is; None is one each.
+    """
+
+    queries: Integers
+    distances: Floats
+    indices: Integers
+    weight: Floats | None
+
+
+def find_voters(index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None) -> Iterator[Voters]:
+    """Find the voters of every query, in groups of queries that have equally many neighbours at hand.
+
+    Parameters
+    ----------
+    index : NeighborIndex
+        Its ids are row numbers.
+    queries : ndarray of shape (n_queries, n_features)
+        Encoded.
+    n_neighbors : int
+    weight : ndarray of shape (n_items,) or None
+        How many neighbours each item is.
+    """
+    n_items = index.n_samples_fit_
+    for block in blocks(len(queries), _BLOCK):
+        waiting, k = np.arange(len(queries))[block], min(n_neighbors + 1, n_items)
+        while len(waiting):
+            distances, ids, *_ = index._answer(queries[waiting], None, k)
+            counts = None if weight is None else weight[ids]
+            done = is_enough(distances, n_neighbors, counts) | (k == n_items)
+            yield Voters(waiting[done], distances[done], ids[done], None if counts is None else counts[done])
+            waiting, k = waiting[~done], min(2 * k, n_items)
+
+
+MOST_NEIGHBORS = 128  # that vote by a kernel
+_COUNTS = (1, 3, 5, 9, 15, 25, 45, 90)
+_WIDTHS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the distance to a neighbour, the mean over queries or their own
+_OF_ALL = 15  # the neighbour whose mean distance measures kernels of one width for all queries
+_OF_QUERY = (5, 45)  # the neighbours that a width follows
+_SMOOTHING = (0.03, 0.1, 0.3, 1.0)
+_NEGLIGIBLE = 1e-3  # share of the votes
+_LEAST = 1e-6  # share of a class that the logarithm sees
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutNeighbors:
+    """The nearest items, of those learned from, of some items that were held out.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, K)
+        Distances to the nearest items, increasing in each row. About `MOST_NEIGHBORS` are enough; fewer are all there are.
+    neighbor_targets : ndarray of shape (n, K)
+        The classes of these items as numbers 0, 1, ..., int64; or their values, float64.
+    targets : ndarray of shape (n,)
+        The classes or values of the items held out.
+    weight : ndarray of shape (n,)
+        The weights of the items held out, of which one at least is positive.
+    class_shares : ndarray of shape (n_classes,) or None
+        The shares of the classes among all items learned from, which sum to 1; None for values.
+    neighbor_weight : ndarray of shape (n, K) or None, default None
+        How many neighbours each neighbour is; None is one each.
+    class_weight : ndarray of shape (n_classes,) or None, default None
+        How much a vote for each class counts; None is 1.
+    """
+
+    distances: Floats
+    neighbor_targets: NDArray[Any]
+    targets: NDArray[Any]
+    weight: Floats
+    class_shares: Floats | None = None
+    neighbor_weight: Floats | None = None
+    class_weight: Floats | None = None
+
+    def nearest(self, n: int) -> HeldOutNeighbors:
+        """The same with no more than the n nearest items, and those that are tied with the last of them in any row."""
+        far = self.distances > nth_distance(self.distances, n, self.neighbor_weight)
+        columns = slice(0, max(int((~far).sum(axis=1).max()), 1))
+        weight = None if self.neighbor_weight is None else self.neighbor_weight[:, columns]
+        kept, targets = self.distances[:, columns], self.neighbor_targets[:, columns]
+        return replace(self, distances=kept, neighbor_targets=targets, neighbor_weight=weight)
+
+
+class VoteLosses(NamedTuple):
+    """What votes cost on the items held out, one number for each part, shape (n_parts,).
+
+    Attributes
+    ----------
+    error : ndarray
+        The weighted share of items that are given another class.
+    log_loss : ndarray
+        The weighted mean of -log of the share that the true class gets, which counts as 1e-6 at least.
+    """
+
+    error: Floats
+    log_loss: Floats
+
+
+def choose_votes(
+    parts: Sequence[HeldOutNeighbors], n_neighbors: int | str = "auto", weights: str = "auto"
+) -> tuple[VoteRule, VoteLosses]:
+    """The rule with the least share of wrong votes plus log loss, the mean over the parts; of equally good ones the first.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOutNeighbors
+        Of classes; one for each fold.
+    n_neighbors : int or "auto", default "auto"
+        A number leaves the weights to be chosen.
+    weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
+        A name leaves the number of neighbours, or the width of the kernel.
+
+    Returns
+    -------
+    rule : VoteRule
+    losses : VoteLosses
+        Of this rule, for each part.
+    """
+    rules = list(_candidates(parts, n_neighbors, weights))
+    losses = [vote_losses(part, rules, _SMOOTHING) for part in parts]
+    error, log_loss = (np.stack([loss[kind] for loss in losses]) for kind in (0, 1))  # (n_parts, n_rules, n_smoothing)
+    rule, smoothing = np.unravel_index(np.argmin((error + log_loss).mean(axis=0)), error.shape[1:])
+    chosen = replace(rules[rule], smoothing=_SMOOTHING[smoothing])
+    if isinstance(n_neighbors, str):
+        chosen = _trimmed(parts, chosen)
+    return chosen, VoteLosses(error[:, rule, smoothing], log_loss[:, rule, smoothing])
+
+
+def vote_losses(part: HeldOutNeighbors, rules: Sequence[VoteRule], smoothing: Sequence[float]) -> VoteLosses:
+    """Losses of rules for classes, each with every smoothing in place of its own, two arrays (n_rules, n_smoothing)."""
+    error, log_loss = np.empty((2, len(rules), len(smoothing)))
+    weight, own = part.weight / part.weight.sum(), np.arange(len(part.targets))
+    prior = np.asarray(part.class_shares)
+    for r, rule in enumerate(rules):
+        near = part.nearest(rule.n_searched)
+        votes = class_votes(near.neighbor_targets, len(prior), rule.votes(near.distances, near.neighbor_weight))
+        votes = votes if part.class_weight is None else votes * part.class_weight
+        total = votes.sum(axis=1)
+        for a, smoothed in enumerate(smoothing):
+            counted = votes + smoothed * prior
+            share = counted[own, part.targets] / (total + smoothed)
+            error[r, a] = weight @ (counted.argmax(axis=1) != part.targets)
+            log_loss[r, a] = -(weight @ np.log(np.maximum(share, _LEAST)))
+    return VoteLosses(error, log_loss)
+
+
+def choose_value_votes(
+    parts: Sequence[HeldOutNeighbors], n_neighbors: int | str = "auto", weights: str = "auto", average: str = "mean"
+) -> tuple[VoteRule, Floats]:
+    """The rule whose mean, or median, of the neighbours' values errs least, and its loss on each part.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOutNeighbors
+        Of values; one for each fold.
+    n_neighbors, weights
+        As of `choose_votes`.
+    average : {"mean", "median"}, default "mean"
+        What is made of the values: a mean is judged by squared errors, a median by absolute ones.
+
+    Returns
+    -------
+    rule : VoteRule
+    losses : ndarray of shape (n_parts,)
+        The weighted mean of the squared, or absolute, errors of this rule.
+    """
+    rules = [replace(rule, average=average) for rule in _candidates(parts, n_neighbors, weights)]
+    losses = np.array([[_value_loss(part, rule) for part in parts] for rule in rules])
+    best = int(np.argmin(losses.mean(axis=1)))
+    return (_trimmed(parts, rules[best]) if isinstance(n_neighbors, str) else rules[best]), losses[best]
+
+
+def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
+    """The weighted mean of squared errors of a mean, or of absolute errors of a median."""
+    near = part.nearest(rule.n_searched)
+    errors = rule.values(near.distances, near.neighbor_targets, near.neighbor_weight) - part.targets
+    measure: Callable[[Floats], Floats] = np.abs if rule.average == "median" else np.square
+    return float(part.weight @ measure(errors) / part.weight.sum())
+
+
+def _candidates(parts: Sequence[HeldOutNeighbors], n_neighbors: int | str, weights: str) -> Iterator[VoteRule]:
+    """The rules that are compared, simple ones first."""
+    check_choice("weights", weights, ("auto", *WEIGHTS))
+    most = max(part.distances.shape[1] for part in parts)
+    counts = [k for k in _COUNTS if k <= most] if isinstance(n_neighbors, str) else [check_count("n_neighbors", n_neighbors)]
+    for kind in ("uniform", "distance"):
+        if weights in ("auto", kind):
+            yield from (VoteRule(k, kind) for k in counts if k > 1 or kind == "uniform" or weights == kind)
+    if weights in ("auto", "kernel"):
+        many = MOST_NEIGHBORS if isinstance(n_neighbors, str) else n_neighbors
+        scale = _mean_distance(parts)
+        for width in _WIDTHS:
+            if scale > 0:
+                yield VoteRule(many, "kernel", width * scale)
+            yield from (VoteRule(many, "kernel", width, neighbor) for neighbor in _OF_QUERY)
+
+
+def _trimmed(parts: Sequence[HeldOutNeighbors], rule: VoteRule) -> VoteRule:
+    """The rule with as few neighbours as have nearly all votes by its kernel: fewer are found sooner."""
+    if rule.weights == "kernel":
+        for k in _COUNTS:
+            if k < rule.n_neighbors and np.mean([_votes_beyond(part, rule, k) for part in parts]) <= _NEGLIGIBLE:
+                return replace(rule, n_neighbors=k)
+    return rule
+
+
+def _votes_beyond(part: HeldOutNeighbors, rule: VoteRule, k: int) -> float:
+    """The mean share of the votes that items beyond the k nearest have."""
+    votes = rule.votes(part.distances, part.neighbor_weight)
+    near = within_ties(part.distances, k, part.neighbor_weight)
+    return float(np.mean((votes * ~near).sum(axis=1) / votes.sum(axis=1)))
+
+
+def _mean_distance(parts: Sequence[HeldOutNeighbors]) -> float:
+    """The mean distance of items to a near neighbour, over all parts; 0 where all are infinite."""
+    distances = np.concatenate([nth_distance(p.distances, _OF_ALL, p.neighbor_weight).ravel() for p in parts])
+    finite = distances[np.isfinite(distances)]
+    return float(finite.mean()) if len(finite) else 0.0

@@ -1,0 +1,50 @@
+"""The solver of a program, by its name or chosen automatically, with the reason for the choice."""
+
+from ..._foundation.errors import InputError
+from ..programs.program import ConvexProgram
+from .base import Solver
+from .cutting_plane import CuttingPlane
+from .default_choice import choose_plain
+from .first_order import FirstOrder
+from .gram import Gram
+from .interior_point import InteriorPoint
+from .newton import Newton
+from .reference import Reference
+from .splitting import Splitting
+
+_NAMES: dict[str, Solver] = {
+    "reference": Reference(), "gram": Gram(), "newton": Newton(), "interior_point": InteriorPoint(),
+    "first_order": FirstOrder(), "splitting": Splitting(), "cutting_plane": CuttingPlane(),
+}  # fmt: skip
+
+
+def resolve_solver(solver: "str | Solver") -> Solver | None:
+    """The solver that is given, as an object or by its name; None for "auto".
+
+    Raises
+    ------
+    InputError
+        If no solver has that name.
+    """
+    if isinstance(solver, Solver) or solver == "auto":
+        return solver if isinstance(solver, Solver) else None
+    if not isinstance(solver, str) or solver not in _NAMES:
+        raise InputError(f"solver={solver!r} is not known; use 'auto', {', '.join(map(repr, _NAMES))}, or a Solver")
+    return _NAMES[solver]
+
+
+def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]:
+    """The solver for ``program``, and the reason for it.
+
+    Parameters
+    ----------
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "reference", ...} or Solver
+        The choice of ``"auto"`` is that of `choose_plain`. Where the program requires the triangle inequality, a
+        `CuttingPlane` around that solver, or around the given one, is returned, unless the given one takes triangles itself.
+    program : ConvexProgram
+        What is to be minimised.
+    """
+    given = resolve_solver(solver)
+    if program.triangles is not None and not (given is not None and given.separates):
+        return CuttingPlane("auto" if given is None else given), "triangle inequality" if given is None else "given"
+    return (given, "given") if given is not None else choose_plain(program)

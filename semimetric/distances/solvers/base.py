@@ -1,0 +1,279 @@
+"""The interface of every solver, and the solution that it returns.
+
+A solver says before the first iteration whether it can solve a program, and afterwards how good its solution is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._foundation.errors import ConvergenceWarning, NotSupportedError, warn
+from ..._foundation.optional_imports import optional
+from ..._foundation.stored import storable
+from ..._foundation.text import html_table
+from ..._foundation.types import Floats, FrozenValue, Integers, freeze
+from ..programs.program import ConvexProgram
+
+Step = tuple[int, float, float]  # the number of an iteration, the objective there, and the gap
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class History(FrozenValue):
+    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program.
+
+    Parameters
+    ----------
+    iterations : ndarray of shape (n,)
+        The numbers of the iterations, which solvers of many cheap ones do not all look at.
+    objective : ndarray of shape (n,)
+        The loss plus the penalty at the weights then.
+    gap : ndarray of shape (n,)
+        How far the objective can be above the optimum by what was known then; ``inf`` where nothing was.
+
+    Examples
+    --------
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
+    >>> history = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber").fit(pairs, y).solution_.history
+    >>> bool(history.objective[-1] <= history.objective[0])
+    True
+    """
+
+    iterations: Integers
+    objective: Floats
+    gap: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self, "iterations", "objective", "gap")
+
+    @classmethod
+    def of(cls, steps: Sequence[Step]) -> History | None:
+        """The history of these steps; None if there are none."""
+        if not steps:
+            return None
+        numbers, objective, gap = zip(*steps, strict=True)
+        return cls(np.array(numbers, dtype=np.int64), np.array(objective, dtype=float), np.array(gap, dtype=float))
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+    def __repr__(self) -> str:
+        first, last = self.objective[[0, -1]] if len(self) else (np.nan, np.nan)
+        return f"History of {len(self)} looks: objective {first:.6g} to {last:.6g}"
+
+    def to_frame(self) -> Any:
+        """The history as a frame of pandas, a row each, with the columns objective and gap, by the number of the iteration."""
+        index = optional("pandas").Index(self.iterations, name="iteration")
+        return optional("pandas").DataFrame({"objective": self.objective, "gap": self.gap}, index=index)
+
+
+_HUGE = 1e150  # numbers that solvers square
+_TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of smaller ones
+
+
+@storable
+class Status(Enum):
+    """Why a solver stopped; the text also advises what to do about it."""
+
+    SOLVED = "solved to the tolerance"
+    LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
+    INTERRUPTED = "interrupted by the user: the weights are the best so far"
+    INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
+
+
+@storable
+@dataclass(frozen=True)
+class Repair:
+    """By how much the weights violated the inequalities when a solver stopped, and what it cost to satisfy them.
+
+    Attributes
+    ----------
+    violation : float
+        The largest violation before the repair, relative to the largest weight.
+    change : float
+        The largest change of a weight in the repair, relative to the largest weight.
+    objective : float
+        The rise of the objective in the repair, relative to the objective.
+    """
+
+    violation: float
+    change: float
+    objective: float
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights and how good they are.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,)
+        The weights, in the units of the program (mean target 1).
+    objective : float
+        The loss plus the penalty at the weights.
+    gap : float
+        A certified upper bound of objective - optimum; ``inf`` where the solver can give none.
+    n_iter : int
+        The number of iterations.
+    status : Status
+    solver : str
+        The name of the solver, and the reason for it where it was chosen automatically.
+    repair : Repair or None
+        What it took to satisfy the inequalities; None for programs without any.
+    history : History or None
+        Objective and gap on the way, with ``to_frame()``; None where the solver tells none, as those that CVXPY calls.
+    """
+
+    weights: Floats
+    objective: float
+    gap: float
+    n_iter: int
+    status: Status
+    solver: str
+    repair: Repair | None = None
+    history: History | None = None
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / objective: a perfect solver could lower the objective by at most this share."""
+        return self.gap / max(abs(self.objective), 1e-300)
+
+    def warn_unless_solved(self) -> None:
+        """Issue a `ConvergenceWarning` with the gap if the solver stopped before its tolerance."""
+        if self.status is not Status.SOLVED:
+            warn(f"{self!r}", ConvergenceWarning)
+
+    def raise_if_interrupted(self, *, kept: bool = False) -> Solution:
+        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt.
+
+        Its text says that the weights so far are there if they are ``kept``, as those of the last program of a fit are; those
+        of programs on the way, which compare settings or prepare the last one, are lost.
+        """
+        if self.status is Status.INTERRUPTED:
+            lost = "interrupted by the user before the last program: nothing is fitted"
+            raise KeyboardInterrupt(self.status.value if kept else lost)
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
+            f"gap <= {self.gap:.2g}, {self.n_iter} iteration{'s' * (self.n_iter != 1)})"
+        )
+
+    def _repr_html_(self) -> str:
+        known = f"{self.gap:.2g}, {self.relative_gap:.2g} of the objective" if np.isfinite(self.gap) else "not known"
+        rows = [
+            ("solver", self.solver),
+            ("it stopped", self.status.value),
+            ("objective", f"{self.objective:.6g}"),
+            ("above the optimum by at most", known),
+            ("iterations", str(self.n_iter)),
+            ("weights", str(len(self.weights))),
+        ]
+        if self.repair is not None:
+            rows.append(
+                ("inequalities were violated by", f"{self.repair.violation:.2g} of the largest weight, and are not now")
+            )
+        return html_table([("what", "value"), *rows], title="Solution")
+
+
+def refuse_free_weights(program: ConvexProgram) -> str | None:
+    """Why a solver that needs a finite lower bound of every weight cannot take the program; None if it can."""
+    if not program.bounded:
+        return "some weights are free; use Reference, or Gram for the squared loss"
+    return None
+
+
+def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
+    """The solution with a `Repair` that says how its weights differ from the weights ``raw`` at which the solver stopped.
+
+    ``violation`` is the largest violation of an inequality at ``raw``. A program without inequalities has no repair.
+    """
+    if program.inequalities is None and program.triangles is None:
+        return solution
+    size = max(float(np.abs(raw).max()), 1e-300)
+    before = program.objective(np.maximum(raw, program.lower))
+    change = float(np.abs(solution.weights - raw).max()) / size
+    rise = (solution.objective - before) / max(abs(solution.objective), 1e-300)
+    return replace(solution, repair=Repair(violation / size, change, rise))
+
+
+def refuse_inequalities(program: ConvexProgram) -> str | None:
+    """Why a solver that knows no constraints but lower bounds cannot take the program; None if it can."""
+    if program.inequalities is not None:
+        return "it has inequalities between weights; use InteriorPoint, FirstOrder or Reference"
+    return None
+
+
+def refuse_extremes(program: ConvexProgram) -> str | None:
+    """Why no solver can take a program whose numbers leave floating point; None if its numbers can be added up and compared."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        start = np.where(np.isfinite(program.lower), program.lower, 0.0)
+        at_zero, at_start = program.loss.value(-program.y, program.sample_weight), program.penalty.value(start)
+        strength = float(np.abs(program.penalty.P.data).sum() + np.abs(program.penalty.q).sum())
+    if not np.max([at_start, at_zero, strength]) < _HUGE:  # NaN is not either
+        return (
+            f"its squares overflow: targets reach {np.abs(program.y).max():g}, and the coefficients of the penalty sum to "
+            f"{strength:g}; divide the targets by their mean, and lower alpha"
+        )
+    if 0.0 < np.abs(program.y).max() and at_zero < _TINY:
+        return f"its loss underflows, with targets up to {np.abs(program.y).max():g}; divide the targets by their mean"
+    return None
+
+
+def refuse_unknown_inside(program: ConvexProgram) -> str | None:
+    """Why a solver that repairs its weights by moving them towards ``inside`` cannot take the program; None if it can."""
+    if program.inequalities is not None and program.inside is None:
+        return "it has inequalities, and no weights are known that keep them (inside); use Reference"
+    return None
+
+
+class Solver(ABC):
+    """A configured solver of `ConvexProgram`.
+
+    Attributes
+    ----------
+    separates : bool
+        Whether the solver takes programs with ``triangles``, by generating the violated inequalities itself.
+    """
+
+    separates: ClassVar[bool] = False
+
+    @abstractmethod
+    def refusal(self, program: ConvexProgram) -> str | None:
+        """Why this solver cannot take the program, naming what it lacks; None if it can."""
+
+    @abstractmethod
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
+        """Solve a program that `refusal` has accepted; ``start`` are weights of shape (n,) to begin with."""
+
+    def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
+        """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
+
+        Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the
+        caller decides what to do. Where there are no weights yet, and in `Reference`, Ctrl-C raises.
+
+        Raises
+        ------
+        NotSupportedError
+            If the solver cannot take the program: raised before the first iteration, naming what does not go together.
+        KeyboardInterrupt
+            If the user presses Ctrl-C before there are any weights.
+        """
+        reason = refuse_extremes(program) or self.refusal(program)
+        if program.triangles is not None and not self.separates:
+            reason = f"it asks for the triangle inequality; use CuttingPlane({type(self).__name__}())"
+        if reason is not None:
+            raise NotSupportedError(f"{type(self).__name__} cannot solve this program: {reason}")
+        solution = self._solve(program, start, verbose)
+        solution.warn_unless_solved()
+        return solution

@@ -1,0 +1,155 @@
+"""The triangle inequality for any solver that takes inequalities.
+
+Where there are few triangle inequalities, the solver is given all of them at once. Else it is given those that matter:
+
+    solve with some inequalities -> add, for every (a, c), that of its shortest detour -> drop slack ones -> solve again
+
+Finding violated inequalities is exact: one min-plus pass over all triples of grid points of every group (see
+`embeddings.pairs.triangle_inequality`). The iteration ends when no violation exceeds the tolerance. The violations that are
+left are repaired by shortest paths, which lower weights, or, where columns are tied or their lower bounds differ, by a step
+towards weights that satisfy every inequality.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.progress import progress_bar
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats
+from ..._foundation.validation import check_alpha, check_count
+from ..pairs.triangle_inequality import Triangles
+from ..programs.inequalities import Inequalities
+from ..programs.program import ConvexProgram
+from .base import History, Solution, Solver, Status, Step, with_repair
+from .default_choice import choose_plain
+
+_ROUNDING = 1e-11  # this share of the objective is added to a gap for the rounding of the difference of two objectives
+_KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
+
+
+@storable
+@dataclass(frozen=True)
+class CuttingPlane(Solver):
+    """A solver of programs with ``triangles``, around any solver that takes inequalities.
+
+    Parameters
+    ----------
+    solver : Solver or "auto", default "auto"
+        The solver of the programs with inequalities; "auto" chooses it by the loss and the number of weights.
+    tol : float, default 1e-9
+        The iteration stops when no violation exceeds this share of the largest weight; the repair removes what is left.
+    all_rows : int, default 3000000
+        Up to so many triangle inequalities are given to the solver at once; of more than these, only violated ones.
+    max_rounds : int, default 50
+        The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, CuttingPlane
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", solver=CuttingPlane("auto")).fit(pairs, y)
+    >>> model.semimetric_.axioms.triangle
+    True
+    """
+
+    separates = True
+    solver: Solver | str = "auto"
+    tol: float = 1e-9
+    all_rows: int = 3_000_000
+    max_rounds: int = 50
+
+    def __post_init__(self) -> None:
+        check_alpha("tol", self.tol)
+        check_count("all_rows", self.all_rows, minimum=0)
+        check_count("max_rounds", self.max_rounds)
+
+    def refusal(self, program: ConvexProgram) -> str | None:
+        if isinstance(self.solver, Solver) and program.triangles is not None:
+            return self.solver.refusal(_with_rows(program, _no_rows(program)))
+        return None
+
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
+        triangles = program.triangles
+        if triangles is None or not triangles.tables:
+            return _named(self._solve_plain(replace(program, triangles=None), start, verbose), 0)
+        if triangles.n_rows <= self.all_rows:
+            rows = _inequalities(triangles.rows(), program)
+            return _named(self._solve_plain(_with_rows(program, rows), start, verbose), len(rows))
+        return self._solve_in_rounds(program, triangles, start, verbose)
+
+    def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
+        """The solution of a program without triangles, by the solver that this one wraps."""
+        solver = self.solver if isinstance(self.solver, Solver) else choose_plain(program)[0]
+        return solver.solve(program, start=start, verbose=verbose)
+
+    def _solve_in_rounds(
+        self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool | None
+    ) -> Solution:
+        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end.
+
+        Its history has an entry for the program of each round.
+        """
+        w = program.lower if start is None else start
+        rows = _no_rows(program)
+        n_iter = 0
+        bound = 0.0
+        status = Status.LIMIT
+        steps: list[Step] = []
+        with progress_bar(None, "cutting planes", verbose=verbose) as bar:
+            for _ in range(self.max_rounds):
+                solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
+                start = w = solution.weights
+                n_iter += solution.n_iter
+                steps.append((n_iter, solution.objective, solution.gap))
+                bound = max(bound, solution.objective - solution.gap)
+                largest = float(np.abs(w).max())
+                violated = triangles.separate(w, self.tol * largest)
+                if solution.status is not Status.SOLVED or not violated.shape[0]:
+                    status = solution.status
+                    break
+                rows = rows.take(rows.slack(w) <= _KEPT * largest) + _inequalities(violated, program)
+                bar.set_postfix(rows=len(rows))
+                bar.update()
+        remaining = _inequalities(triangles.separate(w, 0.0), program)
+        every = replace(rows + remaining, tables=triangles if triangles.free else None)
+        feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
+        objective = program.objective(feasible)
+        gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
+        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver, history=History.of(steps))
+        return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
+
+
+def _named(solution: Solution, n_rows: int) -> Solution:
+    """The solution, whose solver says how many triangle inequalities it was given."""
+    return replace(solution, solver=f"{solution.solver}, {n_rows} triangle rows")
+
+
+def _joined(given: Inequalities | None, rows: Inequalities) -> Inequalities:
+    """The triangle inequalities ``rows``, followed by the other inequalities of the program."""
+    return rows if given is None else rows + given
+
+
+def _with_rows(program: ConvexProgram, rows: Inequalities, *, repairs: bool = True) -> ConvexProgram:
+    """The program with the inequalities ``rows`` in place of its triangles.
+
+    With ``repairs``, shortest paths repair what a solver violates, unless columns of the tables are tied by more than
+    symmetry.
+    """
+    triangles = program.triangles if repairs and program.triangles is not None and program.triangles.free else None
+    rows = replace(_joined(program.inequalities, rows), tables=triangles)
+    return replace(program, triangles=None, inequalities=rows)
+
+
+def _no_rows(program: ConvexProgram) -> Inequalities:
+    """No inequality on the weights of the program."""
+    return Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
+
+
+def _inequalities(matrix: sparse.csr_array, program: ConvexProgram) -> Inequalities:
+    """The inequalities ``matrix`` w >= 0 on the columns of the tables, as inequalities on all columns of the program."""
+    matrix.resize((matrix.shape[0], len(program.lower)))
+    return Inequalities.homogeneous(matrix)

@@ -1,0 +1,199 @@
+"""A first-order primal-dual method, which needs only products with A and Aᵀ.
+
+So its cost grows linearly with the pairs and with the columns. It is the primal-dual hybrid gradient method (Chambolle & Pock
+2011; Condat 2013 for the smooth penalty), diagonally preconditioned (Pock & Chambolle 2011), with averaging, restarts and a
+primal weight as in PDLP (Applegate et al. 2021):
+
+    theta <- clip((theta + sigma (A w' - y)) / (1 + sigma c), a, b)
+    w     <- max(w - tau (Aᵀ theta + penalty'(w)), lower),      w' = 2 w_new - w_old
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._foundation.progress import progress_bar
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats
+from ..programs.gap_bound import GapBound
+from ..programs.program import ConvexProgram
+from .base import History, Solution, Solver, Status, Step, refuse_free_weights, refuse_unknown_inside, with_repair
+from .certified import certified
+
+_CHECK = 50  # iterations between two certificates of the gap
+_LONGEST_EPOCH = 1000  # iterations before a restart at the latest
+
+
+@storable
+@dataclass(frozen=True)
+class FirstOrder(Solver):
+    """The first-order method, for any loss and any number of weights with finite lower bounds.
+
+    It needs O(pairs + columns) of memory.
+
+    Parameters
+    ----------
+    tol : float, default 1e-3
+        The relative certified gap at which the iteration stops.
+    max_iter : int, default 20000
+        The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, FirstOrder
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", solver=FirstOrder(tol=1e-2)).fit(pairs, y)
+    >>> model.solution_.solver
+    'FirstOrder (given)'
+    >>> bool(model.solution_.relative_gap < 0.05)
+    True
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 20_000
+
+    def refusal(self, program: ConvexProgram) -> str | None:
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
+
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
+        run = _PrimalDualRun(program, start)
+        status = Status.LIMIT
+        n_iter = 0
+        steps: list[Step] = []
+        with progress_bar(None, "first order", verbose=verbose) as bar:
+            try:
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
+                    run.step()
+                    if n_iter % _CHECK:
+                        continue
+                    run.check()
+                    bar.update(_CHECK)
+                    bar.set_postfix(objective=run.objective, gap=run.gap)
+                    steps.append((n_iter, run.objective, run.gap))
+                    if run.gap <= self.tol * max(abs(run.objective), program.exact):
+                        status = Status.SOLVED
+                        break
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+        if status is not Status.SOLVED:
+            run.certify()  # the iterations after the last check count too
+        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder", history=History.of(steps))
+        solution = certified(solution, run.gap_bound, run.A, run.dual[0], self.tol, run.dual[1])
+        rows = program.inequalities
+        return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
+
+
+class _PrimalDualRun:
+    """The state of the iteration: the iterates, their averages since the last restart, the best point and the best bound.
+
+    Attributes
+    ----------
+    w, theta : ndarray of shape (n,) and (m,)
+        The primal and the dual iterate; ``product`` is Aᵀ theta.
+    row_steps, column_sums : ndarray of shape (m,) and (n,)
+        The diagonal preconditioners: 1 / the row sums of |A|, and its column sums.
+    best : ndarray of shape (n,)
+        The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
+    bound : float
+        The largest lower bound of the optimum so far; ``dual`` are the dual variables and the weights that gave it.
+    origin : tuple of ndarray
+        The primal and dual iterates at the last restart; ``sums`` sums the iterates since, ``steps`` counts them.
+    gap_at_restart : float
+        The gap of the point at which the iteration was last restarted.
+    """
+
+    def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
+        self.program = program
+        self.A = program.stacked.held()
+        self.y = program.targets
+        self.gap_bound = GapBound(program)
+        m, n = self.A.shape
+        with np.errstate(divide="ignore"):
+            self.row_steps = 1.0 / np.maximum(self.A.absolute.matvec(np.ones(n)), 1e-12)
+            self.column_sums = self.A.absolute.rmatvec(np.ones(m))
+        self.curvature = program.curvature
+        self.bounds = program.slopes
+        # row sums of |P| bound the curvature of the penalty, coordinate by coordinate
+        self.penalty_curvature = np.asarray(abs(program.penalty.P).sum(axis=1)).ravel()
+        self.primal_weight = 1.0 / m
+        self.w = program.lower.copy() if start is None else np.maximum(start, program.lower)
+        self.theta = np.zeros(m)
+        self.product = np.zeros(n)
+        self.raw = self.w
+        self.best = program.feasible(self.w)
+        self.objective = self._objective(self.best)
+        self.bound = -np.inf
+        self.dual = (self.theta, self.w)
+        self._restart(np.inf)
+
+    @property
+    def gap(self) -> float:
+        """The best objective minus the best lower bound, at least 0."""
+        return max(self.objective - self.bound, 0.0)
+
+    def _objective(self, w: Floats) -> float:
+        residual = self.A.matvec(w)[: len(self.program.y)] - self.program.y
+        return self.program.loss.value(residual, self.program.sample_weight) + self.program.penalty.value(w)
+
+    def _restart(self, gap: float) -> None:
+        """Begin to average anew at the current point, whose gap is ``gap``."""
+        self.origin = (self.w.copy(), self.theta.copy())
+        self.sums = [np.zeros_like(self.w), np.zeros_like(self.theta)]
+        self.steps = 0
+        self.gap_at_restart = gap
+
+    def step(self) -> None:
+        """Make one iteration, which takes one product with A and one with Aᵀ."""
+        p = self.program
+        tau = 1.0 / (self.primal_weight * self.column_sums + self.penalty_curvature + 1e-12)
+        sigma = self.primal_weight * self.row_steps
+        new = np.maximum(self.w - tau * (self.product + p.penalty.gradient(self.w)), p.lower)
+        ahead = self.theta + sigma * (self.A.matvec(2.0 * new - self.w) - self.y)
+        self.theta = np.clip(ahead / (1.0 + sigma * self.curvature), *self.bounds)
+        self.w = new
+        self.product = self.A.rmatvec(self.theta)
+        self.sums[0] += self.w
+        self.sums[1] += self.theta
+        self.steps += 1
+
+    def check(self) -> None:
+        """Certify the current point and the average; restart from the better one when the gap has halved."""
+        mean_w = np.maximum(self.sums[0] / self.steps, self.program.lower)  # a mean may round to just below the bound
+        mean_theta = self.sums[1] / self.steps
+        gap_of_point = self._certify(self.w, self.theta)
+        gap_of_mean = self._certify(mean_w, mean_theta)
+        gap = min(gap_of_point, gap_of_mean)
+        if gap > self.gap_at_restart / 2 and self.steps < _LONGEST_EPOCH:
+            return
+        if gap_of_mean < gap_of_point:
+            self.w = mean_w
+            self.theta = mean_theta
+            self.product = self.A.rmatvec(self.theta)
+        self._reweigh()
+        self._restart(gap)
+
+    def certify(self) -> None:
+        """Update the best point and the best bound with the current point."""
+        self._certify(self.w, self.theta)
+
+    def _certify(self, w: Floats, theta: Floats) -> float:
+        """The gap of this point, which also updates the best point and the best bound."""
+        feasible = self.program.feasible(w)
+        objective = self._objective(feasible)
+        if objective < self.objective:
+            self.objective = objective
+            self.best = feasible.copy()
+            self.raw = w.copy()
+        bound = self.gap_bound.bound(theta, self.A.rmatvec(theta), w, objective)
+        if bound > self.bound:
+            self.bound, self.dual = bound, (theta, w)
+        return objective - bound
+
+    def _reweigh(self) -> None:
+        """Balance the lengths of primal and dual steps by how far either iterate has moved since the last restart."""
+        primal_move = np.sqrt(np.sum((self.w - self.origin[0]) ** 2 * self.column_sums))
+        dual_move = np.sqrt(np.sum((self.theta - self.origin[1]) ** 2 / self.row_steps))
+        if primal_move > 0 and dual_move > 0:
+            self.primal_weight = float(np.sqrt(dual_move / primal_move * self.primal_weight))

@@ -1,0 +1,120 @@
+"""CVXPY as a solver: the default for programs that the other solvers refuse, and the reference of the tests."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats
+from ..programs.certificate import certified_gap
+from ..programs.gap_bound import GapBound
+from ..programs.inequalities import Inequalities
+from ..programs.program import ConvexProgram
+from .base import Solution, Solver, Status
+
+_LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
+
+
+@storable
+@dataclass(frozen=True)
+class Reference(Solver):
+    """The program handed to CVXPY as it is written. It takes any loss, penalty and inequality, for small programs.
+
+    Parameters
+    ----------
+    engine : str, default "CLARABEL"
+        The name of any solver that CVXPY has installed.
+    max_iter : int or None
+        The limit of iterations, for Clarabel, OSQP, SCS and ECOS; None leaves the engine's own limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Reference
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Reference()).fit(pairs, y)
+    >>> model.solution_.solver
+    'Reference(CLARABEL) (given)'
+    """
+
+    separates = True
+    engine: str = "CLARABEL"
+    max_iter: int | None = None
+
+    def refusal(self, program: ConvexProgram) -> str | None:
+        import cvxpy as cp  # noqa: PLC0415 - importing CVXPY takes about a second, and only this solver needs it
+
+        if self.engine not in cp.installed_solvers():
+            return f"CVXPY has no solver {self.engine!r} here; installed are {', '.join(cp.installed_solvers())}"
+        if self.max_iter is not None and self.engine not in _LIMITS:
+            return f"how {self.engine} calls max_iter is not known, only for {', '.join(_LIMITS)}; leave max_iter=None"
+        return None
+
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
+        import cvxpy as cp  # noqa: PLC0415 - as in `refusal`
+
+        w = cp.Variable(len(program.lower))
+        residual = program.design.csr() @ w - program.y
+        objective = program.loss.expression(cp, residual, program.sample_weight)
+        objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
+        problem = cp.Problem(cp.Minimize(objective), self._rows(cp, w, program))
+        options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Solution may be inaccurate")  # the status says so
+                problem.solve(solver=self.engine, verbose=bool(verbose), **options)
+        except cp.error.SolverError as error:
+            raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
+        return self._solution(program, w.value, problem)
+
+    def _rows(self, cp: Any, w: Any, program: ConvexProgram) -> list[Any]:
+        """The constraints of the program as CVXPY constraints on the variable ``w``."""
+        bounded = np.isfinite(program.lower)
+        rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
+        if program.inequalities is not None:
+            rows.append(program.inequalities.matrix @ w >= program.inequalities.bound)
+        if program.triangles is not None and program.triangles.tables:
+            rows.append(program.triangles.rows() @ w[: program.triangles.n_columns] >= 0)
+        return rows
+
+    def _solution(self, program: ConvexProgram, value: Floats | None, problem: Any) -> Solution:
+        n_iter = getattr(problem.solver_stats, "num_iters", None) or 0
+        if value is None:
+            missing = np.where(np.isfinite(program.lower), program.lower, 0.0)
+            return Solution(missing, program.objective(missing), np.inf, n_iter, Status.INACCURATE, self._name)
+        w = _kept(program, np.maximum(value, program.lower))
+        objective = program.objective(w)
+        status = Status.SOLVED if problem.status == "optimal" else Status.INACCURATE
+        return Solution(w, objective, self._gap(program, w), n_iter, status, self._name)
+
+    @property
+    def _name(self) -> str:
+        return f"Reference({self.engine})"
+
+    def _gap(self, program: ConvexProgram, w: Floats) -> float:
+        """The gap that the slopes of the loss at w certify; infinite where weights are free or there are inequalities.
+
+        At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
+        """
+        if program.inequalities is not None or program.triangles is not None or not program.bounded:
+            return np.inf
+        s, loss = program.sample_weight, program.loss
+        residual = program.design.matvec(w) - program.y
+        theta = np.clip(s * residual / (loss.curvature or 1e-9), *loss.bounds(s))
+        return certified_gap(GapBound(program), program.design, w, theta)
+
+
+def _kept(program: ConvexProgram, w: Floats) -> Floats:
+    """The weights, repaired where the engine violates inequalities and weights that keep all are known."""
+    rows = program.inequalities
+    if program.triangles is not None and program.triangles.tables:
+        matrix = program.triangles.rows()
+        matrix.resize((matrix.shape[0], len(w)))
+        tables = program.triangles if program.triangles.free else None
+        of_triangles = Inequalities(matrix, np.zeros(matrix.shape[0]), tables)
+        rows = of_triangles if rows is None else of_triangles + rows
+    return w if rows is None or program.inside is None else np.maximum(rows.mixed(w, program.inside), program.lower)

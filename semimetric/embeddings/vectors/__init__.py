@@ -1,4 +1,0 @@
-"""How one vector becomes a sparse or dense row of features: the transformers before a linear machine.
-
-It stands on `_foundation`, `_kernels` and `data`.
-"""

@@ -1,4 +1,0 @@
-"""Classifiers whose boundary is made of pieces of planes, and the boundary points that they start from.
-
-It stands on `_foundation`, `_kernels`, `distances` and `neighbors`.
-"""

@@ -1,0 +1,26 @@
+"""The wing of vectors: embeddings of one vector, linear machines on them, and boundaries in pieces.
+
+It stands on `_foundation`, `_kernels`, `data` and `distances`.
+Names of `semimetric` itself are not repeated here.
+"""
+
+from .._foundation.names import lazy_names
+
+__all__ = [
+    "Separation",
+    "Shapes",
+    "conic_kernel",
+    "curve",
+    "min_kernel",
+    "separates",
+    "spline_kernel",
+    "surface",
+]
+
+_HOMES = {
+    "embeddings.additive_kernels": "min_kernel spline_kernel",
+    "embeddings.conic": "conic_kernel",
+    "embeddings.separation": "Separation separates",
+    "machines.shapes": "Shapes curve surface",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, (), {})

@@ -1,0 +1,240 @@
+"""Joint embeddings of groups of features on the simplices of grid cells: ID of single vectors (paper 2, section 2).
+
+ID(x; S) = [ID(x_{S_1}) ... ID(x_{S_g})],   ID of one group: at most |S| + 1 vertices, with barycentric weights
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import InputError
+from ..._foundation.shared_docstrings import with_shared_parameters
+from ..._foundation.stored import storable
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
+from ..._foundation.validation import check_count
+from ..._kernels.csr_rows import Chunk
+from ..._kernels.simplex import Groups
+from ..._kernels.vector_rows import Axes, Tables, write_groups
+from ...data.feature_groups import resolve_groups
+from .base import Term, check_columns_fit, dense_rows
+from .knots import KnotMap
+from .shared_parameters import KNOT_PARAMETERS
+
+_ROWS = 4096  # whose vertices are computed at a time
+
+
+@storable
+@with_shared_parameters(KNOT_PARAMETERS)
+class IDEmbedding(KnotMap):
+    """Groups of features, embedded by the vertices of the simplex that contains their values.
+
+    f is a sum over groups of continuous functions, each with arbitrary values at the grid points of its group. The fractions of
+    a group's features in their cells are sorted, 0 <= t_1 <= ... <= t_n <= 1. The vertices lead from the upper corner of the
+    cell to the lower, one feature stepping down at a time, with the weights (Pele & Ben-Aliz 2016, Alg. 1)
+
+        t_1, t_2 - t_1, ..., 1 - t_n
+
+    So the weight of a column is the value of the group's summand at that grid point. Fractions are sorted once for all groups.
+    A row takes a time of n log(n c) plus the sizes of the groups, and a group has at most its size plus 1 entries in it.
+
+    Parameters
+    ----------
+    {n_knots}
+    {knots}
+    groups : {"pairs", "singles", "all"} or list of tuples, default "pairs"
+        All pairs; single features; one group of all features; or tuples of numbers or column names. The last feature of a group
+        runs fastest. Groups of one and two are PL1 and the pair terms of PL2.
+    most_vertices : int, default 1 << 20
+        A group whose grid has more vertices has columns only for those that the rows of the fit touch (with `partial_fit`,
+        of the sample); at others, met by `transform`, there is no column, and the entry is left out: its weight counts as 0.
+    shared_knots : bool, default False
+        Whether all values of all features make one set of knots, so that features are on the same scale.
+    extrapolation : {"clip", "error"}, default "clip"
+        Values outside of the knots are those at the nearest, or are refused.
+    {missing}
+        With "zeros" a group with a missing value has no entry; with "indicator" missing is a level of its own on the feature's
+        axis of the grid.
+    {dtype}
+    {sparse_output}
+    {n_jobs}
+    {random_state}
+
+    Attributes
+    ----------
+    grid_ : Grid
+    groups_ : tuple of tuple of int
+    vertices_ : tuple of (ndarray of int64 or None)
+        The numbers of the vertices of each group that have columns; None if all have.
+    n_columns_ : int
+    terms_ : tuple of Term
+
+    Raises
+    ------
+    InputError
+        From `fit`: as `PL1Embedding`; groups that repeat, are empty or name what is not there; more than 2**63 - 1 vertices.
+
+    Examples
+    --------
+    >>> from semimetric import IDEmbedding
+    >>> embedding = IDEmbedding(knots=[[0.0, 1.0]] * 3, groups="all", sparse_output=False).fit([[0.0] * 3, [1.0] * 3])
+    >>> row = embedding.transform([[0.5, 0.25, 0.75]])[0]
+    >>> embedding.get_feature_names_out()[row > 0]
+    array(['x0@0*x1@0*x2@0', 'x0@0*x1@0*x2@1', 'x0@1*x1@0*x2@1',
+           'x0@1*x1@1*x2@1'], dtype=object)
+    >>> row[row > 0]
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+
+    _extrapolations = ("clip", "error")
+
+    def __init__(
+        self,
+        n_knots: int | Sequence[int] = 8,
+        *,
+        knots: Knots = "kmeans",
+        groups: str | Iterable[Sequence[int | str]] = "pairs",
+        most_vertices: int = 1 << 20,
+        shared_knots: bool = False,
+        extrapolation: str = "clip",
+        missing: str = "error",
+        dtype: Any = np.float64,
+        sparse_output: bool | str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.most_vertices = most_vertices
+        self.shared_knots = shared_knots
+        self.extrapolation = extrapolation
+        self.missing = missing
+        self.dtype = dtype
+        self.sparse_output = sparse_output
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {
+        "groups_": tuple[tuple[int, ...], ...],
+        "vertices_": tuple[Integers | None, ...],
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("most_vertices", self.most_vertices)
+
+    def _check(self, y: ArrayLike | None) -> None:
+        super()._check(y)
+        n = self.n_features_in_
+        one_group = isinstance(self.groups, str) and self.groups == "all"
+        self.groups_ = resolve_groups([tuple(range(n))] if one_group else self.groups, n, self.feature_names)
+
+    def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        sizes = self._locate_groups()
+        self.vertices_ = tuple(
+            self._used_vertices(items, group) if size > self.most_vertices else None
+            for group, size in zip(self.groups_, sizes, strict=True)
+        )
+        self._set_columns(sizes)
+
+    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+        self.groups_ = resolve_groups(fitted["groups_"], self.n_features_in_)
+        sizes, vertices = self._locate_groups(), tuple(fitted["vertices_"])
+        if len(vertices) != len(sizes):
+            raise InputError(f"there are vertices of {len(vertices)} groups, but {len(sizes)} groups; restore the file")
+        for used, size in zip(vertices, sizes, strict=True):
+            if used is not None and not _are_vertices(used, size):
+                raise InputError(f"vertices are not different numbers from 0 to {size - 1} in ascending order")
+        self.vertices_ = tuple(used if used is None else np.array(used, np.int64) for used in vertices)
+        self._set_columns(sizes)
+
+    def _locate_groups(self) -> list[int]:
+        """Set the axes of the grid; return the number of vertices of each group."""
+        self._located = axes = self._axes()
+        sizes = [math.prod(int(axes.width[f]) for f in group) for group in self.groups_]
+        for group, size in zip(self.groups_, sizes, strict=True):
+            check_columns_fit(size, f"the grid of the group {group}")
+        return sizes
+
+    def _set_columns(self, sizes: list[int]) -> None:
+        """Number the columns of the groups, whose grids have ``sizes`` vertices, of which ``vertices_`` have columns."""
+        axes = self._located
+        widths = [size if v is None else len(v) for size, v in zip(sizes, self.vertices_, strict=True)]
+        self.n_columns_ = check_columns_fit(sum(widths), f"n_knots={self.n_knots!r} with these groups")
+        self._stops = np.cumsum(widths)
+        self._steps = _steps(axes, self.groups_)
+        self._tables = _tables(np.cumsum([0, *widths[:-1]]), self.vertices_)
+
+    def _used_vertices(self, items: Floats | sparse.csr_array, group: tuple[int, ...]) -> Integers:
+        """The sorted numbers of the vertices of a group that have an entry in the row of some item."""
+        steps = _steps(self._located, (group,))
+        tables = _tables(np.zeros(1, np.int64), (None,))
+
+        def find(rows: slice) -> Integers:
+            room = (rows.stop - rows.start) * (len(group) + 1)
+            part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), np.empty(room, np.int64), np.empty(room))
+            write_groups(dense_rows(items, rows), self._located, steps, tables, part)
+            return np.unique(part.indices[: part.indptr[-1]])
+
+        return np.unique(np.concatenate(map_blocks(find, items.shape[0], size=_ROWS, n_jobs=self.n_jobs)))
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each group, made anew each time the attribute is read."""
+        starts = [0, *self._stops[:-1].tolist()]
+        return tuple(Term(*term) for term in zip(self.groups_, starts, self._stops.tolist(), strict=True))
+
+    @property
+    def most_nonzeros(self) -> int:
+        return sum(len(group) + 1 for group in self.groups_)
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        write_groups(items, self._located, self._steps, self._tables, out)
+
+    @property
+    def names(self) -> list[str]:
+        labels = self._vertex_labels()
+        return [
+            name
+            for group, vertices in zip(self.groups_, self.vertices_, strict=True)
+            for name in _vertex_names([labels[f] for f in group], vertices)
+        ]
+
+
+def _are_vertices(used: Integers, size: int) -> bool:
+    """Whether these are numbers of vertices of a group that has ``size`` of them, in ascending order."""
+    return used.ndim == 1 and bool((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all())
+
+
+def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:
+    """The names of the given vertices of a group, or of all, from the labels of the places along each of its features."""
+    if vertices is None:
+        return ["*".join(parts) for parts in product(*labels)]
+    places = np.unravel_index(vertices, [len(part) for part in labels])
+    return ["*".join(part[k] for part, k in zip(labels, row, strict=True)) for row in zip(*places, strict=True)]
+
+
+def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
+    """The groups that contain each feature, and by how much a vertex number grows in a step along it, as kernels take them."""
+    rows = [
+        (f, g, math.prod(int(axes.width[other]) for other in group[k + 1 :]))
+        for g, group in enumerate(groups)
+        for k, f in enumerate(group)
+    ]
+    axis, group, stride = np.array(sorted(rows), dtype=np.int64).T
+    slot = np.cumsum([0, *(len(members) + 1 for members in groups)])
+    return Groups(np.searchsorted(axis, np.arange(len(axes.width) + 1)), group.copy(), stride.copy(), slot)
+
+
+def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> Tables:
+    """The first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
+    keys = [np.empty(0, np.int64) if v is None else v for v in vertices]
+    only_some = np.array([v is not None for v in vertices])
+    return Tables(base, only_some, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))

@@ -1,0 +1,105 @@
+"""A uniform sample of a stream of rows, together with the minimum and maximum of every feature over all rows."""
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ..._foundation.types import Floats, Integers
+
+_ROOM = 100_000  # the most rows that are kept
+
+
+class Reservoir:
+    """A sample of the rows that are added; each row draws a random number, and the rows with the smallest numbers are kept.
+
+    The sample does not depend on how the rows are divided into blocks. While there are at most ``room`` rows, all are kept.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+    room : int
+        The most rows that are kept.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (min(seen, room), n_features)
+        The rows that are kept, in the order in which they were added; sparse if the first block was sparse.
+    number : ndarray of int64, shape (len(rows),)
+        The number of rows that were added before each of them.
+    seen : int
+        The number of rows that were added.
+    low, high : ndarray of shape (n_features,)
+        The minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the stored values;
+        infinite if none is stored.
+    """
+
+    rows: Floats | sparse.csr_array
+    low: Floats
+    high: Floats
+
+    def __init__(self, random_state: int | np.random.RandomState | None = 0, room: int = _ROOM) -> None:
+        self._draw = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        self._room = room
+        self._keys = np.empty(0)
+        self.number = np.empty(0, np.int64)
+        self.seen = 0
+
+    def add(self, items: Floats | sparse.csr_array) -> Self:
+        """Add a block of rows."""
+        n = items.shape[0]
+        keys = np.asarray(self._draw.random(n))
+        number = self.seen + np.arange(n)
+        low, high = _extremes(items)
+        if self.seen:
+            dense = isinstance(items, np.ndarray)
+            items = np.vstack([self.rows, items]) if dense else sparse.vstack([self.rows, items], format="csr")
+            keys = np.append(self._keys, keys)
+            number = np.append(self.number, number)
+            low = np.fmin(self.low, low)
+            high = np.fmax(self.high, high)
+        kept = _smallest(keys, self._room)
+        self.rows = items[kept]
+        self._keys = keys[kept]
+        self.number = number[kept]
+        self.low = low
+        self.high = high
+        self.seen += n
+        return self
+
+    def columns(self) -> Iterator[tuple[Floats, Integers]]:
+        """For every feature, its values in the sample without NaN, and the rows of the sample that they are in.
+
+        For sparse rows these are the stored values. If some rows were not kept, the minimum and maximum over all rows are
+        appended, with the row number -1.
+        """
+        packed = None if isinstance(self.rows, np.ndarray) else sparse.csc_array(self.rows)
+        for feature in range(self.rows.shape[1]):
+            if packed is None:
+                values, rows = self.rows[:, feature], np.arange(len(self.rows))
+            else:
+                place = slice(packed.indptr[feature], packed.indptr[feature + 1])
+                values, rows = packed.data[place], packed.indices[place]
+            known = ~np.isnan(values)
+            values, rows = values[known], rows[known]
+            if self.seen > self._room and np.isfinite(self.low[feature]):
+                values = np.append(values, [self.low[feature], self.high[feature]])
+                rows = np.append(rows, [-1, -1])
+            yield values, rows
+
+
+def _smallest(keys: Floats, room: int) -> Integers | slice:
+    """The sorted places of the ``room`` smallest keys; all places if there are no more keys."""
+    return slice(None) if len(keys) <= room else np.sort(np.argpartition(keys, room)[:room])
+
+
+def _extremes(items: Floats | sparse.csr_array) -> tuple[Floats, Floats]:
+    """The minimum and maximum of every feature, as `Reservoir` has them."""
+    if isinstance(items, np.ndarray):
+        return np.fmin.reduce(items), np.fmax.reduce(items)
+    low, high = np.full(items.shape[1], np.inf), np.full(items.shape[1], -np.inf)
+    np.fmin.at(low, items.indices, items.data)
+    np.fmax.at(high, items.indices, items.data)
+    return low, high

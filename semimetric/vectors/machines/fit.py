@@ -1,0 +1,165 @@
+"""Fitting a linear machine to embedded rows: from where the solver starts, what is kept for the next fit, what is warned of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..._foundation.errors import ConvergenceWarning, warn
+from ..._kernels.coordinate_descent import Machine, Problem
+from .dual_descent import DualDescent, TrainingReport, add_weights_of_dual
+from .pegasos import Pegasos, StepCounter, run_epoch
+from .primal_newton import PrimalNewton
+from .rows import EmbeddedRows, clip_weights, intercepts, of_phi, set_weights_of_phi
+
+MAX_ITER = {"dual": 1000, "newton": 200, "pegasos": 20}
+"""The names of the solvers, and the default of their ``max_iter``."""
+
+
+@dataclass
+class TrainedState:
+    """A trained machine, and what another fit can start from.
+
+    Parameters
+    ----------
+    machine : Machine
+        Its weights.
+    counter : StepCounter
+        Steps of Pegasos that the weights are worth.
+    objective : tuple
+        What makes the objective that the weights were trained for, as `_objective_of` returns it; empty before training.
+    dual : ndarray of shape (n, K) or None
+        Dual variables, if they are kept.
+    codes : ndarray of shape (n,) or None
+        Classes of the rows that the dual variables belong to.
+    """
+
+    machine: Machine
+    counter: StepCounter = field(default_factory=StepCounter)
+    objective: tuple = ()
+    dual: np.ndarray | None = None
+    codes: np.ndarray | None = None
+
+    def warm_start(self, machine: Machine, problem: Problem, *, stochastic: bool) -> TrainedState:
+        """The state from which a fit of the zero ``machine`` starts: this one where it fits, else zeros, with a warning.
+
+        Pegasos (``stochastic``) goes on from the weights, and dual descent from the dual variables.
+        """
+        if stochastic and _have_the_same_columns(machine, self.machine):
+            bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
+            counter = self.counter if self.objective == _objective_of(problem) else self.counter.after_one_epoch()
+            return TrainedState(self.machine._replace(bias=bias, scaling=machine.scaling), counter)
+        if not stochastic and self._has_dual_of(problem, len(machine.bias)):
+            return TrainedState(machine, dual=self.dual, codes=self.codes)
+        warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
+        return TrainedState(machine)
+
+    def _has_dual_of(self, problem: Problem, n_columns: int) -> bool:
+        """Whether there are dual variables for the rows and the columns of this problem."""
+        if self.dual is None or self.codes is None:
+            return False
+        return self.dual.shape == (len(problem.codes), n_columns) and np.array_equal(self.codes, problem.codes)
+
+
+def _objective_of(problem: Problem) -> tuple:
+    """What two objectives on the same rows may differ in; targets and weights of the rows are taken to be the same."""
+    return (*problem.own, *problem.other, problem.epsilon, problem.squared, problem.two_sided, problem.joint)
+
+
+def _have_the_same_columns(a: Machine, b: Machine) -> bool:
+    """Whether the weights of both machines belong to the same columns, ladders included."""
+    shapes = a.weights.shape == b.weights.shape and a.bias.shape == b.bias.shape
+    return shapes and a.order == b.order and np.array_equal(a.starts, b.starts)
+
+
+def fit_machine(
+    solver: DualDescent | PrimalNewton | Pegasos,
+    rows: EmbeddedRows,
+    problem: Problem,
+    state: TrainedState,
+    *,
+    keep_dual: bool = False,
+) -> TrainingReport:
+    """Train the machine of ``state``, in place, from its weights (Newton, Pegasos) or its dual variables, which may be kept."""
+    state.objective = _objective_of(problem)
+    machine = of_phi(state.machine)
+    if isinstance(solver, Pegasos):
+        state.counter.n_rows = float(len(rows))
+        report = solver.train(rows, problem, machine, state.counter)
+    else:
+        if isinstance(solver, PrimalNewton):
+            report, dual = solver.train(rows, problem, machine), None
+        else:
+            dual = _start_dual(rows, problem, state, machine)
+            report = solver.train(rows, problem, machine, dual)
+            clip_weights(machine)
+        state.counter.n_steps = state.counter.n_rows = float(len(rows))  # as after one epoch of Pegasos
+        state.dual, state.codes = (dual, problem.codes) if keep_dual and dual is not None else (None, None)
+    set_weights_of_phi(state.machine, machine)
+    _warn_unless_solved(report, "steps" if isinstance(solver, PrimalNewton) else "passes", keep_dual)
+    return report
+
+
+def _start_dual(rows: EmbeddedRows, problem: Problem, state: TrainedState, machine: Machine) -> np.ndarray:
+    """Dual variables to start from, shape (n, K), whose weights of phi ``machine`` then has: zeros, or those of the state."""
+    shape = (len(rows), len(machine.bias))
+    dual = np.zeros(shape, np.float64 if problem.joint else rows.embedding.dtype)
+    if state.dual is not None:
+        dual[:] = state.dual
+        _make_feasible(problem, dual)
+        add_weights_of_dual(rows, problem, machine, dual)
+    return dual
+
+
+def _make_feasible(problem: Problem, dual: np.ndarray) -> None:
+    """Bring the dual variables of another loss into the bounds of this one, in place.
+
+    Those of a hinge lie in [-1, 1]. Those of Crammer and Singer's loss are at most 0, except for the class of the row, whose
+    variable is at most 1 and makes the sum of the row 0.
+    """
+    if problem.joint:
+        own_class = (np.arange(len(dual)), problem.codes)
+        dual[own_class] = 0.0
+        np.minimum(dual, 0.0, out=dual)
+        dual /= np.maximum(-dual.sum(axis=1, keepdims=True), 1.0)
+        dual[own_class] = -dual.sum(axis=1)
+    elif not problem.squared:
+        np.clip(dual, -1.0, 1.0, out=dual)
+
+
+def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedState, order: np.ndarray) -> None:
+    """Take one step of Pegasos on every row of a block, in the order given.
+
+    The number n of rows in the objective grows as the square root of the number t of steps taken, from the size of the first
+    block on. So the step sizes n / (t + 1) fall all the same, and the penalty fades as it does in a fit on more rows.
+    """
+    counter = state.counter
+    state.objective = state.objective or _objective_of(problem)
+    counter.n_rows = counter.n_rows or float(len(rows))
+    n_rows = float(np.sqrt(counter.n_rows * max(counter.n_rows, counter.n_steps)))
+    grown, machine = StepCounter(counter.n_steps, n_rows), of_phi(state.machine)
+    try:
+        run_epoch(rows, order, problem, machine, grown)
+    finally:
+        counter.n_steps = grown.n_steps
+        set_weights_of_phi(state.machine, machine)
+
+
+def _warn_unless_solved(report: TrainingReport, unit: str, keep_dual: bool) -> None:
+    """Warn after Ctrl-C, and where a solver used up its passes or steps, whose ``unit`` is said, or met rounding."""
+    known = f"the objective is at most {report.gap:.2g} of its value above the optimum (duality_gap_)"
+    if report.status == "interrupted":
+        then = "call fit again to go on" if keep_dual else "only with warm_start=True does another fit go on from there"
+        warn(f"interrupted after {report.n_iter} {unit}: {known}; {then}", ConvergenceWarning)
+    elif report.status == "max_iter":
+        warn(
+            f"stopped after max_iter={report.n_iter} {unit}: {known}; scale the features, lower C, or raise max_iter or tol",
+            ConvergenceWarning,
+        )
+    elif report.status == "rounding":
+        warn(
+            f"stopped after {report.n_iter} {unit}, since rounding lets the objective fall no more: {known}; scale the "
+            "features, or lower C; more steps change nothing",
+            ConvergenceWarning,
+        )

@@ -1,0 +1,107 @@
+"""Pegasos (Shalev-Shwartz et al. 2011): stochastic subgradient steps on one row at a time, without dual variables.
+
+The steps are implicit (Kulis & Bartlett 2010): a step is that of Pegasos, but never goes past the margin of its row, so that
+the long first steps do no harm. After the last epoch, the dual variables a = -loss'(f), times the best common factor, give a
+lower bound of the optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._foundation.progress import progress_bar
+from ..._foundation.types import Floats, Integers
+from ..._kernels.coordinate_descent import Machine, Problem, answer_pass, stochastic_pass
+from .dual_descent import TrainingReport, relative_gap
+from .rows import EmbeddedRows, squared_norms
+
+
+@dataclass
+class StepCounter:
+    """What the step size n_rows / (n_steps + 1) is made of.
+
+    Parameters
+    ----------
+    n_steps : float
+        Steps that were taken.
+    n_rows : float
+        Rows in the objective.
+    """
+
+    n_steps: float = 0.0
+    n_rows: float = 0.0
+
+    def after_one_epoch(self) -> StepCounter:
+        """The counter as it was after at most one epoch: weights of another objective are worth no more."""
+        return StepCounter(min(self.n_steps, self.n_rows), self.n_rows)
+
+
+@dataclass(frozen=True)
+class Pegasos:
+    """A given number of epochs of stochastic steps.
+
+    Parameters
+    ----------
+    max_iter : int
+        The number of epochs.
+    random : RandomState
+        Orders the rows of every epoch.
+    verbose : bool or None
+        Whether to show a progress bar; None shows it to those who look, if it takes long.
+    """
+
+    max_iter: int
+    random: np.random.RandomState
+    verbose: bool | None = None
+
+    def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
+        """Go on from the weights of the machine, which are of phi, and the steps of the counter; both change in place."""
+        order = np.arange(len(rows), dtype=rows.index_dtype)
+        status = "done"
+        n_iter = 0
+        with progress_bar(self.max_iter, "pegasos", verbose=self.verbose) as bar:
+            try:
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
+                    self.random.shuffle(order)
+                    run_epoch(rows, order, problem, machine, counter)
+                    bar.update()
+            except KeyboardInterrupt:
+                status = "interrupted"
+        return TrainingReport(n_iter, bound_gap(rows, problem, machine), status)
+
+
+def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, counter: StepCounter) -> None:
+    """Take one step on every row, in the order given."""
+    scale_steps_rows = np.array([1.0, counter.n_steps, counter.n_rows])
+    try:
+        for _, numbers, chunk in rows.phi_blocks(order):
+            stochastic_pass(chunk, numbers, problem, machine, scale_steps_rows)
+    finally:  # after Ctrl-C, too, the weights are multiplied by the scale that the steps kept apart from them
+        machine.weights[:] *= scale_steps_rows[0]
+        machine.bias[:] *= scale_steps_rows[0]
+        counter.n_steps = float(scale_steps_rows[1])
+
+
+def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine, known: Floats | float = 0.0) -> float:
+    """An upper bound of the relative duality gap, from one pass over the rows and a second set of weights.
+
+    The dual variables are s a, with a = -loss'(f) and a common factor s per column. The dual objective is then
+    s linear - s² quadratic, and its best factor is linear / (2 quadratic), between 0 and, unless the loss is squared, 1.
+    ``known`` (K,) are dual objectives that were found otherwise, which count where they are larger.
+    """
+    machine_of_dual = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
+    sums = np.zeros((3, len(machine.bias)))
+    for _, numbers, chunk in rows.phi_blocks():
+        answer_pass(chunk, numbers, problem, machine, machine_of_dual, sums)
+    primal = sums[0] + 0.5 * squared_norms(machine)
+    linear = sums[1]
+    quadratic = sums[2] + 0.5 * squared_norms(machine_of_dual)
+    if problem.joint:
+        primal, linear, quadratic = (part.sum(keepdims=True) for part in (primal, linear, quadratic))
+    factor = np.divide(linear, 2 * quadratic, out=np.zeros_like(linear), where=quadratic > 0)
+    factor = np.maximum(factor if problem.squared else np.minimum(factor, 1.0), 0.0)
+    dual = factor * linear - factor**2 * quadratic
+    dual = np.maximum(dual, known)
+    return relative_gap(primal - dual, dual, problem.joint)

@@ -1,0 +1,176 @@
+"""Linear regression on an embedding that is never stored (paper 0, section 3.2; paper 1, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import RegressorMixin
+
+from ..._foundation.arrays import as_targets, check_squares, record_features
+from ..._foundation.shared_docstrings import with_shared_parameters
+from ..._foundation.stored import storable
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_alpha
+from ..._kernels.coordinate_descent import Problem
+from ..embeddings.base import FeatureMap
+from .base import EmbeddedLinear, drop_zero_weights
+from .rows import regression_problem
+from .shared_parameters import LINEAR_PARAMETERS
+
+
+@storable
+@with_shared_parameters(LINEAR_PARAMETERS)
+class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
+    """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
+
+    It minimises ``|w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p`` with p = 1 or 2 and the weight of the
+    intercept inside w. The optimum is that of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2
+    it is ridge regression of strength 1 / (2 C) (Maji 2011, section 5; Ho & Lin 2012).
+
+    Parameters
+    ----------
+    {embedding}
+    epsilon : float, default 0.0
+        Residuals up to it cost nothing, in units of y.
+    {C}
+    loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, default "squared_epsilon_insensitive"
+        Squares of what residuals exceed ``epsilon`` by, or the excess itself.
+    {solver}
+    {fit_intercept}
+    {intercept_scaling}
+    {positive}
+    {tol}
+    {max_iter}
+    {warm_start}
+    {block_size}
+    {n_jobs}
+    {random_state}
+    {verbose}
+
+    Attributes
+    ----------
+    embedding_ : FeatureMap
+    coef_ : ndarray of shape (n_columns,)
+    intercept_ : ndarray of shape (1,)
+    n_iter_ : int
+    duality_gap_ : float
+        ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``.
+        Loose for "pegasos"; NaN after `partial_fit`.
+    status_ : {"solved", "max_iter", "rounding", "done", "interrupted"}
+        Why learning stopped: within ``tol``, at ``max_iter``, by rounding ("newton"), after all passes of "pegasos", by Ctrl-C.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> machine = EmbeddedLinearRegressor(C=10, loss="squared_epsilon_insensitive").fit(X, np.sin(6 * X[:, 0]))
+    >>> bool(machine.score(X, np.sin(6 * X[:, 0])) > 0.99)
+    True
+    """
+
+    _losses = ("squared_epsilon_insensitive", "epsilon_insensitive")
+
+    def __init__(
+        self,
+        embedding: FeatureMap | str | None = None,
+        *,
+        epsilon: float = 0.0,
+        C: float = 1.0,
+        loss: str = "squared_epsilon_insensitive",
+        solver: str = "dual",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        positive: Any = False,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        block_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool | None = None,
+    ) -> None:
+        self.embedding = embedding
+        self.epsilon = epsilon
+        self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.positive = positive
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_items, n_features)
+            Items that the embedding can embed.
+        y : array-like of shape (n_items,)
+            Finite targets.
+        sample_weight : array-like of shape (n_items,) or None
+            Factors of C, one a row. A row of weight 3 is the same as the row three times, and one of weight 0 as none.
+
+        Raises
+        ------
+        InputError
+            If the data or a parameter cannot be used.
+        KeyboardInterrupt
+            On Ctrl-C. The weights so far are kept, and a warning tells their gap.
+        """
+        self._check()
+        values = self._targets(X, y)
+        record_features(self, X, reset=True)
+        X, values, weight = drop_zero_weights(X, values, sample_weight)
+        X, rows, weight = self._without_repeats(X, values, weight)
+        values = values[rows]
+        self._fit_embedding(X, values)
+        self._fit_weights(X, self._problem(values, weight), 1)
+        self._raise_if_interrupted()
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take one stochastic step on every row of a block, as `EmbeddedLinearClassifier.partial_fit` does."""
+        self._check()
+        values = self._targets(X, y)
+        is_first = not hasattr(self, "_state")
+        record_features(self, X, reset=is_first)
+        X, values, weight = drop_zero_weights(X, values, sample_weight)
+        if is_first:
+            self._fit_embedding(X, values)
+        self._partial_fit_weights(X, self._problem(values, weight), 1)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The values w · phi(x) + b, shape (n_items,)."""
+        return self._decision_values(X)[:, 0]
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of phi, shape (n_columns,)."""
+        return self._coefficients()[0][0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """The intercept, shape (1,)."""
+        return self._coefficients()[1]
+
+    def _check(self) -> None:
+        super()._check()
+        check_alpha("epsilon", self.epsilon)
+
+    def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
+        """y as finite floats, shape (n_items,)."""
+        values = as_targets(y, X)
+        check_squares(values, "y")
+        return values
+
+    def _problem(self, values: Floats, weight: Floats | None) -> Problem:
+        return regression_problem(values, weight, self.C, epsilon=self.epsilon, squared=self._squared)

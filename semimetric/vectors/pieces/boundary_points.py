@@ -1,0 +1,238 @@
+"""Boundary points of two classes: points of the surface between their nearest-neighbour regions, and its normals there.
+
+This is step 1 of paper 3, "Sampling boundary points".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NotRequired
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.multiclass import type_of_target
+
+from ..._foundation.arrays import as_classes, check_sorted_classes, validated
+from ..._foundation.errors import InputError
+from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
+from ..._foundation.stored import storable
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ...distances.model.semimetric import Semimetric
+from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
+
+
+def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
+    """X as floats (n_items, n_features), the sorted classes, at least two, and the number of each item's class, (n_items,)."""
+    items = validated(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
+    labels = as_classes(y, items)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y has one class only, {classes.tolist()[0]!r}; items of at least two classes are required: add some")
+    return items, classes, codes.astype(np.int64)
+
+
+def check_semimetric(semimetric: Any, n_features: int) -> None:
+    """Refuse what is neither None nor a `Semimetric` of ``n_features`` numeric features."""
+    if semimetric is None:
+        return
+    if not isinstance(semimetric, Semimetric):
+        raise InputError(f"semimetric={semimetric!r} is no Semimetric; give model.semimetric_ of a learner, or None for Euclid")
+    if semimetric.n_features != n_features or not semimetric.schema.plain:
+        raise InputError(
+            f"semimetric is a distance of {semimetric.n_features} features, X has {n_features}; a distance of the same "
+            "features, all of them numbers, is required: learn one from items like X"
+        )
+
+
+def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
+    """The places that are support points of any place, and those that are support points of themselves, both sorted."""
+    support = np.union1d(pairs.own, pairs.other)
+    self_support = np.flatnonzero(pairs.own == np.arange(len(pairs.own)))
+    return support, self_support
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9).
+
+    Parameters
+    ----------
+    points, directions : ndarray of shape (m, d)
+        In the order of their support points, so that the order of the items plays no part.
+    rows : ndarray of shape (m, 2)
+        The items that are the positive and the negative support point of each boundary point.
+    counts : ndarray of shape (m,)
+        The number of items that lead to each boundary point.
+    member : ndarray of shape (n_items,)
+        The number of the boundary point that each item leads to.
+    """
+
+    points: Floats
+    directions: Floats
+    rows: Integers
+    counts: Integers
+    member: Integers
+
+    @classmethod
+    def of(cls, places: DistinctPlaces, pairs: SupportPairs) -> Boundary:
+        """One boundary point for each distinct pair of support points."""
+        is_positive = (places.codes == 1)[:, None]
+        own_first = np.column_stack([pairs.own, pairs.other])
+        distinct, member = np.unique(np.where(is_positive, own_first, own_first[:, ::-1]), axis=0, return_inverse=True)
+        member = member.reshape(-1)[places.place_of_item]
+        positive = places.points[distinct[:, 0]]
+        negative = places.points[distinct[:, 1]]
+        counts = np.bincount(member, minlength=len(distinct))
+        return cls(positive / 2 + negative / 2, positive - negative, places.rows[distinct], counts, member)
+
+
+@storable
+class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
+    """Points of the surface between the nearest-neighbour regions of two classes, and the directions that it faces there.
+
+    For an item x, s- is the nearest item of the other class (equation 3), and s+ is the item of its own class whose bisector
+    with s- cuts the segment from s- to x first (equation 7), at the edge point of x (equation 8). The boundary point and the
+    direction of this pair (equation 9), positive minus negative, are
+
+        (s+ + s-) / 2        s+ - s-
+
+    Many items share a pair, so there are far fewer boundary points than items (Gai & Zhang 2010, "Learning discriminative
+    piecewise linear models with boundary points", AAAI; section "Sampling boundary points").
+
+    Items at one place count as one item with a multiplicity. Where they belong to several classes, which the paper does not
+    consider, the place gets the class of most of its items, the first of several such classes, with a warning. Of items that
+    are equally near the first in lexicographic order is chosen, so the order of the items plays no part.
+
+    Parameters
+    ----------
+    semimetric : Semimetric or None, default None
+        A learned distance that takes the place of the Euclidean one in equation 3. Equation 7 is about bisectors and stays
+        Euclidean; properties 1 and 2 and theorem 1 are then not proved.
+    n_jobs : int or None, default None
+        Number of threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The second is the positive one.
+    boundary_points_, directions_ : ndarray of shape (n_boundary_points, n_features)
+    pairs_ : ndarray of shape (n_boundary_points, 2)
+        Rows of X of the positive and the negative support point of each boundary point.
+    multiplicities_ : ndarray of shape (n_boundary_points,)
+        Number of items that lead to each boundary point.
+    boundary_of_ : ndarray of shape (n_items,)
+        Number of the boundary point that each item leads to.
+    edge_points_ : ndarray of shape (n_items, n_features)
+        The edge point of each item, which is as near to the nearest item of one class as to that of the other.
+    support_, self_support_ : ndarray
+        Rows of X that are support points, and those that are support points of themselves.
+    support_share_, self_support_share_ : float
+        Their number, divided by the number of items.
+    n_features_in_ : int
+
+    Raises
+    ------
+    InputError
+        If there are not two classes, or ``semimetric`` is none for these features.
+
+    Examples
+    --------
+    >>> found = BoundaryPoints().fit([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [9.0, 0.0]], ["no", "no", "yes", "yes"])
+    >>> found.boundary_points_.tolist(), found.directions_.tolist(), found.multiplicities_.tolist()
+    ([[1.5, 0.0], [1.5, 0.5]], [[3.0, 0.0], [3.0, -1.0]], [3, 1])
+    """
+
+    classes_: NDArray[Any]
+    boundary_points_: Floats
+    directions_: Floats
+    pairs_: Integers
+    multiplicities_: Integers
+    boundary_of_: Integers
+    edge_points_: Floats
+    support_: Integers
+    self_support_: Integers
+    support_share_: float
+    self_support_share_: float
+
+    _fitted: ClassVar[dict[str, Any]] = {
+        "classes_": NDArray[Any],
+        "boundary_points_": Floats,
+        "directions_": Floats,
+        "pairs_": Integers,
+        "multiplicities_": Integers,
+        "boundary_of_": Integers,
+        "edge_points_": Floats,
+        "support_": Integers,
+        "self_support_": Integers,
+        "support_share_": float,
+        "self_support_share_": float,
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
+    def __init__(self, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> None:
+        self.semimetric = semimetric
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> BoundaryPoints:
+        """Find the boundary points of X (n_items, n_features) with classes y (n_items,)."""
+        items, self.classes_, codes = check_classes(self, X, y)
+        if len(self.classes_) > 2:
+            raise InputError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has "
+                f"{len(self.classes_)} classes, two are required; set one against the rest, (y == one)"
+            )
+        check_semimetric(self.semimetric, items.shape[1])
+        places = find_distinct_places(items, codes, 2)
+        pairs = find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs)
+        self._set_boundary(places, pairs)
+        self._set_support(places, pairs)
+        return self
+
+    def _set_boundary(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
+        found = Boundary.of(places, pairs)
+        self.boundary_points_ = found.points
+        self.directions_ = found.directions
+        self.pairs_ = found.rows
+        self.multiplicities_ = found.counts
+        self.boundary_of_ = found.member
+        opposite = places.points[pairs.other]
+        edge_points = opposite + pairs.cut[:, None] * (places.points - opposite)
+        self.edge_points_ = edge_points[places.place_of_item]
+
+    def _set_support(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
+        support, self_support = support_places(pairs)
+        self.support_ = np.sort(places.rows[support])
+        self.self_support_ = np.sort(places.rows[self_support])
+        self.support_share_ = len(support) / places.n_items
+        self.self_support_share_ = len(self_support) / places.n_items
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        check_sorted_classes(self.classes_, 2)
+        d, m, n = self.n_features_in_, len(self.boundary_points_), len(self.boundary_of_)
+        check_names(self, d)
+        check_semimetric(self.semimetric, d)
+        shapes = {"boundary_points_": (m, d), "directions_": (m, d), "pairs_": (m, 2), "multiplicities_": (m,)}
+        shapes |= {"boundary_of_": (n,), "edge_points_": (n, d)}
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise InputError(f"{name} has shape {array.shape} or is not finite; numbers of shape {shape} are required")
+        rows = [self.pairs_, self.support_, self.self_support_]
+        counted = ((self.boundary_of_ >= 0) & (self.boundary_of_ < m)).all() and np.array_equal(
+            np.bincount(self.boundary_of_, minlength=m), self.multiplicities_
+        )
+        if not n or not counted or not all(((array >= 0) & (array < n)).all() for array in rows):
+            raise InputError("the items of boundary points are not counted as they are numbered; restore the file")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "support_share_")

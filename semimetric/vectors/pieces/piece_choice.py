@@ -1,0 +1,207 @@
+"""How pieces are found and which machines separate them: held-out items choose, for all pairs of classes together.
+
+A vague prior makes pieces costly, and a narrow one makes planes thick. Where a boundary bends, the posterior has the few pieces
+that explain its boundary points, and more of them may classify better. Which of them helps depends on how much the classes
+overlap, and boundary points alone do not tell. So the distinct places of the items are cut into folds. For each fold, pieces
+are made of the boundary points of the others in every way, without chains, and judged by the items of the fold. The way with
+the fewest pieces is taken, unless another is right more often by more than 1.5 standard errors, paired by item: where classes
+overlap, pieces win by chance. A pair of several classes has few items, so the errors of all pairs together choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from ..._foundation.errors import InputError
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats, Integers
+from ..._foundation.validation import check_finite_number
+from .mixture_prior import WPrior
+from .two_classes import TwoClasses
+
+_MOST_FOLDS = 5
+_STANDARD_ERRORS = 1.5  # chosen on other splits of the sets of Table 1 than those that benchmarks report
+_VAGUE = 1000.0
+_PRIORS = (_VAGUE, 30.0, 1.0)  # factors of equation 26
+_GROUPS = (6, 10, 16, 24)
+_MACHINES = ((1.0, 1.0), (10.0, 1.0), (100.0, 1.0), (100.0, 1.5))  # C and overlap
+
+
+@dataclass(frozen=True)
+class PieceMachine:
+    """The ``C`` and the ``overlap`` of the machines of all pieces, as in `DPLMClassifier`; NaN where planes separate."""
+
+    C: float
+    overlap: float
+
+
+@dataclass(frozen=True)
+class Way:
+    """How pieces are found: as many as the posterior says, in a given number, or as groups of boundary points.
+
+    Parameters
+    ----------
+    w_prior : float or str
+        The factor of equation 26.
+    n_groups : int
+        The number of groups of boundary points that lie and face alike, each of which is a piece; 0 where the posterior
+        tells the number of pieces, or EM fits a given one.
+    """
+
+    w_prior: WPrior = _VAGUE
+    n_groups: int = 0
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class PieceChoice:
+    """What held-out items said about candidates, each of which is a way to find pieces and machines to separate them.
+
+    Parameters
+    ----------
+    n_groups : ndarray of shape (n_candidates,)
+        Groups of boundary points that are pieces, 1 for one piece; 0 where the posterior tells their number, or it is given.
+    w_prior : ndarray of shape (n_candidates,)
+        Factors of equation 26; NaN where it plays no part, or is given by a name.
+    C, overlap : ndarray of shape (n_candidates,)
+        Of the machines; NaN where planes separate.
+    n_components : ndarray of shape (n_candidates,)
+        Mean number of pieces over the folds, summed over the pairs of classes; NaN where there were too few items for folds.
+    accuracy : ndarray of shape (n_candidates,)
+        Share of decisions about held-out items that are right; NaN where there were too few items for folds.
+    standard_error : ndarray of shape (n_candidates,)
+        Standard error of the difference of its accuracy from the highest one, paired by item.
+    chosen : int
+        The number of the candidate that is taken.
+    """
+
+    n_groups: Integers
+    w_prior: Floats
+    C: Floats
+    overlap: Floats
+    n_components: Floats
+    accuracy: Floats
+    standard_error: Floats
+    chosen: int
+
+    @property
+    def one_piece(self) -> bool:
+        """Whether one piece was chosen."""
+        return bool(self.n_groups[self.chosen] == 1)
+
+    def check(self) -> None:
+        """Refuse a choice whose arrays do not agree, as a file may say.
+
+        Raises
+        ------
+        InputError
+            If they do not have one entry for each candidate, or none of them is the chosen one.
+        """
+        n = len(np.ravel(self.n_groups))
+        arrays = [getattr(self, f.name) for f in fields(self) if f.name != "chosen"]
+        if any(array.shape != (n,) for array in arrays) or not 0 <= self.chosen < n:
+            raise InputError("the choice of the pieces has not one entry for each candidate; restore the file")
+
+
+def ways_to_try(w_prior: WPrior, n_components: int | str | None, local: str) -> list[Way]:
+    """What is given; else one piece, the posterior under three priors and, for "auto", groups in four numbers."""
+    if isinstance(n_components, int) or (w_prior != "auto" and n_components is None):
+        return [Way(_VAGUE if w_prior == "auto" else w_prior)]
+    priors = _PRIORS if w_prior == "auto" else (w_prior,)
+    groups = _GROUPS if n_components == "auto" and local == "svm" else ()
+    return [Way(n_groups=1), *map(Way, priors), *(Way(n_groups=n) for n in groups)]
+
+
+def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[PieceMachine]:
+    """Machines of the C and the overlap that are given, or four; a single one where planes separate."""
+    if local != "svm":
+        return [PieceMachine(np.nan, np.nan)]
+    tried = {(c if C == "auto" else float(C), o if overlap == "auto" else float(overlap)): None for c, o in _MACHINES}
+    return [PieceMachine(*of) for of in tried]
+
+
+def check_overlap(overlap: float | str) -> None:
+    """Refuse a number that is not finite and >= 1; "auto" is none."""
+    if not isinstance(overlap, str) and not check_finite_number("overlap", overlap) >= 1.0:
+        raise InputError(f"overlap={overlap!r}, a number >= 1 is required: 1 leaves every item to the machine of its own piece")
+
+
+# The decisions of pieces between two classes on other items, (n_ways * n_machines, n_others), and their numbers (n_ways,).
+Judge = Callable[[TwoClasses, Floats, Sequence[Way], Sequence[PieceMachine]], tuple[Floats, Floats]]
+
+
+def choose_pieces(
+    problems: Sequence[TwoClasses], ways: Sequence[Way], machines: Sequence[PieceMachine], judge: Judge, *, random_state: int
+) -> PieceChoice:
+    """The choice by the items at held-out places of all problems.
+
+    Where a class has one place only there is nothing to hold out. Without any such items the first candidate is taken.
+
+    Parameters
+    ----------
+    problems : sequence of TwoClasses
+    ways, machines : sequences
+        Each way with each machine is a candidate, in the order in which ``judge`` decides.
+    judge : Callable
+        It is given a problem to learn from, items to decide on, the ways, and the machines.
+    random_state : int
+        Of the folds.
+    """
+    n = len(ways) * len(machines)
+    errors = np.zeros((n, 1 + max(int(problem.rows.max()) for problem in problems)))
+    n_components, n_decisions = np.zeros(len(ways)), 0
+    for problem in problems:
+        wrong, found = _held_out(problem, ways, machines, judge, random_state)
+        errors[:, problem.rows] += wrong
+        n_components += found
+        n_decisions += len(problem.rows) if found.any() else 0
+    if not n_decisions:
+        nothing = np.full(n, np.nan)
+        return _choice(ways, machines, nothing, nothing, nothing, 0)
+    more = errors - errors[errors.sum(axis=1).argmin()]
+    error = more.std(axis=1, ddof=1) * np.sqrt(more.shape[1])
+    good = np.flatnonzero(more.sum(axis=1) <= _STANDARD_ERRORS * error + 1e-9)
+    of_candidates = np.repeat(n_components, len(machines))
+    chosen = good[np.lexsort((good, errors.sum(axis=1)[good], of_candidates[good]))[0]]
+    accuracy = 1 - errors.sum(axis=1) / n_decisions
+    return _choice(ways, machines, of_candidates, accuracy, error / n_decisions, int(chosen))
+
+
+def _held_out(
+    problem: TwoClasses, ways: Sequence[Way], machines: Sequence[PieceMachine], judge: Judge, random_state: int
+) -> tuple[Floats, Floats]:
+    """Who errs among the held-out items, (n_candidates, n_items), and mean numbers of pieces, (n_ways,); 0 without folds."""
+    places = problem.places
+    wrong, n_components = np.zeros((len(ways) * len(machines), len(problem.items))), np.zeros(len(ways))
+    n_folds = min(_MOST_FOLDS, int(np.bincount(places.codes, minlength=2).min()))
+    if n_folds < 2:
+        return wrong, n_components
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+    for kept, _ in folds.split(places.points, places.codes):
+        rest = np.flatnonzero(~np.isin(places.place_of_item, kept))
+        decisions, found = judge(problem.of_places(kept), problem.items[rest], ways, machines)
+        wrong[:, rest] = (decisions > 0) != problem.positive[rest]
+        n_components += found / n_folds
+    return wrong, n_components
+
+
+def _choice(
+    ways: Sequence[Way], machines: Sequence[PieceMachine], n_components: Floats, accuracy: Floats, error: Floats, chosen: int
+) -> PieceChoice:
+    """The choice of one of all ways with all machines, told by arrays of one entry each."""
+    candidates = [(way, machine) for way in ways for machine in machines]
+    priors = [np.nan if way.n_groups or isinstance(way.w_prior, str) else way.w_prior for way, _ in candidates]
+    return PieceChoice(
+        n_groups=np.array([way.n_groups for way, _ in candidates]),
+        w_prior=np.array(priors),
+        C=np.array([machine.C for _, machine in candidates]),
+        overlap=np.array([machine.overlap for _, machine in candidates]),
+        n_components=n_components,
+        accuracy=accuracy,
+        standard_error=error,
+        chosen=chosen,
+    )

@@ -1,0 +1,158 @@
+"""A nearest-neighbour classifier that keeps the support points only (paper 3, theorems 1 and 2)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NotRequired
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted
+
+from ..._foundation.arrays import check_sorted_classes, validated
+from ..._foundation.errors import InputError
+from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
+from ..._foundation.stored import storable
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_n_jobs
+from ...distances.model.semimetric import Semimetric
+from ...distances.search.index import NeighborIndex
+from .boundary_points import check_classes, check_semimetric, support_places
+from .support_pairs import common_unit, find_distinct_places, find_support_pairs
+
+
+@storable
+class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
+    """Nearest-neighbour classifier that keeps the support points only and still has no training error (theorem 1).
+
+    The support point of its own class that is nearest to an item is nearer than any item of another class. So leaving out all
+    other items costs no training error, unless items at one place belong to several classes. With more than two classes each is
+    set against the others, and the proof holds as it stands. The error on new items is bounded by the error that leaving one
+    item out would show (theorem 2),
+
+        E[error with N - 1 items] <= E[2 N_support - N_self] / N
+
+    with N_support support points, N_self of which are support points of themselves. Items at places with several classes are
+    added to the numerator, since leaving one of them out may cause an error.
+
+    Parameters
+    ----------
+    semimetric : Semimetric or None, default None
+        A learned distance that takes the place of the Euclidean one in equation 3, and by which the nearest support point is
+        found. Bisectors, equation 7, stay Euclidean, so that neither theorem is proved for it.
+    n_jobs : int or None, default None
+        Number of threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    support_ : ndarray
+        Rows of X that are kept.
+    support_points_ : ndarray of shape (n_support, n_features)
+    support_codes_ : ndarray of shape (n_support,)
+        The place of the class of each in ``classes_``.
+    support_share_ : float
+        Their number, divided by the number of items.
+    generalization_bound_ : float
+        (2 N_support - N_self) / N of these items, at most 1: an estimate of the bound, which is an expectation over items.
+    n_features_in_ : int
+
+    Raises
+    ------
+    InputError
+        If there are not two classes at least, or ``semimetric`` is none for these features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(400, noise=0.15, random_state=0)
+    >>> model = SupportPointClassifier().fit(X, y)
+    >>> model.score(X, y), model.support_share_ < 0.3
+    (1.0, True)
+    """
+
+    classes_: NDArray[Any]
+    support_: Integers
+    support_share_: float
+    generalization_bound_: float
+
+    _fitted: ClassVar[dict[str, Any]] = {
+        "classes_": NDArray[Any],
+        "support_": Integers,
+        "support_share_": float,
+        "generalization_bound_": float,
+        "_codes": Integers,
+        "_unit": float,
+        "points": Floats,
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
+    def __init__(self, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> None:
+        self.semimetric = semimetric
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SupportPointClassifier:
+        """Keep the support points of X (n_items, n_features) with classes y (n_items,)."""
+        items, self.classes_, codes = check_classes(self, X, y)
+        check_semimetric(self.semimetric, items.shape[1])
+        places = find_distinct_places(items, codes, len(self.classes_))
+        pairs = find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs)
+        support, self_support = support_places(pairs)
+        self.support_ = np.sort(places.rows[support])
+        self.support_share_ = len(support) / places.n_items
+        n_errors = 2 * len(support) - len(self_support) + places.n_contradicted
+        self.generalization_bound_ = min(1.0, n_errors / places.n_items)
+        self._codes = codes[self.support_]
+        self._unit = common_unit(items)
+        self._keep(items[self.support_] / self._unit)
+        return self
+
+    def _keep(self, points: Floats) -> None:
+        """Search among the support points (n_support, n_features), in units of ``_unit``."""
+        self._points = points
+        if self.semimetric is None:
+            self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(points)
+        else:
+            self._index = NeighborIndex(self.semimetric, n_jobs=self.n_jobs).fit(points * self._unit)
+
+    @property
+    def support_points_(self) -> Floats:
+        """The support points, shape (n_support, n_features)."""
+        return self._points * self._unit
+
+    @property
+    def support_codes_(self) -> Integers:
+        """For each support point the place of its class in ``classes_``, shape (n_support,)."""
+        return self._codes
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | {"points": self._points}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        points = np.array(fitted["points"], order="C")
+        super()._restore({name: value for name, value in fitted.items() if name != "points"})
+        check_n_jobs(self.n_jobs)
+        check_sorted_classes(self.classes_)
+        n, codes = len(self.support_), self._codes
+        shapes = self.support_.shape == codes.shape == (n,) and points.ndim == 2 and len(points) == n > 0
+        if not shapes or not ((codes >= 0) & (codes < len(self.classes_))).all() or not (np.abs(points) <= 1).all():
+            raise InputError("there are not as many support points within their unit as classes of them; restore the file")
+        if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and 0 <= self.generalization_bound_ <= 1):
+            raise InputError("the unit of support points is not positive, or a share is not between 0 and 1; restore the file")
+        if (np.diff(self.support_) <= 0).any() or self.support_[0] < 0:
+            raise InputError("support_ are not different rows in ascending order; restore the file")
+        check_names(self, points.shape[1])
+        check_semimetric(self.semimetric, points.shape[1])
+        self._keep(points)
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class of the nearest support point, shape (n_queries,)."""
+        check_is_fitted(self, "support_")
+        items = validated(self, X, dtype=np.float64, reset=False)
+        if self.semimetric is None:
+            nearest = self._nearest.kneighbors(items / self._unit, return_distance=False)[:, 0]
+        else:
+            nearest = self._index.kneighbors(items, 1)[1][:, 0]
+        return self.classes_[self._codes[nearest]]

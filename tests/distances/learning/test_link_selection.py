@@ -1,0 +1,105 @@
+"""The exponent of the link is found on held-out pairs, and 1 where nothing speaks against it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import assert_refused, cityblock
+
+from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, SemimetricWarning
+from semimetric._foundation.types import Pairs
+from semimetric.distances.learning import measured_fit as link_selection
+from semimetric.distances.learning.measured import InMemoryDistances
+from semimetric.distances.learning.measured_fit import choose_link, least_loss_of_exponents
+from semimetric.distances.learning.options import DISTANCES, Recipe
+from semimetric.distances.learning.search import Candidate
+from semimetric.distances.model.links import PowerLink
+
+RNG = np.random.default_rng(3)
+ITEMS, INDEX = RNG.random((80, 2)), RNG.integers(0, 80, (500, 2))
+SUMS = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 3.0]
+NOISE = 1 + 0.05 * RNG.normal(size=len(SUMS))
+WEIGHT = np.full(len(SUMS), 1 / len(SUMS))
+
+
+def chosen(y, *, knots=False, alpha=False, **parameters):
+    recipe = Recipe(**{"n_knots": 3, "alpha": 1e-4, "random_state": 0} | parameters).checked()
+    return choose_link(recipe, InMemoryDistances(Pairs(ITEMS, INDEX), y, WEIGHT), ("u", "v"), knots=knots, alpha=alpha)
+
+
+@pytest.mark.parametrize("p", [1.0, 0.8, 0.6])
+@pytest.mark.parametrize("open_", [True, False])
+def test_the_exponent_that_made_the_distances_is_found(p, open_):
+    recipe, choices = chosen(SUMS**p * NOISE, link="power", knots=open_, alpha=open_)
+    assert recipe.link == (PowerLink(p) if p < 1 else "identity")
+    assert {c.link for c in choices} == {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}
+    assert choices.chosen.link == p
+    assert "link" in repr(choices)
+    assert "link" in choices.to_frame()
+
+
+def test_the_exponent_of_a_base_distance_is_found():
+    y = cityblock(ITEMS[INDEX[:, 0]], ITEMS[INDEX[:, 1]]) ** 0.6 * NOISE
+    bases = {"base_distances": (cityblock,), "tables": "warped", "n_knots": 2}
+    recipe, choices = chosen(y, base_exponents="auto", **bases)
+    assert recipe.base_exponents == choices.chosen.base_exponents == (0.6,)
+    model = DistanceRegressor(alpha=1e-4, preprocessor=ITEMS, base_exponents="auto", **bases).fit(INDEX, y)
+    assert model.semimetric_.base_distances[0].power == 0.6
+    assert model.score(INDEX, y) > 0.95
+
+
+def test_what_is_given_is_kept():
+    recipe, choices = chosen(SUMS, link=0.7)
+    assert (recipe.link, choices) == (PowerLink(0.7), ())
+
+
+def test_both_are_chosen_by_an_estimator_which_says_what_it_compared():
+    model = DistanceRegressor(link="power", n_knots=3, preprocessor=ITEMS).fit(INDEX, SUMS**0.6 * NOISE)
+    assert model.semimetric_.link == model.recipe_.link == PowerLink(0.6)
+    assert model.choices_.chosen.link == 0.6
+    assert model.link_choices_.chosen.link == 0.6
+    slow = DistanceApproximator(
+        lambda x, y: float(np.abs(x - y).sum() ** 0.6), n_pairs=400, n_knots=2, alpha=1e-5, link="power"
+    )
+    assert slow.fit(ITEMS).semimetric_.link == PowerLink(0.6)
+    assert slow.error_quantiles_[0.9] < 0.01
+
+
+def test_of_few_pairs_a_warning_says_what_is_taken():
+    data = InMemoryDistances(Pairs(ITEMS, INDEX[:2]), SUMS[:2], np.full(2, 0.5))
+    with pytest.warns(SemimetricWarning, match="link='identity' is taken"):
+        recipe, choices = choose_link(Recipe(link="power"), data, ("u", "v"), knots=True, alpha=True)
+    assert (recipe.link, choices) == ("identity", ())
+
+
+def test_where_nothing_can_be_held_out_a_number_is_asked_for():
+    y = SUMS**0.6
+    open_ = DistanceRegressor(link="power", n_knots=3, alpha=1e-3, preprocessor=ITEMS)
+    assert_refused(lambda: open_.partial_fit(INDEX, y), 'link="identity"', "partial_fit", error=NotSupportedError)
+    assert_refused(open_.part_task, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
+    vertices = DistanceApproximator(cityblock, method="vertices", n_knots=3, link="power")
+    assert_refused(lambda: vertices.fit(ITEMS), "learns nothing", "give a number", error=NotSupportedError)
+    given = vertices.set_params(link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
+    assert given.error_quantiles_[0.9] < 1e-6
+
+
+@pytest.mark.parametrize("given", [{"link": "power"}, {"base_distances": [cityblock], "base_exponents": "auto"}])
+def test_of_too_many_features_a_number_is_asked_for_before_anything_is_compared(monkeypatch, given):
+    monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], n_columns={"full": 20}))
+    monkeypatch.setattr(link_selection, "compare", None)
+    X = RNG.random((40, 30))
+    rows = INDEX[(INDEX < 40).all(axis=1)]
+    call = DistanceRegressor(preprocessor=X, **given).fit
+    name = list(given)[-1]
+    assert_refused(lambda: call(rows, cityblock(X[rows[:, 0]], X[rows[:, 1]])), "more than 20 weights", f"in place of {name}=")
+
+
+def test_the_least_loss_is_taken_and_of_ties_the_exponent_nearest_to_1():
+    tied = [Candidate(3, 1e-3, (1.0, 1.2), link=p) for p in (0.6, 0.9, 0.7)]
+    assert least_loss_of_exponents(tied).link == 0.9
+    assert least_loss_of_exponents([*tied, Candidate(3, 1e-3, (0.9, 1.2), link=0.5)]).link == 0.5
+
+
+def test_of_the_strengths_at_that_exponent_the_largest_within_one_standard_error_is_taken():
+    found = [Candidate(3, a, losses, link=0.8) for a, losses in ((1e-4, (1.0, 1.2)), (1e-3, (1.1, 1.15)), (1e-2, (2.0, 2.2)))]
+    assert least_loss_of_exponents([*found, Candidate(3, 1.0, (1.1, 1.15), link=1.0)]).alpha == 1e-3

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from semimetric._foundation.types import Pairs
+from semimetric.distances.learning import screening
+from semimetric.distances.learning.measured import PairTargets
+from semimetric.distances.learning.options import Recipe
+from semimetric.distances.learning.screening import GapColumns, screen
+from semimetric.distances.learning.structure import build_structure
+
+USED = np.array([3, 40, 77])
+
+
+def problem(rng, n_pairs=1500, relative=False):
+    X = rng.normal(size=(120, 80))
+    X[:, 5] = X[0, 5] + 1e-9 * X[:, 5]
+    index = rng.integers(0, 120, (n_pairs, 2))
+    y = np.abs(X[index[:, 0]] - X[index[:, 1]])[:, USED] @ [1.0, 2.0, 3.0] + 0.01
+    recipe = Recipe(tables="warped", n_knots=2, relative=relative, random_state=0)
+    structure = build_structure(recipe, X, [f"x{k}" for k in range(80)])
+    return structure, PairTargets.of(recipe, structure, Pairs(X, index), y, np.full(n_pairs, 1 / n_pairs))
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_the_features_that_make_the_distance_are_found(rng, relative):
+    found = screen(*problem(rng, relative=relative), random_state=0)
+    assert set(USED) <= set(found.kept)
+    assert len(found.kept) < 40
+    assert len(found.losses) > 1
+    assert list(found.kept) == sorted(found.kept)
+
+
+def test_nothing_that_can_be_held_out_is_no_reason_to_stop(rng):
+    structure, data = problem(rng, n_pairs=2)
+    found = screen(structure, data, random_state=0)
+    assert len(found.kept) >= 1
+    assert (found.losses, found.split) == ({}, None)
+    assert_allclose(found.trained, found.weights)
+
+
+def test_of_wide_items_a_sample_of_pairs_is_screened(rng, monkeypatch):
+    monkeypatch.setattr(screening, "_MOST_ENTRIES", 80 * 64)
+    structure, data = problem(rng)
+    assert len(screening.sample(structure, data, random_state=0).targets) == 32
+    monkeypatch.setattr(screening, "_MOST_PAIRS", 100)
+    monkeypatch.setattr(screening, "_MOST_ENTRIES", 1 << 27)
+    assert len(screening.sample(structure, data, random_state=0).targets) == 100
+
+
+def test_columns_are_gaps_times_the_scale_of_their_row(rng):
+    features, pairs, scale = rng.random((9, 4)).astype(np.float32), rng.integers(0, 9, (30, 2)), rng.random(30)
+    A, r = GapColumns(features, pairs, scale), rng.normal(size=30)
+    whole = scale[:, None] * np.abs(features[pairs[:, 0]].astype(float) - features[pairs[:, 1]])
+    assert_allclose(A.take(np.array([2, 0])), whole[:, [2, 0]])
+    assert_allclose(A.slopes(r), r @ whole, rtol=1e-4, atol=1e-5)
+    assert_allclose(A.rows(np.arange(5)).take(np.arange(4)), whole[:5])

@@ -1,0 +1,87 @@
+"""Shards of near items: every item is in one of them, and exact answers are those of one index."""
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from numpy.testing import assert_array_equal
+from searches import rough_distance
+
+from semimetric import Grid, NeighborIndex, NotSupportedError, ShardedIndex
+from semimetric.distances.search import segment
+from semimetric.distances.search import sharded as clustered_parts
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(5, 3)) * 6
+ITEMS = np.round(CENTRES[RNG.integers(0, 5, 400)] + RNG.normal(size=(400, 3)), 1)  # so that distances tie
+QUERIES = CENTRES[RNG.integers(0, 5, 30)] + RNG.normal(size=(30, 3))
+D = rough_distance(Grid.fit(ITEMS, n_knots=5), low=0.1)
+
+
+@pytest.fixture(autouse=True)
+def scans_for_few(monkeypatch):
+    monkeypatch.setattr(segment, "_FEW", 0)
+    monkeypatch.setattr(segment, "_WORTH", 0)
+    monkeypatch.setattr(clustered_parts, "_ROWS", 64)
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+@pytest.mark.parametrize("partition", ["rows", "kmeans"])
+@pytest.mark.parametrize("n_shards", [1, 3, 8])
+def test_answers_are_those_of_one_index_to_the_bit(tmp_path, partition, n_shards, storage):
+    ids = RNG.permutation(400)
+    one = NeighborIndex(D).fit(ITEMS, ids=ids)
+    shards = ShardedIndex.build(
+        tmp_path / "s", D, ITEMS, ids=ids, n_shards=n_shards, memory_limit="1 MiB", partition=partition, storage=storage
+    )
+    assert_array_equal(np.sort(shards.ids_), np.arange(400))
+    assert {place.open().storage for place in shards.places} == {storage}
+    for k in (1, 7, 200):  # more than a shard holds
+        for got, want in zip(shards.kneighbors(QUERIES, k), one.kneighbors(QUERIES, k), strict=True):
+            assert_array_equal(got, want)
+    where = ids[ITEMS[:, 0] > 0]
+    for got, want in zip(shards.kneighbors(QUERIES, 3, where=where), one.kneighbors(QUERIES, 3, where=where), strict=True):
+        assert_array_equal(got, want)
+
+
+def test_shards_that_can_hold_no_answer_are_not_searched(tmp_path, monkeypatch):
+    asked = []
+    nearest = segment.Segment.nearest
+
+    def counted(self, queries, *arguments):
+        asked.append(len(queries))
+        return nearest(self, queries, *arguments)
+
+    monkeypatch.setattr(segment.Segment, "nearest", counted)
+    counts = {}
+    for partition in ("rows", "kmeans"):
+        shards = ShardedIndex.build(tmp_path / partition, D, ITEMS, n_shards=5, partition=partition)
+        asked.clear()
+        shards.kneighbors(QUERIES, 3)
+        counts[partition] = sum(asked)
+    assert len(QUERIES) <= counts["kmeans"] < counts["rows"]
+
+
+def test_no_distance_is_below_the_bound_of_its_segment():
+    index = NeighborIndex(D).fit(ITEMS)
+    part = index.segments_[0]
+    least = part.least(part.view.block(part.view.points(QUERIES)))
+    distances = D.pairwise(QUERIES, ITEMS)
+    assert (least <= distances.min(axis=1)).all()
+
+
+def test_chosen_rows_of_a_mapped_file_are_those_of_the_array(tmp_path):
+    np.save(tmp_path / "items.npy", ITEMS)
+    one, two = (
+        ShardedIndex.build(tmp_path / name, D, X, n_shards=4, partition="kmeans")
+        for name, X in (("a", ITEMS), ("b", tmp_path / "items.npy"))
+    )
+    assert_array_equal(one.ids_, two.ids_)
+    assert_array_equal(one.kneighbors(QUERIES, 3)[1], two.kneighbors(QUERIES, 3)[1])
+
+
+def test_what_cannot_be_clustered_is_refused(tmp_path):
+    joint = rough_distance(Grid.fit(ITEMS, n_knots=3), kind="joint")
+    with pytest.raises(NotSupportedError, match="partition='rows'"):
+        ShardedIndex.build(tmp_path / "s", joint, ITEMS, n_shards=2, partition="kmeans")
+    assert_refused(lambda: ShardedIndex.build(tmp_path / "s", D, ITEMS, partition="hash"), "partition='hash'", "'kmeans'")
+    assert_refused(lambda: ShardedIndex.build(tmp_path / "s", D, ITEMS, storage="int8"), "storage='int8'", "'uint16'")

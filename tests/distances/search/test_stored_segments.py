@@ -1,0 +1,225 @@
+"""An index that somebody has changed, with digests that fit, is refused before it exists; the message names what is wrong."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from searches import rough_distance
+from soak import containers
+
+import semimetric
+from semimetric import Grid, NeighborIndex, StorageError
+from semimetric.distances.search import proofs
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Saved indexes of single features in lists, and of joint groups beside single features."""
+    rng, root = np.random.default_rng(0), tmp_path_factory.mktemp("indexes")
+    items = rng.normal(size=(80, 3))
+    for kind in ("singles", "overlapping"):
+        d = rough_distance(Grid.fit(items, n_knots=4), kind=kind, low=0.05)
+        NeighborIndex(d, n_lists=3 if kind == "singles" else 1).fit(items).save(root / kind)
+    return root
+
+
+@pytest.fixture
+def changed(folders, tmp_path):
+    """An index with a changed array or value, at its path."""
+
+    def make(kind, name, change):
+        parts = containers.Folder(folders / kind)
+        if name.endswith(".npy") or "/" in name:
+            array = containers.array_of(parts.members[name]).copy()
+            parts.members[name] = containers.bytes_of(change(array))
+        else:
+            state = json.loads(parts.members["state.json"])
+            change(state)
+            parts.members["state.json"] = json.dumps(state).encode()
+        parts.write(tmp_path / "index")
+        return tmp_path / "index"
+
+    return make
+
+
+def put(value, place=(0,)):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+def fill(value):
+    return lambda array: np.full_like(array, value)
+
+
+ARRAYS = {
+    "order is far": ("overlapping", "0/order", fill(10**9), "'order'"),
+    "order is cut": ("overlapping", "0/order", lambda a: a[:40], "'order' is int64 of shape (40, 3)"),
+    "lower is large": ("overlapping", "0/lower", fill(65535), "'lower'"),
+    "upper is large": ("overlapping", "0/upper", fill(65535), "'upper'"),
+    "a fraction is NaN": ("overlapping", "0/fraction", put(np.nan), "'fraction'"),
+    "a fraction is far": ("overlapping", "0/fraction", put(1e300), "'fraction'"),
+    "a box code is another": ("overlapping", "0/codes", lambda a: a ^ 1, "'codes'"),
+    "a cut is beyond": ("overlapping", "arrays/cut_0_0.npy", put(99, -1), "cut at"),
+    "shares are negative": ("overlapping", "arrays/share_0_0.npy", fill(-1), "shares"),
+    "positions of one column": ("singles", "0/positions", lambda a: a[:, :1], "'positions' is float64 of shape (80, 1)"),
+    "positions are cut": ("singles", "0/positions", lambda a: a[:79], "'positions' is float64 of shape (79, 3)"),
+    "a position is NaN": ("singles", "0/positions", put(np.nan), "'positions' says of item 0"),
+    "a position is 1e300": ("singles", "0/positions", put(1e300, (7, 1)), "'positions' says of item 7"),
+    "positions are others": ("singles", "0/positions", lambda a: a[::-1], "'positions' says of item"),
+    "raw is NaN": ("singles", "0/raw", put(np.nan, (3, 0)), "'positions' says of item 3"),
+    "raw is other": ("singles", "0/raw", lambda a: a + 1e-3, "'positions' says of item"),
+    "codes are cut": ("singles", "0/codes", lambda a: a[:5], "'codes' is uint8 of shape (5, 2)"),
+    "a code is another": ("singles", "0/codes", lambda a: a ^ 16, "'codes' puts item"),
+    "a code has bits too many": ("singles", "0/codes", lambda a: a | np.uint8(0x80), "'codes'"),
+    "alive is integers": ("singles", "0/alive", lambda a: a.astype(np.int64), "'alive' is int64"),
+    "alive is cut": ("singles", "0/alive", lambda a: a[:-1], "'alive' is bool of shape (79,)"),
+    "ids are cut": ("singles", "0/ids", lambda a: a[:-1], "shape"),
+    "ids are equal": ("singles", "0/ids", put(5), "same id twice"),
+    "ids are big-endian": ("singles", "0/ids", lambda a: a.astype(">i8"), "does not begin as an array"),
+    "a list is far": ("singles", "0/member", lambda a: put(10**8)(a.astype(np.int64)), "in the lists 0 to 100000000"),
+    "a list is negative": ("singles", "0/member", lambda a: put(-1)(a.astype(np.int64)), "in the lists -1 to"),
+    "a list is empty": ("singles", "0/member", lambda a: np.minimum(a, 1), "a list has no items"),
+    "centroids of others": ("singles", "0/centroids", lambda a: a[:, :1], "'centroids'"),
+    "a column is far": ("singles", "arrays/column.npy", put(2**40), "columns of codes"),
+    "a column is negative": ("singles", "arrays/column.npy", put(-1), "columns of codes"),
+    "a step is 0": ("singles", "arrays/step.npy", put(0), "steps of parts"),
+    "a count is 0": ("singles", "arrays/count.npy", put(0), "a part no cell"),
+    "a count is 17": ("singles", "arrays/count.npy", put(17), "more than 16 codes"),
+    "edges are cut": ("singles", "arrays/edges.npy", lambda a: a[:, :7], "'edges' is float64 of shape (3, 7)"),
+    "edges fall": ("singles", "arrays/edges.npy", lambda a: a[:, ::-1], "edges of cells decrease"),
+    "a range is NaN": ("singles", "arrays/low_0.npy", put(np.nan, (0, 0)), "ranges of cells"),
+    "a range is too small": ("singles", "arrays/high_0.npy", lambda a: a - 1e-6, "'codes' puts item"),
+    "a range is too large": ("singles", "arrays/high_0.npy", lambda a: a + (a > -9) * 1e-6, "'high' ends cell"),
+    "typical is elsewhere": ("singles", "arrays/typical_0.npy", lambda a: a + 50, "typical positions"),
+    "typical is infinite": ("singles", "arrays/typical_0.npy", put(np.inf), "'typical_0' holds NaN or infinity"),
+    "weights are NaN": ("singles", "arrays/model_weights.npy", put(np.nan), "'weights' holds NaN"),
+    "weights are cut": ("singles", "arrays/model_weights.npy", lambda a: a[:-1], "'weights' has 17 numbers for 18"),
+    "knots are equal": ("singles", "arrays/model_knots.npy", fill(1.0), "strictly increasing"),
+    "knots are counted wrong": ("singles", "arrays/model_knot_counts.npy", put(-4), "'knot_counts' adds up"),
+}
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_that_is_not_that_of_the_items_is_refused(changed, name, mmap):
+    kind, member, change, problem = ARRAYS[name]
+    path = changed(kind, member, change)
+    assert_refused(lambda: semimetric.load(path, mmap=mmap), problem, str(path), error=StorageError)
+
+
+def parameter(name, value):
+    return lambda state: state.update({name: value})
+
+
+VALUES = {
+    "algorithm": (parameter("algorithm", "magic"), "algorithm='magic'"),
+    "threads": (parameter("n_jobs", 10**9), "n_jobs=1000000000"),
+    "no threads": (parameter("n_jobs", 0), "n_jobs=0"),
+    "lists": (parameter("n_lists", -3), "n_lists=-3"),
+    "lists are text": (parameter("n_lists", "many"), "n_lists='many'"),
+    "probe": (parameter("n_probe", 0), "n_probe=0"),
+    "candidates": (parameter("n_candidates", "5"), "'n_candidates' is '5'"),
+    "seed": (parameter("random_state", -1), "'random_state' is -1"),
+    "features": (parameter("n_features_in", 1), "there are 1 features"),
+    "names": (parameter("feature_names_in", ["a"]), "names of others"),
+    "side": (parameter("side", "both"), "side='both'"),
+    "segments": (parameter("segments", []), "there are no segments"),
+    "a segment twice": (lambda s: s["segments"].append(s["segments"][0]), "two of the same ids"),
+    "another file": (lambda s: s["segments"][0].update(raw="../../secret"), "'../../secret', which is no digest"),
+    "an array that is none": (lambda s: s["segments"][0].update(more="0" * 64), "'more' is no part"),
+    "no codes": (lambda s: s["segments"][0].pop("codes"), "'codes' is missing"),
+    "boxes": (parameter("boxes", [{"group": [0], "cuts": 1}]), "'cut_0_0' is missing"),
+    "foreign": (parameter("more", 1), "'more' is no part"),
+    "no model": (lambda s: s.pop("model"), "'model' is missing"),
+    "link": (lambda s: s["model"].update(link="log"), "link='log'"),
+    "groups": (lambda s: s["model"]["embedding"].update(groups=[[0], [1], [9]]), "names a feature outside"),
+    "kind": (lambda s: s["model"]["embedding"].update(kind="other"), "kind='other'"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_that_no_constructor_takes_is_refused(changed, name):
+    change, problem = VALUES[name]
+    path = changed("singles", "state", change)
+    assert_refused(lambda: semimetric.load(path), problem, str(path), error=StorageError)
+
+
+def test_another_correct_index_is_the_index_that_it_is(changed):
+    """Another weight makes another distance, and answers are its distances."""
+    path = changed("singles", "arrays/model_weights.npy", put(3.0))
+    index = semimetric.load(path)
+    items = index.segments_[0].points.raw
+    distances, ids = index.kneighbors(items[:4], 5)
+    np.testing.assert_allclose(distances, np.sort(index.semimetric.pairwise(items[:4], items))[:, :5], rtol=1e-12, atol=1e-12)
+    assert (ids[:, 0] == np.arange(4)).all()
+
+
+KEY = b"0123456789abcdef"
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_a_signed_index_opens_with_its_key_only(folders, tmp_path, mmap):
+    semimetric.load(folders / "singles").save(tmp_path / "signed", key=KEY)
+    queries = np.zeros((2, 3))
+    signed = semimetric.load(tmp_path / "signed", key=KEY, mmap=mmap).kneighbors(queries)
+    np.testing.assert_array_equal(signed, semimetric.load(folders / "singles").kneighbors(queries))
+    for key, problem in ((None, "no key was given"), (KEY[::-1], "not signed with this key")):
+        assert_refused(lambda: semimetric.load(tmp_path / "signed", key=key), problem, "give the key", error=StorageError)  # noqa: B023
+    assert_refused(
+        lambda: semimetric.load(folders / "singles", key=KEY), "is not signed", "save it with key", error=StorageError
+    )
+
+
+def test_what_is_not_of_the_index_is_not_deleted(folders, tmp_path):
+    shutil.copytree(folders / "singles", tmp_path / "index")
+    (tmp_path / "index" / "arrays" / "notes.txt").write_text("mine")
+    index = semimetric.load(tmp_path / "index")
+    index.remove([3]).save(tmp_path / "index")
+    assert (tmp_path / "index" / "arrays" / "notes.txt").read_text() == "mine"
+    (tmp_path / "index" / "arrays").rename(tmp_path / "elsewhere")
+    (tmp_path / "index" / "arrays").symlink_to(tmp_path / "elsewhere")
+    before = sorted((tmp_path / "elsewhere").iterdir())
+    assert_refused(lambda: index.save(tmp_path / "index"), "is a link", "give another folder", error=StorageError)
+    assert sorted((tmp_path / "elsewhere").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a * 1.5, "cells that were saved are not those of the items"),
+        (lambda a: np.where(a == a[3, 0], np.nan, a), "NaN"),
+        (lambda a: a[:, :1], "'raw' is float64 of shape"),
+        (lambda a: a[:70], "'raw' is float64 of shape"),
+    ],
+)
+def test_what_is_found_again_is_held_against_the_cells(change, message, tmp_path):
+    items = np.random.default_rng(0).normal(size=(80, 3))
+    NeighborIndex(rough_distance(Grid.fit(items, n_knots=4), low=0.05), storage="uint16").fit(items).save(tmp_path / "index")
+    semimetric.load(tmp_path / "index")
+    parts = containers.Folder(tmp_path / "index")
+    parts.members["0/raw"] = containers.bytes_of(change(containers.array_of(parts.members["0/raw"]).copy()))
+    parts.write(tmp_path / "changed")
+    with pytest.raises(StorageError, match=message):
+        semimetric.load(tmp_path / "changed")
+
+
+def test_blocks_that_are_proved_at_once_share_no_ends(folders, monkeypatch):
+    """Each thread reads and writes the ends again and again, so shared ones lose what another thread has found meanwhile."""
+    given = []
+
+    def proved(*arguments):
+        given.append(arguments[6])
+        assert not arguments[6].any()
+        return prove(*arguments)
+
+    prove = proofs.prove_cells
+    monkeypatch.setattr(proofs, "prove_cells", proved)
+    monkeypatch.setattr(proofs, "_ROWS", 8)
+    semimetric.load(folders / "singles")
+    assert len(given) == 10
+    assert len({id(ends) for ends in given}) == 10

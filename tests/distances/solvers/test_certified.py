@@ -1,0 +1,68 @@
+"""What a solution may claim: its gap in floating point, and a status that this gap allows."""
+
+from dataclasses import replace
+
+import cases
+import numpy as np
+import pytest
+from scipy import sparse
+
+from semimetric import InteriorPoint, Newton
+from semimetric.distances import Solution, Status
+from semimetric.distances.programs.design_matrix import MatrixDesign
+from semimetric.distances.programs.gap_bound import GapBound
+from semimetric.distances.programs.losses import SquaredHinge
+from semimetric.distances.programs.penalties import Columns, Ridge
+from semimetric.distances.programs.program import ConvexProgram
+from semimetric.distances.solvers.certified import certified, judged
+
+
+def test_a_large_gap_takes_the_claim_away():
+    solution = Solution(np.ones(1), 1.0, 1e-3, 3, Status.SOLVED, "any")
+    assert judged(solution, 1e-3, 0.0).status is Status.SOLVED
+    assert judged(solution, 1e-6, 1e-2).status is Status.SOLVED  # an exact fit
+    assert judged(solution, 1e-6, 1e-9).status is Status.INACCURATE
+    assert judged(replace(solution, status=Status.INTERRUPTED), 1e-6, 0.0).status is Status.INTERRUPTED
+
+
+def test_a_solver_that_saw_no_progress_has_solved_what_its_gap_says():
+    stuck = Solution(np.ones(1), 1.0, 1e-7, 3, Status.INACCURATE, "any")
+    assert judged(stuck, 1e-6, 0.0).status is Status.SOLVED
+    assert judged(stuck, 1e-8, 1.0).status is Status.INACCURATE
+    assert judged(replace(stuck, status=Status.LIMIT), 1e-6, 0.0).status is Status.LIMIT
+
+
+@pytest.mark.parametrize("loss", cases.MARGIN_LOSSES)
+def test_slopes_that_round_to_below_zero_are_lifted(loss):
+    """Nothing bounds the weights of margins without a penalty, so slopes must be >= 0 for certain."""
+    program = cases.margin_program("triplets", cases.MARGIN_LOSSES[loss], (), tables="warped")
+    solution = InteriorPoint().solve(program)
+    assert solution.gap <= 2e-6 * solution.objective
+
+
+def test_without_dual_variables_those_at_the_weights_are_taken():
+    program = cases.program(cases.PENALTIES["ridge"])
+    best = InteriorPoint().solve(program)
+    found = certified(replace(best, gap=0.0), GapBound(program), program.design, None, 1e-6)
+    assert best.gap / 100 <= found.gap <= 1e-5 * best.objective
+
+
+@pytest.mark.parametrize("n_free", [1, 12])
+def test_only_weights_that_nothing_bounds_are_lifted(n_free):
+    """A ridge bounds the columns of the tables but not those behind them, such as the threshold of pairs."""
+    rng = np.random.default_rng(n_free)
+    A = rng.normal(size=(60, 20))
+    unit = np.ones(20 - n_free)
+    columns = Columns(20, unit, unit, unit, unit / len(unit), unit, differences=lambda kind: sparse.csr_array((0, 20)))
+    program = ConvexProgram(
+        MatrixDesign(sparse.csr_array(A)),
+        -np.ones(60),
+        np.full(60, 1 / 60),
+        SquaredHinge(),
+        (Ridge(1e-3),),
+        columns,
+        np.zeros(20),
+    )
+    solution = Newton(tol=1e-6).solve(program)
+    assert solution.status is Status.SOLVED
+    assert solution.gap <= 2e-6 * solution.objective
