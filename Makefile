@@ -65,6 +65,7 @@ lint: $(STAMP)-dev
 	$(BIN)/mypy
 	$(BIN)/python tools/include_sources.py --check
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/python tools/write_stubs.py --check
 	$(BIN)/codespell
 
 docs: $(STAMP)-docs

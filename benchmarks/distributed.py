@@ -67,7 +67,6 @@ def clients(numbers: list[int]):
 def fit(folder: Path, n: int) -> list[dict]:
     """The same parts on one worker, on two, and here."""
     from semimetric import out_of_core
-    from semimetric.out_of_core import distributed
 
     files, rows, found = (folder / "index.npy", folder / "y.npy"), [], {}
     size = "256 MiB"
@@ -75,10 +74,10 @@ def fit(folder: Path, n: int) -> list[dict]:
     small = model(folder).set_params(n_knots=8)
     write_pairs(folder, n, 32)
     for workers, client in clients([1, 2]):
-        distributed.fit(
-            client, small, np.load(files[0], mmap_mode="r")[:20_000], np.load(files[1])[:20_000], block_size="16 MiB"
+        out_of_core.fit(
+            small, np.load(files[0], mmap_mode="r")[:20_000], np.load(files[1])[:20_000], block_size="16 MiB", client=client
         )
-        seconds, fitted = once(lambda c=client: distributed.fit(c, model(folder), *files, block_size=size))
+        seconds, fitted = once(lambda c=client: out_of_core.fit(model(folder), *files, block_size=size, client=c))
         most = max(client.run(resident).values())
         found[workers] = fitted
         rows.append({"pairs": n, "where": f"{workers} workers", "seconds": seconds, "MiB a worker": most})
@@ -104,8 +103,7 @@ def stream(folder: Path, n: int) -> dict:
 
 def search(folder: Path, n: int) -> list[dict]:
     """Shards on one worker, on two, here, and one index."""
-    from semimetric import DistanceRegressor, NeighborIndex
-    from semimetric.out_of_core import distributed
+    from semimetric import DistanceRegressor, NeighborIndex, out_of_core
 
     rng = np.random.default_rng(0)
     X, index = rng.random((2000, 32)), rng.integers(0, 2000, (20_000, 2))
@@ -121,11 +119,15 @@ def search(folder: Path, n: int) -> list[dict]:
     block = -(-n // 8) * 20_000
     for workers, client in clients([1, 2]):
         target = folder / f"shards-{workers}"
-        distributed.build_index(client, folder / "small", d, points[:20_000], block_size=20_000 * 2_500)  # workers import
-        built, _ = once(lambda c=client, t=target: distributed.build_index(c, t, d, folder / "points.npy", block_size=block))
-        distributed.kneighbors(client, target, queries[:64], 10)
-        distributed.kneighbors(client, target, queries, 10)
-        times = [once(lambda c=client, t=target: distributed.kneighbors(c, t, queries, 10)) for _ in range(3)]
+        out_of_core.build_index(
+            folder / "small", d, points[:20_000], block_size=20_000 * 2_500, client=client
+        )  # workers import
+        built, _ = once(
+            lambda c=client, t=target: out_of_core.build_index(t, d, folder / "points.npy", block_size=block, client=c)
+        )
+        out_of_core.kneighbors(target, queries[:64], 10, client=client)
+        out_of_core.kneighbors(target, queries, 10, client=client)
+        times = [once(lambda c=client, t=target: out_of_core.kneighbors(t, queries, 10, client=c)) for _ in range(3)]
         answers.append(times[0][1])
         seconds, most = float(np.median([t for t, _ in times])), max(client.run(resident).values())
         rows.append({"points": n, "where": f"{workers} workers", "build s": built, "1000 queries s": seconds, "MiB": most})

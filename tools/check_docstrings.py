@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-FACES = ("", "datasets", "distributed", "embeddings", "linear_models", "out_of_core", "plotting")
+FACES = ("", "datasets", "distances", "out_of_core", "plotting", "vectors")
 COMPLETED_BY = "with_shared_parameters"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -14,7 +14,7 @@ from ..data.splits import item_disjoint_splits
 from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.even_directions import EvenDirections
 from ..distances.features.histograms import HistogramFeatures
-from ..out_of_core import distributed
+from ..out_of_core.calls import fit
 from .dask_client import dask_client
 from .model_files import check_output, load_model
 from .model_items import ModelItems, read_model_items, read_new_items
@@ -103,18 +103,18 @@ def _fit_and_check(
     settings |= {"categorical_features": arguments.categorical or None, "missing": arguments.missing}
     model = DistanceRegressor(preprocessor=items.features, verbose=shows_progress(arguments), **settings)
     with dask_client(arguments) as client:
-        fit = DistanceRegressor.fit if client is None else partial(distributed.fit, client)
+        fit_model = DistanceRegressor.fit if client is None else partial(fit, client=client)
         if not arguments.held_out:
-            return fit(model, pairs, y), None
+            return fit_model(model, pairs, y), None
         parts = _hold_out(Pairs(items.encoded, pairs), arguments.held_out, arguments.random_state)
         if parts is None:
-            return fit(model, pairs, y), None
+            return fit_model(model, pairs, y), None
         train, test = parts
-        fit(model, pairs[train], y[train])
+        fit_model(model, pairs[train], y[train])
         check = _check(y[test], model.semimetric_.paired_by_index(items.encoded, pairs[test], n_jobs=arguments.n_jobs))
         model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
         with silent(*TOLD_OF_COLUMNS):  # by the fit before
-            return fit(model, pairs, y), check
+            return fit_model(model, pairs, y), check
 
 
 def _check_signs(arguments: Namespace, target: Floats) -> None:

@@ -18,7 +18,7 @@ from ..distances.search.files import FILE
 from ..distances.search.index import NeighborIndex
 from ..distances.search.shard_files import FILE as SHARDS
 from ..distances.search.sharded import ShardedIndex, build_shards, parts_of
-from ..out_of_core import distributed
+from ..out_of_core.calls import kneighbors
 from ..out_of_core.dask import Cluster
 from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
@@ -87,7 +87,7 @@ def run_query(arguments: Namespace) -> CommandResult:
     with dask_client(arguments) as client:
         if client is not None and where is None:
             algorithm = arguments.algorithm
-            distances, ids = distributed.kneighbors(client, arguments.index, X, arguments.k, algorithm=algorithm)
+            distances, ids = kneighbors(arguments.index, X, arguments.k, algorithm=algorithm, client=client)
         else:
             distances, ids = _search_here(index, arguments, X, where)
     if not ids.size:

@@ -3,11 +3,17 @@
 It stands on `_foundation`, `data` and `distances`.
 """
 
-from .calls import fit, kneighbors, pairwise, transform
+from .calls import build_index, fit, kneighbors, kneighbors_graph, pairwise, radius_neighbors, rebalance, transform
+from .dask import connect
 
 __all__ = [
+    "build_index",
+    "connect",
     "fit",
     "kneighbors",
+    "kneighbors_graph",
     "pairwise",
+    "radius_neighbors",
+    "rebalance",
     "transform",
 ]

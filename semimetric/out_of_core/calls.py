@@ -1,15 +1,17 @@
-"""More data than memory, on one machine: mapped arrays and Parquet files part by part, under a memory limit that is given.
+"""More data than memory, part by part: on one machine under a memory limit, or on a Dask cluster.
 
     fit(model, "pairs.parquet", "distance", memory_limit="2 GiB")
+    fit(model, pairs, y, client=distributed.Client("tcp://scheduler:8786"))
 
-The limit is for the memory of parts and of sums over them, besides what the process holds already. The same calls for several
-machines, with a Dask client as first argument, are in `semimetric.out_of_core.distributed`; both do the same work in the same order.
+The limit is for the memory of parts and of sums over them, besides what the process holds already. With a client, parts are
+chunks of Dask arrays, partitions of Dask frames, row groups of Parquet files, or slices of mapped files that every worker sees.
+Both do the same work in the same order. Dask is installed with the extra ``distributed``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +19,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from .._foundation.errors import InputError, StorageError
+from .._foundation.errors import InputError, SemimetricError, StorageError
+from .._foundation.optional_imports import optional
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
 from ..data.parts.engine import Engine, SerialEngine
@@ -44,10 +48,386 @@ from ..distances.learning.large_margin import N_DRAWN
 from ..distances.learning.measured import PartitionedDistances
 from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
-from ..distances.search.items import Neighbors
-from ..distances.search.shard_files import Place, read_places
-from ..distances.search.sharded import nearest
+from ..distances.search.items import Neighbors, check_ids
+from ..distances.search.shard_files import Place, Shard, read_places
+from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, graph, nearest, within
+from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_parts
 from .pairwise_files import write_pairwise
+
+M = TypeVar("M", bound=LearnedDistance)
+T = TypeVar("T")
+
+
+def fit(
+    model: M,
+    pairs: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    client: Any = None,
+    memory_limit: str | int = "1 GiB",
+    block_size: str | int = "256 MiB",
+    scratch: str | os.PathLike[str] | None = None,
+) -> M:
+    """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
+
+    A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
+    and checks everything. Least squares then needs one more pass, which adds up second moments. Other losses are learned by
+    the solver that ``fit`` takes, or by `FirstOrder` if that is given: every product with the rows, and every sum of second
+    moments, takes a pass. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
+
+    With a client, sums add up along a tree of the parts: the same parts give the same bits on any number of workers, and in
+    one process. The workers keep their rows; weights go out, and products, or second moments, come back.
+
+    Parameters
+    ----------
+    model : DistanceRegressor, PairLearner, TripletLearner, QuadrupletLearner or LargeMarginLearner
+        With numbers for ``n_knots`` and ``alpha``, and ``directions`` (``tables`` too) that are not found by comparing. The
+        ``preprocessor`` may be mapped, or the path of a .npy file; with a client every worker needs all its items.
+    pairs : array of shape (n, size, n_features), or path; for LargeMarginLearner of shape (n, n_features)
+        Such an array, or row numbers (n, size) of the ``preprocessor``: in memory, mapped, or as the path of a .npy file; or
+        the path of a Parquet file or a folder of them, with columns ``left.NAME`` and ``right.NAME`` of every feature (of
+        triplets ``i``, ``j``, ``l``; of quadruplets ``a``, ``b``, ``c``, ``e``), or ``left`` and ``right`` that hold row
+        numbers. Labelled items have a column a feature. With a client also a Dask array or frame.
+    y : array of shape (n,), path of a .npy file, or name of a column
+        As the learner's ``fit`` takes it: None for triplets. With a client also a Dask array; classes of items come to the
+        client, and go to every worker.
+    sample_weight : as y, or None
+    client : distributed.Client or None
+        The cluster that works, see `connect`; None works in this process.
+    memory_limit : str or int, default "1 GiB"
+        Bytes, or text such as "2 GiB", without a client. Numbers for triplets are needed besides: some 2.5 kB a labelled item
+        of 18 triplets.
+    block_size : str or int, default "256 MiB"
+        Bytes of work of a part, with a client, where ``pairs`` are not in parts yet.
+    scratch : path-like or None
+        Folder for the index of labelled items while they are learned from; the temporary folder of the system by default,
+        which does where all workers are on this machine. The next such call deletes what a killed process has left there.
+
+    Raises
+    ------
+    NotSupportedError
+        If the model cannot be learned from parts, or versions of client and workers differ.
+    InputError
+        If a part cannot be used, naming it, or the limit is too small for the second moments; if no scheduler answers, or
+        lengths of chunks are unknown.
+    ClusterError
+        If the scheduler, or all workers, are lost on the way, or one part has cost several workers.
+
+    Examples
+    --------
+    >>> from semimetric import DistanceRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> pairs = rng.random((500, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = fit(DistanceRegressor(n_knots=3, alpha=1e-6), pairs, y, memory_limit="100 kB")
+    >>> bool(model.score(pairs, y) > 0.999)
+    True
+    """
+    task = task_of(model)
+    limit = parse_memory(memory_limit if client is None else block_size)
+    engine = _engine(client, limit)
+    on_cluster = client is not None and is_dask(pairs)
+    if isinstance(task, ItemTask):
+        if on_cluster:
+            items, item_table = dask_items(pairs, y, sample_weight)
+        else:
+            items, item_table = labeled_parts_of(task, pairs, y, sample_weight, limit)
+        y, sample_weight = computed(y), computed(sample_weight)
+        return fit_labeled(engine, model, task, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
+    spec, preprocessor = task.targets, computed(model.preprocessor)
+    if on_cluster:
+        parts, table = dask_tuples(pairs, spec.targets(y), sample_weight, preprocessor, spec)
+    else:
+        parts, table = tuple_parts(pairs, spec.targets(y), sample_weight, preprocessor, spec, limit=limit)
+    return fit_tuples(engine, model, task, parts, table)
+
+
+def transform(
+    embedding: Any, X: Any, *, client: Any = None, memory_limit: str | int = "1 GiB", block_size: str | int = "256 MiB"
+) -> Any:
+    """Return ``embedding.transform`` of the rows of X, part after part.
+
+    Parameters
+    ----------
+    embedding : fitted transformer, such as an embedding, or a distance or learner with ``tables="warped"``
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+        With a client also a Dask array or frame.
+    client, memory_limit, block_size : as in `fit`
+
+    Returns
+    -------
+    iterator of ndarray or sparse matrix
+        The rows of each part; with a client a dask.array.Array of shape (n, n_columns) that is not computed yet. Its chunks are
+        sparse where the embedding's rows are; lengths of partitions of a frame are unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, out_of_core
+    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
+    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
+    >>> X = pairs[:, 0]
+    >>> parts = list(out_of_core.transform(d, X, memory_limit="1 MiB"))
+    >>> bool((np.vstack(parts) == d.transform(X)).all())
+    True
+    """
+    if client is not None:
+        return _dask_transform(Cluster(client), embedding, item_parts(X, block_size))
+    rows = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
+    return (_call(embedding.transform, part) for part in rows)
+
+
+def pairwise(
+    d: Semimetric,
+    X: Any,
+    Y: Any = None,
+    *,
+    to: Any,
+    client: Any = None,
+    memory_limit: str | int = "1 GiB",
+    block_size: str | int = "256 MiB",
+) -> Path:
+    """Write the distances of all rows of X to all rows of Y (of X if None), shape (n, m), to a new file.
+
+    Parameters
+    ----------
+    d : Semimetric
+    X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+        With a client also a Dask array or frame. Parts of the rows of X must be of one length for Zarr; rechunk those that are
+        not, or write Parquet.
+    to : path-like
+        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. It is complete or not there at all.
+        With a client it is on storage that every worker sees.
+    client, memory_limit, block_size : as in `fit`
+
+    Raises
+    ------
+    InputError
+        If rows of a part cannot be used, naming it, or ``to`` exists already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, out_of_core
+    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
+    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
+    >>> X = pairs[:, 0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = out_of_core.pairwise(d, X, to=Path(folder) / "all.zarr")
+    ...     print(path.name)
+    all.zarr
+    """
+    if client is None:
+        size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
+        sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
+    else:
+        sides = [None if side is None else [(p.name, p.pieces[0]) for p in item_parts(side, block_size)] for side in (X, Y)]
+    return write_pairwise(_engine(client), d, sides[0] or [], sides[1], to)
+
+
+def build_index(
+    folder: Any, semimetric: Semimetric, X: Any, *, ids: Any = None, client: Any = None, block_size: str | int = "512 MiB"
+) -> tuple[Shard, ...]:
+    """Build a `ShardedIndex`, one shard a part, in parallel on a cluster.
+
+    Parameters
+    ----------
+    folder : path-like
+        A new folder, or that of a sharded index, which stays as it is until the new one is complete. With a client it is on
+        storage that every worker sees.
+    semimetric : Semimetric
+    X : array of shape (n, n_features), Dask array or frame, or what `ShardedIndex.build` takes
+    ids : array-like of shape (n,), name of a column, or None for row numbers; a frame needs a column
+    client : as in `fit`
+    block_size : str or int, default "512 MiB"
+        Bytes of work of a part.
+
+    Raises
+    ------
+    InputError
+        If a part cannot be used, or ids repeat; nothing is left of the new index then.
+
+    Examples
+    --------
+    >>> from semimetric import out_of_core
+    >>> client = out_of_core.connect()  # doctest: +SKIP
+    >>> shards = out_of_core.build_index("shards", d, X, client=client)  # doctest: +SKIP
+    """
+    engine, parts = _engine(client), item_parts(X, block_size)
+    if isinstance(ids, str):
+        parts = [replace(part, ids=ids) for part in parts]
+        return tuple(build_shards(engine, folder, semimetric, parts, n_jobs=None))
+    counts = [part.n for part in parts]
+    if np.isnan(counts).any():
+        raise InputError("partitions of a frame have unknown lengths, so rows have no numbers; name a column by ids=")
+    starts = np.cumsum([0, *map(int, counts)]).tolist()
+    ids_by_part = starts[:-1]  # the number of the first item of each part
+    if ids is not None:
+        ids_by_part = [(own,) for own in np.split(check_ids(ids, starts[-1], unique=False), starts[1:-1])]
+    parts = [replace(part, ids=own) for part, own in zip(parts, ids_by_part, strict=True)]
+    return tuple(build_shards(engine, folder, semimetric, parts, n_jobs=None))
+
+
+def rebalance(folder: Any, n_shards: int | None = None, *, client: Any = None) -> ShardedIndex:
+    """Divide a sharded index anew, as `ShardedIndex.rebalance` does; a cluster builds the shards in parallel.
+
+    Parameters
+    ----------
+    folder, client : as in `build_index`
+    n_shards : int or None for as many as there are, default None
+
+    Examples
+    --------
+    >>> from semimetric import out_of_core
+    >>> client = out_of_core.connect()  # doctest: +SKIP
+    >>> out_of_core.rebalance("shards", n_shards=8, client=client)  # doctest: +SKIP
+    """
+    return ShardedIndex(folder).rebalance(n_shards, engine=_engine(client))
+
+
+def kneighbors(
+    folder: Any,
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+    client: Any = None,
+    memory_limit: str | int = "1 GiB",
+    key: bytes | None = None,
+) -> tuple[Floats, NDArray[Any]]:
+    """Return distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder that `NeighborIndex.save` or `ShardedIndex.build` wrote; its items are mapped.
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+        With a client an array, a Dask array, or a frame.
+    n_neighbors : int
+    algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    client : as in `fit`
+    memory_limit : str or int, default "1 GiB"
+        For the queries, without a client; the answers are held in memory besides.
+    key : bytes or None
+        The key that the folder was signed with, if it was. It goes to the workers if the folder holds one index.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, NeighborIndex, out_of_core
+    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
+    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
+    >>> X = pairs[:, 0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     NeighborIndex(d).fit(X).save(Path(folder) / "index")
+    ...     distances, ids = out_of_core.kneighbors(Path(folder) / "index", X[:2], n_neighbors=1)
+    >>> ids.ravel()
+    array([0, 1])
+    """
+    engine = _engine(client)
+    queries = computed(X) if client is not None else None
+    parts = [] if client is not None else item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
+
+    def search(places: list[Place]) -> list[Neighbors]:
+        ask = partial(nearest, engine, places, k=n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+        if client is not None:
+            return [ask(X=queries)]
+        return [_call(lambda rows: ask(X=rows), part) for part in parts]
+
+    found = read_places(folder, search, key=key)
+    return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
+
+
+def radius_neighbors(
+    folder: Any, X: Any, radius: float = 1.0, *, client: Any = None, key: bytes | None = None
+) -> list[tuple[Floats, NDArray[Any]]]:
+    """Return distances and ids of all items within ``radius`` of every row of X, nearest first: two arrays for each row.
+
+    Parameters
+    ----------
+    folder, client, key : as in `kneighbors`
+    X : array-like or Dask array of shape (n, n_features), or frame
+    radius : float, default 1.0
+
+    Examples
+    --------
+    >>> from semimetric import out_of_core
+    >>> client = out_of_core.connect()  # doctest: +SKIP
+    >>> found = out_of_core.radius_neighbors("shards", X, radius=0.5, client=client)  # doctest: +SKIP
+    """
+    engine, queries = _engine(client), computed(X)
+    return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
+
+
+def kneighbors_graph(
+    folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity", *, client: Any = None, key: bytes | None = None
+) -> sparse.csr_matrix:
+    """Return `kneighbors` as a sparse matrix of shape (n, n_items); columns are in the order of `ShardedIndex.ids_`.
+
+    Parameters
+    ----------
+    folder, X, n_neighbors, client, key : as in `kneighbors`
+    mode : {"connectivity", "distance"}, default "connectivity"
+        Entries are ones, or distances.
+
+    Examples
+    --------
+    >>> from semimetric import out_of_core
+    >>> client = out_of_core.connect()  # doctest: +SKIP
+    >>> graph = out_of_core.kneighbors_graph("shards", X, n_neighbors=5, client=client)  # doctest: +SKIP
+    """
+    engine, queries = _engine(client), computed(X)
+    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
+
+
+def _engine(client: Any, limit: int | None = None) -> Engine:
+    return SerialEngine(limit) if client is None else Cluster(client)
+
+
+def _dask_transform(engine: Engine, embedding: Any, parts: list[ItemPart]) -> Any:
+    n_columns, dtype, meta = next(engine.each(_shape_of, parts[:1], embedding))
+    dask, array = optional("dask"), optional("dask.array")
+    call, shared = dask.delayed(_transformed, traverse=False), dask.delayed(embedding, traverse=False)
+    chunks = [array.from_delayed(call(part, shared), (part.n, n_columns), dtype=dtype, meta=meta) for part in parts]
+    return array.concatenate(chunks, allow_unknown_chunksizes=True)
+
+
+def _transformed(part: ItemPart, embedding: Any) -> Any:
+    """Transform one part; an error names the part."""
+    try:
+        return embedding.transform(part.read()[0])
+    except (SemimetricError, ValueError) as error:
+        raise InputError(f"{part.name}: {error}") from error
+
+
+def _shape_of(part: ItemPart, embedding: Any) -> tuple[int, Any, Any]:
+    """Return the number of columns, the dtype and an empty array of the type that `_transformed` gives for this part."""
+    some = _transformed(replace(part, pieces=(part.read()[0][:1],)), embedding)
+    return some.shape[1], some.dtype, some[:0]
+
+
+def _call(function: Callable[[Any], T], rows: LazyRows) -> T:
+    """Return the result of ``function`` for the rows of a part; an error names the part."""
+    try:
+        return function(rows.read())
+    except StorageError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{rows.name}: {error}") from error
+
+
+def _item_size(n_features: int, limit: int) -> int:
+    """Return the number of items in a part: each takes several copies of its vector, and some 1,000 bytes in a search."""
+    return max(limit // (100 * n_features + 1000), 1)
 
 
 def task_of(model: Any) -> TupleTask | ItemTask:
@@ -161,200 +541,3 @@ def _used_parts(
             kept.append(part if used[a:b].all() else replace(part, keep=used[a:b]))
             weights.append(weight[a:b][used[a:b]])
     return kept, weights
-
-
-M = TypeVar("M", bound=LearnedDistance)
-T = TypeVar("T")
-
-
-def fit(
-    model: M,
-    pairs: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    *,
-    memory_limit: str | int = "1 GiB",
-    scratch: str | os.PathLike[str] | None = None,
-) -> M:
-    """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
-
-    A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
-    and checks everything. Least squares then needs one more pass, which adds up second moments. Other losses are learned by
-    the solver that ``fit`` takes, or by `FirstOrder` if that is given: every product with the rows, and every sum of second
-    moments, takes a pass. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
-
-    Parameters
-    ----------
-    model : DistanceRegressor, PairLearner, TripletLearner, QuadrupletLearner or LargeMarginLearner
-        With numbers for ``n_knots`` and ``alpha``, and ``directions`` (``tables`` too) that are not found by comparing. The
-        ``preprocessor`` may be mapped, or the path of a .npy file.
-    pairs : array of shape (n, size, n_features), or path; for LargeMarginLearner of shape (n, n_features)
-        Such an array, or row numbers (n, size) of the ``preprocessor``: in memory, mapped, or as the path of a .npy file; or
-        the path of a Parquet file or a folder of them, with columns ``left.NAME`` and ``right.NAME`` of every feature (of
-        triplets ``i``, ``j``, ``l``; of quadruplets ``a``, ``b``, ``c``, ``e``), or ``left`` and ``right`` that hold row
-        numbers. Labelled items have a column a feature.
-    y : array of shape (n,), path of a .npy file, or name of a column
-        As the learner's ``fit`` takes it: None for triplets.
-    sample_weight : as y, or None
-    memory_limit : str or int
-        Bytes, or text such as "2 GiB". Numbers for triplets are needed besides: some 2.5 kB a labelled item of 18 triplets.
-    scratch : path-like or None
-        Folder for the index of labelled items while they are learned from; the temporary folder of the system by default.
-        What a killed process has left there is deleted by the next such call.
-
-    Raises
-    ------
-    NotSupportedError
-        If the model cannot be learned from parts.
-    InputError
-        If a part cannot be used, naming it, or the limit is too small for the second moments.
-
-    Examples
-    --------
-    >>> from semimetric import DistanceRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> pairs = rng.random((500, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = fit(DistanceRegressor(n_knots=3, alpha=1e-6), pairs, y, memory_limit="100 kB")
-    >>> bool(model.score(pairs, y) > 0.999)
-    True
-    """
-    limit = parse_memory(memory_limit)
-    engine, task = SerialEngine(limit), task_of(model)
-    if isinstance(task, ItemTask):
-        items, item_table = labeled_parts_of(task, pairs, y, sample_weight, limit)
-        return fit_labeled(engine, model, task, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
-    spec = task.targets
-    parts, table = tuple_parts(pairs, spec.targets(y), sample_weight, model.preprocessor, spec, limit=limit)
-    return fit_tuples(engine, model, task, parts, table)
-
-
-def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
-    """The results of ``embedding.transform`` for the rows of X, part after part.
-
-    Parameters
-    ----------
-    embedding : fitted transformer, such as an embedding, or a distance or learner with ``tables="warped"``
-    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
-    memory_limit : str or int
-
-    Yields
-    ------
-    ndarray or sparse matrix
-        The rows of a part.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, out_of_core
-    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
-    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
-    >>> X = pairs[:, 0]
-    >>> parts = list(out_of_core.transform(d, X, memory_limit="1 MiB"))
-    >>> bool((np.vstack(parts) == d.transform(X)).all())
-    True
-    """
-    for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
-        yield _call(embedding.transform, rows)
-
-
-def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str | int = "1 GiB") -> Path:
-    """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), in a new file: `Semimetric.pairwise`.
-
-    Parameters
-    ----------
-    d : Semimetric
-    X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
-    to : path-like
-        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. It is complete or not there at all.
-    memory_limit : str or int
-
-    Raises
-    ------
-    InputError
-        If rows of a part cannot be used, naming it, or ``to`` exists already.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, out_of_core
-    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
-    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
-    >>> X = pairs[:, 0]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = out_of_core.pairwise(d, X, to=Path(folder) / "all.zarr")
-    ...     print(path.name)
-    all.zarr
-    """
-    size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
-    sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
-    return write_pairwise(SerialEngine(), d, sides[0] or [], sides[1], to)
-
-
-def kneighbors(
-    folder: Any,
-    X: Any,
-    n_neighbors: int = 5,
-    *,
-    algorithm: str | None = None,
-    n_candidates: int | None = None,
-    memory_limit: str | int = "1 GiB",
-    key: bytes | None = None,
-) -> tuple[Floats, NDArray[Any]]:
-    """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
-
-    Parameters
-    ----------
-    folder : path-like
-        What `NeighborIndex.save` or `ShardedIndex.build` wrote; its items are mapped.
-    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
-    n_neighbors : int
-    algorithm, n_candidates : as in `NeighborIndex.kneighbors`
-    memory_limit : str or int
-        For the queries; the answers are held in memory besides.
-    key : bytes or None
-        The key that the folder was signed with, if it was.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, NeighborIndex, out_of_core
-    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
-    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
-    >>> X = pairs[:, 0]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     NeighborIndex(d).fit(X).save(Path(folder) / "index")
-    ...     distances, ids = out_of_core.kneighbors(Path(folder) / "index", X[:2], n_neighbors=1)
-    >>> ids.ravel()
-    array([0, 1])
-    """
-    parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
-
-    def search(places: list[Place]) -> list[Neighbors]:
-        ask = partial(nearest, SerialEngine(), places, k=n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
-        return [_call(lambda queries: ask(X=queries), rows) for rows in parts]
-
-    found = read_places(folder, search, key=key)
-    return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
-
-
-def _call(function: Callable[[Any], T], rows: LazyRows) -> T:
-    """The result of ``function`` for the rows of a part; an error names the part."""
-    try:
-        return function(rows.read())
-    except StorageError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{rows.name}: {error}") from error
-
-
-def _item_size(n_features: int, limit: int) -> int:
-    """The number of items in a part: each takes several copies of its vector, and some 1,000 bytes in a search."""
-    return max(limit // (100 * n_features + 1000), 1)

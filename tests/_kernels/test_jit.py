@@ -11,8 +11,8 @@ from semimetric._kernels.jit import kernel
 HERE = Path(__file__)
 FILES = [
     *(path for path in sorted(HERE.parent.glob("test_*.py")) if path != HERE),
-    HERE.parents[1] / "embeddings/vectors/test_splines.py",
-    HERE.parents[1] / "embeddings/vectors/test_additive_kernels.py",
+    HERE.parents[1] / "vectors/embeddings/test_splines.py",
+    HERE.parents[1] / "vectors/embeddings/test_additive_kernels.py",
 ]
 
 

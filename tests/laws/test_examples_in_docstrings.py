@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-PUBLIC_MODULES = ("", ".plotting", ".datasets", ".embeddings", ".linear_models", ".out_of_core", ".distributed")
+PUBLIC_MODULES = ("", ".plotting", ".datasets", ".vectors", ".out_of_core")
 
 
 def public():

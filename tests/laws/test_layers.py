@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -15,19 +16,14 @@ ROOT = Path(semimetric.__file__).parent
 ROOMS = """
 _foundation _kernels
 data data.parts
-embeddings.pairs embeddings.directions embeddings.vectors embeddings
-bounds datasets distances programs
-objects
-neighbors neighbors.sharded solvers
-learning learning.regression learning.comparisons learning.large_margin learning.groups
-linear_models.training linear_models linear_models.pieces
-estimators
-clustering
-reports
+distances.pairs distances.features distances.model distances.programs distances.solvers distances.search distances.learning
+distances.estimators distances
+vectors.embeddings vectors.machines vectors.pieces vectors
+datasets
 persistence
 __init__
 out_of_core plotting
-distributed
+reports
 cli
 __main__
 """.split()
@@ -114,19 +110,36 @@ def test_is_named_by_its_content(name):
 
 
 @every_module
-def test_names_what_it_exports_with_strings(name):
+def test_a_face_names_what_it_exports_with_strings_and_no_other_module_does(name):
     assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
-    assert assigned or name == "__main__" or (name in FACES and len(TREES[name].body) == 1)
+    assert not assigned or name in FACES or "." not in name
     assert all(isinstance(e, ast.Constant) and isinstance(e.value, str) for n in assigned for e in n.value.elts)
 
 
 @every_module
-def test_exports_only_what_it_defines_unless_it_is_a_face(name):
-    relative = [n for n in ast.walk(TREES[name]) if isinstance(n, ast.ImportFrom) and n.level]
-    taken = {alias.asname or alias.name for node in relative for alias in node.names}
-    assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
-    again = sorted(taken & {e.value for n in assigned for e in n.value.elts})
-    assert name in FACES or "." not in name or not again, f"{name} re-exports {again}: import them where they are defined"
+def test_a_wing_never_imports_the_other(name):
+    others = {"distances", "vectors"} - {name.split(".")[0]}
+    assert len(others) == 2 or not others & {other.split(".")[0] for other in imported(name)}
+
+
+CLASSES = {
+    node.name: [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases]
+    for tree in TREES.values()
+    for node in tree.body
+    if isinstance(node, ast.ClassDef)
+}
+ABSTRACT = {
+    node.name
+    for tree in TREES.values()
+    for node in tree.body
+    if isinstance(node, ast.ClassDef) and ("abstractmethod" in ast.unparse(node) or {"ABC", "Protocol"} & {*CLASSES[node.name]})
+}
+
+
+def test_a_base_class_has_two_users_or_is_public_or_abstract():
+    users = Counter(base for bases in CLASSES.values() for base in bases if base in CLASSES)
+    single = {base for base, n in users.items() if n == 1}
+    assert not single - {*semimetric.__all__} - {*semimetric.distances.__all__} - ABSTRACT
 
 
 def top(room, other):
@@ -139,6 +152,7 @@ def top(room, other):
 def test_a_room_says_on_which_rooms_it_stands(room):
     text = ast.get_docstring(TREES[f"{room}.__init__"])
     first, _, rest = text.partition("\n\n")
+    rest = rest.partition(".\n")[0]
     assert first.endswith(".")
     assert rest.startswith("It stands on ")
     modules = [name for name in MODULES if f"{room_of(name)}.".startswith(f"{room}.") and name not in FACES]
@@ -149,11 +163,14 @@ def test_a_room_says_on_which_rooms_it_stands(room):
 
 def test_terms_and_embeddings_do_not_know_solvers():
     for name in MODULES:
-        if name.startswith(("programs.", "embeddings.", "_kernels.")):
-            assert not [other for other in imported(name) if other.startswith(("solvers", "learning", "estimators"))]
-    for term in ("programs.losses", "programs.penalties"):  # and terms do not know one another
-        known = [other for other in imported(term) if other.startswith("programs.")]
-        assert set(known) <= {"programs.quadratics"}  # which is what penalties are written in, and no term
+        if name.startswith(
+            ("distances.programs.", "distances.pairs.", "distances.features.", "vectors.embeddings.", "_kernels.")
+        ):
+            above = ("distances.solvers", "distances.learning", "distances.estimators")
+            assert not [other for other in imported(name) if other.startswith(above)]
+    for term in ("distances.programs.losses", "distances.programs.penalties"):  # and terms do not know one another
+        known = [other for other in imported(term) if other.startswith("distances.programs.")]
+        assert set(known) <= {"distances.programs.quadratics"}  # which is what penalties are written in, and no term
 
 
 def test_every_picture_is_imported_from_plotting():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import semimetric
-from semimetric._foundation.names import NAMES_ELSEWHERE
+from semimetric._foundation.names import NAMES_ELSEWHERE, RENAMED
 
 LARGE = {"cvxpy", "faiss", "joblib", "narwhals", "numba", "numpy", "pandas", "scipy", "sklearn", "tqdm"}
 HELP = """
@@ -53,16 +53,24 @@ def test_a_class_imports_what_it_needs():
 
 
 def names_for_type_checkers():
-    """The names that the root imports for type checkers, by the module that they come from."""
-    tree = ast.parse(Path(semimetric.__file__).read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    return {node.module: " ".join(alias.name for alias in node.names) for node in block.body}
+    """Return the names that the stub of the root imports for type checkers, by the module that they come from."""
+    tree = ast.parse(Path(semimetric.__file__).with_name("__init__.pyi").read_text())
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.setdefault(node.module, set()).update(alias.name for alias in node.names)
+    return found
 
 
 def test_type_checkers_and_the_running_package_find_the_same_names_in_the_same_modules():
-    homes = names_for_type_checkers()
-    assert homes == semimetric._HOMES
-    assert sorted(" ".join(homes.values()).split()) == sorted(semimetric.__all__)
+    assert names_for_type_checkers() == {home: set(names.split()) for home, names in semimetric._HOMES.items()}
+    assert sorted(" ".join(semimetric._HOMES.values()).split()) == sorted(semimetric.__all__)
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_an_earlier_name_says_the_new_one(name):
+    with pytest.raises(AttributeError, match=f"did you mean {re.escape(RENAMED[name])}"):
+        getattr(semimetric, name)
 
 
 def test_completion_shows_public_names_only():

@@ -14,7 +14,6 @@ from cases import assert_refused
 from semimetric import ClusterError, NotSupportedError
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.out_of_core import dask as dask_engine
-from semimetric.out_of_core import dask as dask_workers
 from semimetric.out_of_core.dask import Cluster
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
@@ -27,12 +26,13 @@ POINTS = ITEMS[INDEX]
 
 def test_a_worker_of_other_versions_that_comes_later_is_told(client, monkeypatch):
     engine = Cluster(client)
-    monkeypatch.setattr(dask_engine, "required_versions", lambda: {**dask_workers.required_versions(), "numpy": "0.1"})
+    here = dask_engine.required_versions()
+    monkeypatch.setattr(dask_engine, "required_versions", lambda: {**here, "numpy": "0.1"})
     for call in (lambda: engine.each(shifted, PARTS, 1.0), lambda: engine.each_near(joined, [("place", 1.0)], [0], "!")):
         assert_refused(call, "worker inproc://", "0.1 here", "the same on both sides", error=NotSupportedError)
     monkeypatch.undo()
     lacking = {"tcp://w:1": ModuleNotFoundError("No module named 'numba'")}
-    monkeypatch.setattr(dask_workers, "_asked", lambda *_: (lacking, {}))
+    monkeypatch.setattr(dask_engine, "_asked", lambda *_: (lacking, {}))
     call = lambda: engine.each(failing, PARTS)  # noqa: E731
     assert_refused(call, "worker tcp://w:1 cannot run semimetric (No module named 'numba')", "install", error=NotSupportedError)
 

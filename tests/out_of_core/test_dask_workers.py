@@ -8,9 +8,8 @@ import cases
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, NotSupportedError
+from semimetric import DistanceRegressor, NotSupportedError, out_of_core
 from semimetric.out_of_core import dask as dask_workers
-from semimetric.out_of_core import distributed
 from semimetric.out_of_core.dask import Cluster
 
 engine = pytest.importorskip("distributed")
@@ -22,9 +21,11 @@ POINTS = ITEMS[INDEX]
 
 def test_what_is_no_cluster_is_told(client, monkeypatch):
     model = DistanceRegressor(**cases.FAST)
-    assert_refused(lambda: distributed.fit("tcp://x", model, POINTS, Y), "no Dask client", "distributed.Client", "out_of_core")
+    assert_refused(
+        lambda: out_of_core.fit(model, POINTS, Y, client="tcp://x"), "no Dask client", "distributed.Client", "out_of_core"
+    )
     monkeypatch.setattr(dask_workers, "_CONNECTING", 0.2)
-    assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
+    assert_refused(lambda: out_of_core.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
 
     def fails(**options):
         raise RuntimeError("Cluster failed to start: no room")
@@ -32,12 +33,12 @@ def test_what_is_no_cluster_is_told(client, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("distributed.Client", fails)
         assert_refused(
-            lambda: distributed.connect(workers=3), "no Dask cluster starts on this machine (Cluster failed to start: no room)",
+            lambda: out_of_core.connect(workers=3), "no Dask cluster starts on this machine (Cluster failed to start: no room)",
             "workers=3", "ask for fewer",
         )  # fmt: skip
     other = {"tcp://w:1": {**dask_workers.required_versions(), "numpy": "0.1"}}
     monkeypatch.setattr(dask_workers, "_asked", lambda *_: (other, {}))
-    call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731
+    call = lambda: out_of_core.fit(model, POINTS, Y, client=client)  # noqa: E731
     assert_refused(call, "worker tcp://w:1 has other versions (numpy 0.1", "the same on both sides", error=NotSupportedError)
     other["tcp://w:1"] = ModuleNotFoundError("No module named 'semimetric'")
     assert_refused(call, "worker tcp://w:1 cannot run semimetric", "install", error=NotSupportedError)
@@ -89,6 +90,6 @@ def test_a_cluster_starts_where_the_port_of_its_pages_is_taken():
         with suppress(OSError):  # somebody has it already
             taken.bind(("", 8787))
             taken.listen()
-        with distributed.connect(workers=1) as own:
+        with out_of_core.connect(workers=1) as own:
             assert own.submit(sum, [1, 2]).result() == 3
             own.shutdown()

@@ -6,7 +6,6 @@ import pytest
 from cases import assert_refused
 
 from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, out_of_core
-from semimetric.out_of_core import distributed
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 da = pytest.importorskip("dask.array")
@@ -29,7 +28,7 @@ def frame(points=POINTS, y=Y):
 @pytest.mark.parametrize("name", ["singles", "touched", "relative", "pca", "trees"])
 def test_the_same_parts_give_the_same_bits(name, client, small):
     there, here = (DistanceRegressor(**cases.RECIPES[name]) for _ in range(2))
-    distributed.fit(client, there, POINTS, Y)
+    out_of_core.fit(there, POINTS, Y, client=client)
     out_of_core.fit(here, POINTS, Y)
     assert (there.semimetric_.weights == here.semimetric_.weights).all()
     whole = DistanceRegressor(**cases.RECIPES[name]).fit(POINTS, Y)
@@ -41,12 +40,12 @@ def test_dask_arrays_and_frames(client, tmp_path):
     whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
     series = dd.from_pandas(frame(), npartitions=3)
     for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
-        model = distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y)
+        model = out_of_core.fit(DistanceRegressor(**cases.FAST), pairs, y, client=client)
         np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     rows = da.from_array(INDEX, chunks=60)
     options = cases.FAST | {"preprocessor": da.from_array(ITEMS, chunks=7)}
-    model = distributed.fit(client, DistanceRegressor(**options), rows, Y)
+    model = out_of_core.fit(DistanceRegressor(**options), rows, Y, client=client)
     whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
     np.testing.assert_allclose(model.semimetric_.paired(*POINTS.swapaxes(0, 1)), whole.predict(INDEX), rtol=1e-9)
 
@@ -54,14 +53,14 @@ def test_dask_arrays_and_frames(client, tmp_path):
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_other_losses_go_the_same_way_as_here(client):
     options = cases.FAST | {"loss": "huber", "solver": FirstOrder(max_iter=10)}
-    there = distributed.fit(client, DistanceRegressor(**options), *arrays())
+    there = out_of_core.fit(DistanceRegressor(**options), *arrays(), client=client)
     here = DistanceRegressor(**options).fit(POINTS, Y)
     assert there.solution_.objective == pytest.approx(here.solution_.objective, rel=1e-9)
 
 
 def test_bad_parts_are_named(client, tmp_path):
     def refused(pairs, y, *parts):
-        assert_refused(lambda: distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y), *parts)
+        assert_refused(lambda: out_of_core.fit(DistanceRegressor(**cases.FAST), pairs, y, client=client), *parts)
 
     pairs, y = arrays()
     spoilt = POINTS.copy()
@@ -93,24 +92,24 @@ X = np.round(np.random.default_rng(1).random((700, 3)), 2)
 
 
 def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
-    shards = distributed.build_index(client, tmp_path / "index", d, da.from_array(X, chunks=(200, 2)))
+    shards = out_of_core.build_index(tmp_path / "index", d, da.from_array(X, chunks=(200, 2)), client=client)
     assert [s.n for s in shards] == [200, 200, 200, 100]
     one, queries = NeighborIndex(d).fit(X), X[:90] + 0.003
     one.save(tmp_path / "one")
     for folder in ("index", "one"):
-        found = distributed.kneighbors(client, tmp_path / folder, da.from_array(queries, chunks=20), 7)
+        found = out_of_core.kneighbors(tmp_path / folder, da.from_array(queries, chunks=20), 7, client=client)
         assert all((a == b).all() for a, b in zip(found, one.kneighbors(queries, 7), strict=True))
-    found = distributed.radius_neighbors(client, tmp_path / "index", queries, 0.3)
+    found = out_of_core.radius_neighbors(tmp_path / "index", queries, 0.3, client=client)
     for (distances, ids), *expected in zip(found, *one.radius_neighbors(queries, 0.3), strict=True):
         assert (distances == expected[0]).all()
         assert (ids == expected[1]).all()
-    graph = distributed.kneighbors_graph(client, tmp_path / "index", queries, 4, "distance")
+    graph = out_of_core.kneighbors_graph(tmp_path / "index", queries, 4, "distance", client=client)
     assert (graph != one.kneighbors_graph(queries, 4, "distance")).nnz == 0
-    there = distributed.rebalance(client, tmp_path / "index", 2)
+    there = out_of_core.rebalance(tmp_path / "index", 2, client=client)
     assert [s.n for s in there.shards] == [350, 350]
     assert (there.kneighbors(queries, 7)[1] == one.kneighbors(queries, 7)[1]).all()
     assert_refused(
-        lambda: distributed.kneighbors(client, tmp_path / "index", queries, 701), "n_neighbors=701", "700 items", "fewer"
+        lambda: out_of_core.kneighbors(tmp_path / "index", queries, 701, client=client), "n_neighbors=701", "700 items", "fewer"
     )
 
 
@@ -122,19 +121,23 @@ def test_signed_folders_are_searched_with_their_key(client, d, tmp_path, sharded
     else:
         NeighborIndex(d).fit(X).save(tmp_path / "a", key=key)
     here = NeighborIndex(d).fit(X)
-    distances, ids = distributed.kneighbors(client, tmp_path / "a", X[:3], 2, key=key)
+    distances, ids = out_of_core.kneighbors(tmp_path / "a", X[:3], 2, key=key, client=client)
     np.testing.assert_array_equal((distances, ids), here.kneighbors(X[:3], 2))
-    assert distributed.kneighbors_graph(client, tmp_path / "a", X[:3], 2, key=key).nnz == 6
-    assert [found[1][0] for found in distributed.radius_neighbors(client, tmp_path / "a", X[:3], 0.1, key=key)] == [0, 1, 2]
-    for search in (distributed.kneighbors, distributed.kneighbors_graph, distributed.radius_neighbors):
-        assert_refused(lambda: search(client, tmp_path / "a", X[:3], 2), "is signed", "key=", error=StorageError)  # noqa: B023
+    assert out_of_core.kneighbors_graph(tmp_path / "a", X[:3], 2, key=key, client=client).nnz == 6
+    assert [found[1][0] for found in out_of_core.radius_neighbors(tmp_path / "a", X[:3], 0.1, key=key, client=client)] == [
+        0,
+        1,
+        2,
+    ]
+    for search in (out_of_core.kneighbors, out_of_core.kneighbors_graph, out_of_core.radius_neighbors):
+        assert_refused(lambda: search(tmp_path / "a", X[:3], 2, client=client), "is signed", "key=", error=StorageError)  # noqa: B023
 
 
 def test_ids_of_frames_are_a_column(client, d, tmp_path):
     frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(key=[f"k{k}" for k in range(700)])
-    build = lambda f, **how: distributed.build_index(client, tmp_path / "a", d, dd.from_pandas(f, npartitions=3), **how)  # noqa: E731
+    build = lambda f, **how: out_of_core.build_index(tmp_path / "a", d, dd.from_pandas(f, npartitions=3), **how, client=client)  # noqa: E731
     build(frame, ids="key")
-    assert (distributed.kneighbors(client, tmp_path / "a", X[:5], 1)[1].ravel() == frame.key[:5]).all()
+    assert (out_of_core.kneighbors(tmp_path / "a", X[:5], 1, client=client)[1].ravel() == frame.key[:5]).all()
     assert_refused(lambda: build(frame), "unknown lengths", "no numbers", "ids=")
     frame.loc[699, "key"] = "k3"
     assert_refused(
@@ -145,12 +148,12 @@ def test_ids_of_frames_are_a_column(client, d, tmp_path):
 def test_embeddings_by_partition(client, d, tmp_path):
     warped = cases.fitted("warped")[0].semimetric_
     expected = warped.transform(X)
-    assert (distributed.transform(client, warped, da.from_array(X, chunks=(200, 1))).compute() == expected).all()
+    assert (out_of_core.transform(warped, da.from_array(X, chunks=(200, 1)), client=client).compute() == expected).all()
     np.save(tmp_path / "x.npy", X)
-    assert (distributed.transform(client, warped, tmp_path / "x.npy").compute() == expected).all()
+    assert (out_of_core.transform(warped, tmp_path / "x.npy", client=client).compute() == expected).all()
     assert (np.concatenate(list(out_of_core.transform(warped, tmp_path / "x.npy", memory_limit="50 kB"))) == expected).all()
     bad = np.where(X == X[650, 1], np.nan, X)
-    lazy = distributed.transform(
-        client, warped, da.from_array(np.where(np.arange(700)[:, None] < 600, X, bad), chunks=(200, 3))
+    lazy = out_of_core.transform(
+        warped, da.from_array(np.where(np.arange(700)[:, None] < 600, X, bad), chunks=(200, 3)), client=client
     )
     assert_refused(lazy.compute, "partition 3 of X", "NaN")

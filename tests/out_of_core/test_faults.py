@@ -15,7 +15,6 @@ from semimetric.distances.estimators.part_tasks import ItemTask
 from semimetric.distances.learning import items as partitioned_items
 from semimetric.distances.search.shard_files import Place, places_of
 from semimetric.distances.search.sharded import nearest
-from semimetric.out_of_core import distributed
 from semimetric.out_of_core.dask import Cluster
 
 da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")
@@ -41,7 +40,7 @@ def test_a_call_right_after_a_death(client, tmp_path):
     for _ in range(3):
         client.wait_for_workers(2)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        found = distributed.kneighbors(client, tmp_path / "index", queries, 3)
+        found = out_of_core.kneighbors(tmp_path / "index", queries, 3, client=client)
         assert all((a == b).all() for a, b in zip(found, index.kneighbors(queries, 3), strict=True))
 
 
@@ -77,7 +76,7 @@ class DeadlyPlace(Place):
 def test_learning(client, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
     here = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y)
-    there = distributed.fit(client, DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y)
+    there = out_of_core.fit(DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y, client=client)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
 
@@ -86,7 +85,7 @@ def test_learning_from_triplets(client, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
     options, triplets = {"n_knots": 3, "alpha": 1e-2, "directions": None}, np.random.default_rng(0).random((150, 3, 3))
     here = out_of_core.fit(TripletLearner(**options), triplets)
-    there = distributed.fit(client, TripletLearner(**options), dying(triplets, (30, 3, 3), tmp_path / "m"))
+    there = out_of_core.fit(TripletLearner(**options), dying(triplets, (30, 3, 3), tmp_path / "m"), client=client)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
 
@@ -104,7 +103,7 @@ def test_learning_from_classes(client, tmp_path, monkeypatch):
 
     monkeypatch.setattr(partitioned_items, "build_places", deadly)
     there = LargeMarginLearner(**options)
-    distributed.fit(client, there, X, y, block_size=1_000_000)
+    out_of_core.fit(there, X, y, block_size=1_000_000, client=client)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
     assert [p.n_triplets for p in there.passes_] == [p.n_triplets for p in here.passes_]
@@ -113,7 +112,7 @@ def test_learning_from_classes(client, tmp_path, monkeypatch):
 def test_building_and_asking(client, tmp_path):
     d, queries = cases.fitted("singles")[0].semimetric_, X[:70] + 0.003
     one = NeighborIndex(d).fit(X)
-    shards = distributed.build_index(client, tmp_path / "index", d, dying(X, (200, 3), tmp_path / "m"))
+    shards = out_of_core.build_index(tmp_path / "index", d, dying(X, (200, 3), tmp_path / "m"), client=client)
     assert (tmp_path / "m").exists()
     assert {p.name for p in (tmp_path / "index").iterdir()} == {"shards.smm", *(s.name for s in shards)}
     assert (np.sort(ShardedIndex(tmp_path / "index").ids_) == np.arange(700)).all()

@@ -226,10 +226,10 @@ def test_says_what_cannot_be_learned_from_parts():
 
 @pytest.mark.slow
 def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
-    from semimetric.out_of_core import distributed
+    from semimetric import out_of_core
 
     here, there = in_parts(), LargeMarginLearner(**FAST)
-    distributed.fit(client, there, X, Y, block_size=1_000_000, scratch=tmp_path)
+    out_of_core.fit(there, X, Y, block_size=1_000_000, scratch=tmp_path, client=client)
     assert (here.semimetric_.weights == there.semimetric_.weights).all()
     assert_alike(there, LargeMarginLearner(**FAST).fit(X, Y))
     assert not list(tmp_path.iterdir())
@@ -238,18 +238,18 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
 @pytest.mark.slow
 def test_dask_arrays_and_frames(client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
-    from semimetric.out_of_core import distributed
+    from semimetric import out_of_core
 
     whole, quick = LargeMarginLearner(**FAST | {"n_passes": 1}).fit(X, Y), FAST | {"n_passes": 1}
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=Y)
     frame = dd.from_pandas(frame, npartitions=3)
     arrays = da.from_array(X, chunks=((60, 60, 58), 2)), da.from_array(Y, chunks=40)
     for x, y in (arrays, (frame, "kind"), (frame.drop(columns="kind"), frame["kind"])):
-        assert_alike(distributed.fit(client, LargeMarginLearner(**quick), x, y), whole)
+        assert_alike(out_of_core.fit(LargeMarginLearner(**quick), x, y, client=client), whole)
     spoilt = X.copy()
     spoilt[70, 1] = np.inf
     x = da.from_array(spoilt, chunks=((60, 60, 58), 5))
-    call = lambda: distributed.fit(client, LargeMarginLearner(**quick), x, Y)  # noqa: E731
+    call = lambda: out_of_core.fit(LargeMarginLearner(**quick), x, Y, client=client)  # noqa: E731
     assert_refused(call, "partition 1 of X", "'x1'", "finite")
-    call = lambda: distributed.fit(client, LargeMarginLearner(**quick), frame, "sort")  # noqa: E731
+    call = lambda: out_of_core.fit(LargeMarginLearner(**quick), frame, "sort", client=client)  # noqa: E731
     assert_refused(call, "none is called 'sort'", "name another")

@@ -7,7 +7,7 @@ from cases import assert_refused
 
 from semimetric import out_of_core
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.out_of_core import distributed, pairwise_files
+from semimetric.out_of_core import pairwise_files
 from semimetric.out_of_core.pairwise_files import _checked_target, write_pairwise
 
 pd = pytest.importorskip("pandas")
@@ -26,9 +26,9 @@ def test_pairwise_distances_in_a_file(name, suffix, client, tmp_path):
         return zarr.open_array(str(path))[:] if suffix == "zarr" else pd.read_parquet(path).to_numpy()
 
     items = X[:110]
-    distributed.pairwise(client, d, da.from_array(items, chunks=(40, 3)), to=path)
+    out_of_core.pairwise(d, da.from_array(items, chunks=(40, 3)), to=path, client=client)
     assert (read() == d.pairwise(items)).all()
-    assert_refused(lambda: distributed.pairwise(client, d, X, to=path), "is there already", "delete", "another name")
+    assert_refused(lambda: out_of_core.pairwise(d, X, to=path, client=client), "is there already", "delete", "another name")
     path.rename(tmp_path / "away")
     out_of_core.pairwise(d, items, X[:30], to=path, memory_limit="20 kB")
     assert (read() == d.pairwise(items, X[:30])).all()

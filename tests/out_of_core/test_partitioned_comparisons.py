@@ -237,12 +237,12 @@ def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sampl
 
 @pytest.mark.parametrize("kind", [*map(slow, ["pairs", "quadruplets"]), "triplets"])
 def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
-    from semimetric.out_of_core import distributed
+    from semimetric import out_of_core
 
     index, y = said(kind)
     here, there = (LEARNERS[kind](**FAST, tables="full") for _ in range(2))
     out_of_core.fit(here, ITEMS[index], y)
-    distributed.fit(client, there, ITEMS[index], y)
+    out_of_core.fit(there, ITEMS[index], y, client=client)
     assert (here.semimetric_.weights == there.semimetric_.weights).all()
 
 
@@ -250,24 +250,26 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
 @pytest.mark.parametrize("kind", ["pairs", "quadruplets"])
 def test_dask_arrays_and_frames(kind, client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
-    from semimetric.out_of_core import distributed
+    from semimetric import out_of_core
 
     index, y = said(kind)
     sides = {"pairs": ("left", "right"), "triplets": "ijl", "quadruplets": "abce"}[kind]
     whole, points = LEARNERS[kind](**FAST).fit(ITEMS[index], y), ITEMS[index]
     arrays = da.from_array(points, chunks=(110, 2, 2)), None if y is None else da.from_array(y, chunks=70)
-    assert_alike(distributed.fit(client, LEARNERS[kind](**FAST), *arrays), whole, points)
+    assert_alike(out_of_core.fit(LEARNERS[kind](**FAST), *arrays, client=client), whole, points)
     columns = {f"{side}.{name}": points[:, s, f] for s, side in enumerate(sides) for f, name in enumerate("uvw")}
     frame = dd.from_pandas(pd.DataFrame(columns | ({} if y is None else {"y": y})), npartitions=3)
-    model = distributed.fit(client, LEARNERS[kind](**FAST), frame, None if y is None else "y")
+    model = out_of_core.fit(LEARNERS[kind](**FAST), frame, None if y is None else "y", client=client)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     assert_alike(model, whole, points)
     lacks = frame.drop(columns=f"{sides[-1]}.w")
     assert_refused(
-        lambda: distributed.fit(client, LEARNERS[kind](**FAST), lacks, None if y is None else "y"),
+        lambda: out_of_core.fit(LEARNERS[kind](**FAST), lacks, None if y is None else "y", client=client),
         f"{sides[-1]}.w is missing", f"{sides[0]}.NAME", "preprocessor=",
     )  # fmt: skip
     spoilt = points.copy()
     spoilt[115, 1, 0] = np.inf
     arrays = da.from_array(spoilt, chunks=(110, 2, 2)), arrays[1]
-    assert_refused(lambda: distributed.fit(client, LEARNERS[kind](**FAST), *arrays), f"partition 1 of {kind}", "'x0'", "finite")
+    assert_refused(
+        lambda: out_of_core.fit(LEARNERS[kind](**FAST), *arrays, client=client), f"partition 1 of {kind}", "'x0'", "finite"
+    )

@@ -16,8 +16,15 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from semimetric import DistanceRegressor, FirstOrder, LargeMarginLearner, SemimetricError, ShardedIndex, TripletLearner
-from semimetric.out_of_core import distributed
+from semimetric import (
+    DistanceRegressor,
+    FirstOrder,
+    LargeMarginLearner,
+    SemimetricError,
+    ShardedIndex,
+    TripletLearner,
+    out_of_core,
+)
 from soak.attack import Attack
 from soak.saving import inventory, problem
 
@@ -62,13 +69,13 @@ def sample():
 
 def regression(folder, **options):
     pairs, y, _ = sample()
-    model = distributed.fit(client(), DistanceRegressor(**_NUMBERS, **options), chunks(pairs), chunks(y))
+    model = out_of_core.fit(DistanceRegressor(**_NUMBERS, **options), chunks(pairs), chunks(y), client=client())
     return model.semimetric_.weights
 
 
 def comparisons(folder):
-    return distributed.fit(
-        client(), TripletLearner(**_NUMBERS, loss="squared_hinge"), chunks(sample()[2], 4)
+    return out_of_core.fit(
+        TripletLearner(**_NUMBERS, loss="squared_hinge"), chunks(sample()[2], 4), client=client()
     ).semimetric_.weights
 
 
@@ -77,7 +84,7 @@ def classes(folder):
     scratch = folder / "scratch"
     scratch.mkdir()
     try:
-        return distributed.fit(client(), model, chunks(X, 6), X[:, 0] > 0, scratch=scratch).semimetric_.weights
+        return out_of_core.fit(model, chunks(X, 6), X[:, 0] > 0, scratch=scratch, client=client()).semimetric_.weights
     finally:
         assert inventory(scratch) == []
 
@@ -88,7 +95,7 @@ def built(folder):
     ShardedIndex.build(path, d, items[:50])
     old = [path.name, f"{path.name}/shards.smm"]
     try:
-        distributed.build_index(client(), path, d, chunks(items, 12))
+        out_of_core.build_index(path, d, chunks(items, 12), client=client())
     except SemimetricError:
         assert ShardedIndex(path).n_samples_fit_ == 50
         raise
@@ -104,7 +111,7 @@ def built(folder):
 def searched(folder):
     path, (d, _, items, _) = folder / "index", problem()
     ShardedIndex.build(path, d, items, n_shards=4)
-    found = [distributed.kneighbors(client(), path, items[k::7], 5) for k in range(7)]
+    found = [out_of_core.kneighbors(path, items[k::7], 5, client=client()) for k in range(7)]
     return np.concatenate([part.ravel() for pair in found for part in pair])
 
 
