@@ -7,12 +7,13 @@ python tools/write_stubs.py --check    exits with 1 if that would change them; `
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1] / "semimetric"
 FACES = (PACKAGE, PACKAGE / "distances", PACKAGE / "vectors")
 
 
-def constant(tree: ast.Module, name: str) -> object:
+def constant(tree: ast.Module, name: str) -> Any:
     """Return the literal that a module assigns to a name, or an empty tuple."""
     values = [n.value for n in tree.body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == name]
     return ast.literal_eval(values[0]) if values else ()
