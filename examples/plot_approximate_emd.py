@@ -2,8 +2,9 @@
 ============================================================
 
 The Earth Mover's Distance between two images solves a linear program for every pair. `DistanceApproximator` calls it on some
-pairs, and learns a sum of one-dimensional distances between linear features of the histograms: a true metric, and a matrix of
-a million of its values takes a second. Here: 300 images of digits, 2,000 exact distances, and a check on 100 other images.
+pairs, and learns a sum of one-dimensional distances between linear features of the histograms. This sum is a true metric, and a
+matrix of a million of its values takes a second. The example uses 300 images of digits, 2,000 exact distances, and a check on
+100 other images.
 
 The exact distances need POT: pip install POT, or ".[demo]" from the folder of the package.
 """
@@ -23,7 +24,7 @@ seen, others = images[:300], images[300:400]
 
 
 def emd(x, y):
-    """Any function of two vectors, or of two batches, will do."""
+    """Return the exact distance; any function of two vectors, or of two batches, works."""
     return exact_emd(x, y, digits.bin_coordinates)
 
 
@@ -40,7 +41,7 @@ learner = DistanceApproximator(
 d = learner.semimetric_
 print(d)
 
-# The same pairs of images that it never saw, by both, and the time that each takes.
+# Compare both distances, and their times, on pairs of unseen images.
 rng = np.random.default_rng(1)
 left, right = others[rng.integers(0, 50, 1000)], others[rng.integers(50, 100, 1000)]
 began = time.perf_counter()
@@ -52,7 +53,7 @@ fast_time = (time.perf_counter() - began) / matrix.size
 predicted = d.paired(left, right)
 print(f"exact {1e6 * exact_time:.0f} us a pair, learned {1e6 * fast_time:.2f} us a pair")
 
-# Simpler stand-ins for comparison, each scaled to fit best.
+# Compare simpler distances, each scaled to fit best.
 spread = HistogramFeatures(digits.bin_coordinates, ball_radii=(), n_edges=0).fit(seen)  # slices alone: a sliced distance
 stand_ins = {
     "L1 between pixels": np.abs(left - right).sum(axis=1),

@@ -1,9 +1,10 @@
 """Can distances learned apart be averaged?
 ========================================
 
-Six clinics have 40 patients each, and may not share them. Each learns a distance from its own, on knots of its own. A weighted
-sum of distances is a distance, so what they can share is the mean of theirs: one distance, in one file, that says what each
-feature adds. It tells tumours apart better than theirs do on average, without a patient having left a clinic.
+Six clinics have 40 patients each, and may not share them. Each learns a distance from its own patients, on knots of its own. A
+weighted sum of distances is a distance, so they can share the mean of their distances. It is one distance in one file, and
+shows what each feature adds. It separates tumours better than the distances of the clinics do on average, and no patient has
+left a clinic.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +27,7 @@ print(mean)
 
 
 def error(d, part):
-    """The share of new patients whom the votes of the three nearest of a clinic's patients tell wrongly."""
+    """Return the fraction of new patients that the three nearest patients of a clinic classify wrongly."""
     votes = KNeighborsClassifier(3, metric="precomputed").fit(d.pairwise(rest[part]), labels[part])
     return 1 - votes.score(d.pairwise(test, rest[part]), truth)
 

@@ -1,9 +1,9 @@
 """Can one more feature bend a linear boundary?
 ============================================
 
-A linear machine that also sees the distance to one anchor cuts the plane along a cone: a diamond for p = 1, an ellipse for
-p = 2, a box for p = infinity. Where one anchor is not enough, the distances to the nearest anchors of both classes are two more
-features. All of it stays readable: a weight for every feature, and one for every distance.
+A linear machine that also sees the distance to one anchor cuts the plane along a cone. The cut is a diamond for p = 1, an
+ellipse for p = 2, a box for p = infinity. If one anchor is not enough, the distances to the nearest anchors of both classes are
+two more features. All of it stays readable: there is a weight for every feature, and one for every distance.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ def fitted(X, y, *maps):
     return make_pipeline(*maps, LinearSVC(C=10.0, dual=False)).fit(X, y)
 
 
-# The mean of the items lies within the ring. Does the distance to it tell the two classes apart?
+# The mean of the items lies within the ring. Does the distance to it separate the two classes?
 found = separates(ring, around, ring.mean(axis=0), p=2)
 print(f"one anchor separates centre and ring: {found.distance}, with a gap of {found.gap:.1f}")
 print(f"a linear boundary is right on {fitted(ring, around).score(ring, around):.0%} of the items")

@@ -1,10 +1,10 @@
 """Can straight pieces part classes that wind?
 ===========================================
 
-Three arms wind into one another, so no straight line tells them apart. Every pair of classes is separated by pieces of planes,
-and the pairs vote. How many pieces a Dirichlet process proves from the few boundary points is one question, how many predict
-best is another: `n_components="auto"` lets held-out items answer the second. What is learned can be drawn: straight
-lines. A kernel machine is as accurate, and has nothing to draw.
+Three arms wind into one another, so no straight line separates them. Every pair of classes is separated by pieces of planes,
+and the pairs vote. A Dirichlet process proves a number of pieces from the few boundary points. Another number may predict best,
+and with `n_components="auto"` held-out items choose it. The learned boundary can be drawn: it consists of straight lines. A
+kernel machine is as accurate, and has nothing to draw.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from semimetric.plotting import plot_pieces
 
 
 def arms(n_items, seed):
-    """Items of three spirals, and the number of the arm of each."""
+    """Return items of three spirals, and the number of the arm of each."""
     rng = np.random.default_rng(seed)
     arm = rng.integers(0, 3, n_items)
     angle = rng.uniform(0.6, 2.0, n_items) * np.pi

@@ -2,11 +2,12 @@
 ==========================================================================
 
 Ten small steps of colour, pitch or price seem to people to be more than the one large step that they add up to. A sum over
-features cannot say so, because it adds whatever differs. A link can: the distance is an increasing function of the sum. We make
-up observers of two kinds: for some the difference is a power of the sum, for others it saturates. With ``link="power"`` the
-exponent is found on held-out pairs, with ``link="concave"`` a function of straight pieces is learned in turn with the sum.
+features cannot express this, because it adds all differences. A link can: the distance is an increasing function of the sum. We
+simulate observers of two kinds. For some the difference is a power of the sum; for others it saturates. With
+``link="power"`` the exponent is found on held-out pairs. With ``link="concave"`` a function of straight pieces is learned
+alternately with the sum.
 
-Both links are concave, so what is a metric stays one, and who is nearest stays nearest.
+Both links are concave, so a metric stays a metric, and the nearest item stays the nearest.
 """
 
 import matplotlib.pyplot as plt
@@ -38,7 +39,7 @@ for axes, (name, truth) in zip(panels, TRUTHS.items(), strict=True):
         d = model.semimetric_
         error = np.sqrt(np.mean((d.paired(fresh[:, 0], fresh[:, 1]) - truth(of_fresh)) ** 2)) / truth(of_fresh).mean()
         print(f"{name:36} link={link:9} found: {d.link!s:32} {d.axioms.name}, error on new items {error:.1%}")
-        # The learned sum has a unit of its own: in that of the true sum the links can be compared.
+        # The learned sum has a unit of its own. The links can be compared in the unit of the true sum.
         sums = d.link_function.invert(d.paired_by_index(items, pairs))
         unit = (sums @ total) / (total @ total)
         axes.plot(grid, d.link_function.apply(unit * grid), label=f'link="{link}": error {error:.1%}')

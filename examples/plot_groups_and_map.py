@@ -1,10 +1,10 @@
 """Which spectra are alike, if their peaks may drift?
 ==================================================
 
-Four substances, 150 measurements each: histograms over 60 bins with narrow peaks, whose positions drift from measurement to
-measurement. Bin by bin, two measurements of one substance have little in common. A distance is learned from 2,000 exact Earth
-Mover's Distances; `SemimetricNeighborsTransformer` hands the graph of its nearest neighbours to scikit-learn's estimators that
-take precomputed distances: here spectral clustering finds four groups, and t-SNE draws a map.
+There are 150 measurements of each of four substances. A measurement is a histogram over 60 bins with narrow peaks, whose
+positions drift. Bin by bin, two measurements of one substance have little in common. A distance is learned from 2,000 exact
+Earth Mover's Distances. `SemimetricNeighborsTransformer` gives the graph of its nearest neighbours to scikit-learn's estimators
+that take precomputed distances. Here spectral clustering finds four groups, and t-SNE draws a map.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ rng = np.random.default_rng(0)
 
 
 def measured(substance):
-    """A spectrum of mass 1: every peak drifts by about 3 bins, and there is noise."""
+    """Return a spectrum of mass 1: every peak drifts by about 3 bins, and there is noise."""
     centres = np.array(peaks[substance]) + 3 * rng.normal(size=len(peaks[substance]))
     spectrum = np.exp(-0.5 * ((bins[:, None] - centres) / 0.7) ** 2).sum(axis=1) + 0.004 * rng.random(60)
     return spectrum / spectrum.sum()

@@ -2,9 +2,9 @@
 ===============================================
 
 An experimenter made eggs from smooth to spiky, 300 settings of one knob, and asked: which of these two looks more like the
-first? Answers to such triplets say nothing of how large a difference is, only which is the smaller one. From them we learn the
-scale on which the observer compares: where a turn of the knob is seen at once, and where it goes unnoticed. The observer here
-is made up, so that the true scale can be drawn beside the learned one: a logarithm, and a border between "smooth" and
+first? Answers to such triplets do not measure a difference; they only name the smaller of two. From them we learn the scale on
+which the observer compares. It shows where a turn of the knob is seen at once, and where it goes unnoticed. The observer here
+is simulated, so that the true scale can be drawn beside the learned one. It is a logarithm, with a border between "smooth" and
 "spiky" at 0.7, across which everything looks different.
 """
 
@@ -14,14 +14,14 @@ import numpy as np
 from semimetric import TripletLearner
 from semimetric.datasets import make_triplet_answers, perceived
 
-# Answers of a noisy observer; every fifth is kept for the test.
+# Answers of a noisy observer; every fifth is held out for the test.
 made = make_triplet_answers(8000, n_items=300, random_state=0)
 test = np.arange(len(made.triplets)) % 5 == 0
 model = TripletLearner(preprocessor=made.items).fit(made.triplets[~test])
 d = model.semimetric_
 print(d)
 
-# How often does the order come out as answered? Any Mahalanobis distance of one feature is its plain difference.
+# Count the orders that agree with the answers. Any Mahalanobis distance of one feature is its plain difference.
 heads, chosen, others = made.items[made.triplets[test], 0].T
 plain = np.mean(np.abs(heads - chosen) < np.abs(heads - others))
 truth = np.mean(np.abs(perceived(heads) - perceived(chosen)) < np.abs(perceived(heads) - perceived(others)))

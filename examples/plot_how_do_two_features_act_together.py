@@ -1,9 +1,9 @@
 """How do two features act together?
 =================================
 
-A linear classifier sees only sums. PL2 writes every feature, and every pair of features, as a few columns of a grid; a linear
-classifier on those learns any piecewise-linear function of each pair, and is still linear: convex, fast, and its weights are
-the values of the function at the knots, to be read off and drawn.
+A linear classifier sees only sums. PL2 writes every feature, and every pair of features, as a few columns of a grid. A linear
+classifier on those learns any piecewise-linear function of each pair. It is still linear: convex, fast, and its weights are the
+values of the function at the knots, which can be read and drawn.
 """
 
 import matplotlib.pyplot as plt

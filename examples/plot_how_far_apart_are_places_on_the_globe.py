@@ -1,10 +1,10 @@
 """How far apart are places on the globe?
 ======================================
 
-The great-circle distance is the share of the half spheres that part two places: an L1 distance, if every half sphere is a
-feature. `DistanceApproximator` is told none of this. It calls the distance on some pairs of places, and learns a sum of
-one-dimensional distances between the heights of both above planes through the middle of the globe. Where a height crosses 0 the
-learned scales are steepest, as they should be. Bounds by landmarks then give exact neighbours for few calls.
+The great-circle distance is the fraction of the half spheres that separate two places: an L1 distance, if every half sphere is
+a feature. `DistanceApproximator` does not know this. It calls the distance on some pairs of places, and learns a sum of
+one-dimensional distances between the heights of both above planes through the middle of the globe. The learned scales are
+steepest where a height crosses 0, as they should be. Bounds by landmarks then give exact neighbours for few calls.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ def great_circle(x, y):
 
 
 def on_the_sphere(places):
-    """Three coordinates of every place, which know nothing of a date line."""
+    """Return three coordinates of every place, which have no jump at the date line."""
     latitude, longitude = np.radians(places).T
     return np.column_stack([np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)])
 
@@ -42,14 +42,14 @@ model = DistanceApproximator(
 ).fit(seen)  # fmt: skip
 print(model.error_)
 
-# Pairs of places that it has never seen, with intervals that hold nine true distances in ten.
+# Predict pairs of unseen places, with intervals that hold nine true distances in ten.
 pairs = [(others[i], others[j]) for i, j in rng.integers(0, len(others), (800, 2)) if i != j]
 true = np.array([great_circle(*pair) for pair in pairs])
 predicted = model.predict(pairs, interval=0.9)
 inside = np.mean((predicted.lower <= true) & (true <= predicted.upper))
 print(f"{len(pairs)} pairs of other places: {inside:.0%} lie within their intervals of 90 %")
 
-# The exact neighbours of cities: the learned distance orders candidates, and bounds by landmarks prove the answer.
+# Find the exact neighbours of cities: the learned distance orders candidates, and bounds by landmarks prove the answer.
 bounds = LandmarkBounds(great_circle, n_landmarks=8)
 index = FilterRefineIndex(model.semimetric_, great_circle, bounds=bounds).fit(seen, features=model.encode(seen))
 cities = list(CITIES.values())

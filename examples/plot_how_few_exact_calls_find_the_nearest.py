@@ -1,10 +1,10 @@
 """How few exact calls find the nearest?
 =====================================
 
-The Earth Mover's Distance between two images solves a linear program. To find the five images nearest to a new one, it seems
-to be needed for all of them. But bounds that cost little say of most images that they cannot be among the nearest: potentials
-bound the distance from below, and plans from above. `FilterRefineIndex` calls the exact distance only for what lies between,
-and its answer is proved: it is that of calling it for every image. Here: 800 images of digits, and 20 others as queries.
+The Earth Mover's Distance between two images solves a linear program. A search for the five images nearest to a new one seems
+to need it for all of them. But cheap bounds show that most images cannot be among the nearest: potentials bound the distance
+from below, and plans from above. `FilterRefineIndex` calls the exact distance only for the images between, and proves its
+answer: it is the same as that of calling it for every image. The example uses 800 images of digits, and 20 others as queries.
 
 The exact distances need POT: pip install POT, or ".[demo]" from the folder of the package.
 """
@@ -24,7 +24,7 @@ emd = EarthMoversDistance(ground)
 
 
 def without_dual(x, y):
-    """The same distance, of which the index sees the number alone."""
+    """Return the same distance as a number, without its dual."""
     return emd(x, y)
 
 
@@ -42,7 +42,7 @@ for name, (distance, bounds) in settings.items():
     calls[name] = found.n_calls
     print(f"{name}: {found.n_calls.mean():.0f} calls a query of {len(items)}, all proved: {found.certified.all()}")
 
-# One query: between which bounds all images lie, and for which of them the distance was called.
+# Show one query: the bounds of all images, and the images for which the distance was called.
 found = index.search(queries[:1], n_neighbors=5)
 called = index.pairs_[:, 1]
 low, high = index.bounds_[0].lower(queries[0]), index.bounds_[0].upper(queries[0])

@@ -2,11 +2,11 @@
 How many knots does a distance need?
 ====================================
 
-A joint table of two features comes as near to any Lipschitz distance as its knots are dense: it errs by at most L times the
-diameter of a cell, so that twice as many cells halve the bound (Pele & Ben-Aliz 2016, universality). None of the three
-distances here is a sum over single features. Their tables are set at the points of a grid, with no learning, and the error is
-the largest over all pairs of 300 other points. It stays below the bound, and falls along with it. Tables of single features,
-learned from the same distance, stay as far off as they are, however many knots they have: they lack the form, not the knots.
+A joint table of two features comes closer to any Lipschitz distance with more knots. Its error is at most L times the diameter
+of a cell, so twice as many cells halve the bound (Pele & Ben-Aliz 2016, universality). None of the three distances here is a
+sum over single features. Their tables are set at the points of a grid, with no learning. The error is the largest over all
+pairs of 300 other points. It stays below the bound, and falls along with it. Tables of single features, learned from the same
+distance, keep their error with any number of knots: they lack the form, not the knots.
 """
 
 import matplotlib.pyplot as plt
@@ -22,34 +22,34 @@ points = np.vstack([corners, rng.random((96, 2))])  # The corners make the grid 
 
 
 def euclidean(x, y):
-    """Straight ways, for which moving x or y by s adds s at most."""
+    """Return Euclidean distances: moving x or y by s adds at most s."""
     return np.linalg.norm(x - y, axis=-1)
 
 
 def largest(x, y):
-    """The larger of two differences, as a king walks on a chessboard."""
+    """Return the larger of two differences, as a king walks on a chessboard."""
     return np.abs(x - y).max(axis=-1)
 
 
 def waves(x, y):
-    """How far apart two waves, which run across each other, are at x and at y: the slope of each is at most 4."""
+    """Return the distance between the values of two crossing waves at x and at y: the slope of each is at most 4."""
     return sum(np.abs(np.sin(x @ way) - np.sin(y @ way)) for way in ([2.4, 3.2], [3.2, -2.4])) / 2
 
 
 # %%
-# Where x moves by s, in any direction, the distance changes by L s at most, and so it does where y moves. Within a cell each of
-# them moves by at most its diameter, sqrt(2) / cells: the error is at most 2 sqrt(2) L / cells.
+# If x moves by s, in any direction, the distance changes by at most L s. The same holds for y. Within a cell each of
+# them moves by at most its diameter, sqrt(2) / cells. So the error is at most 2 sqrt(2) L / cells.
 LIPSCHITZ = {euclidean: 1.0, largest: 1.0, waves: np.sqrt(8.0)}
 cells = np.array([1, 2, 4, 8, 16, 31])  # A table has 1,024 grid points at most: 32 knots of both features.
 
 
 def bound(distance, n):
-    """What is proved of the error of joint tables with n cells of each feature."""
+    """Return the proved bound of the error of joint tables with n cells of each feature."""
     return LIPSCHITZ[distance] * np.sqrt(8.0) / n
 
 
 def error(distance, **settings):
-    """The largest error over all pairs of the other points, and the model."""
+    """Return the largest error over all pairs of the other points, and the model."""
     model = DistanceApproximator(distance, knots="uniform", validation_fraction=0, **settings).fit(points)
     return np.abs(model.pairwise(others) - distance(others[:, None], others[None])).max(), model
 

@@ -1,11 +1,11 @@
 """How many pieces has a boundary?
 ===============================
 
-An M of one class interlocks with a U of another. Where the nearest neighbour changes from one to the other there are boundary
-points, each with the direction that the boundary faces there. A mixture of planes with a Dirichlet process decides how many
-straight pieces they make: the eye sees seven, of which two, above the arms of the U, lie on one line. How strongly the prior
-asks for more (alpha) matters little. A zigzag of nine pieces gets nine. How thin pieces may be is chosen by held-out items,
-and so is whether there are any: one plane is kept unless pieces are right more often.
+An M of one class interlocks with a U of another. Boundary points lie where the nearest neighbour changes from one class to the
+other, each with the direction that the boundary faces there. A mixture of planes with a Dirichlet process decides how many
+straight pieces they make. The eye sees seven, and two of these, above the arms of the U, lie on one line. The strength of the
+prior for more pieces (alpha) matters little. A zigzag of nine pieces gets nine. Held-out items choose how thin pieces may be,
+and whether there are any: one plane stays unless pieces are right more often.
 """
 
 import matplotlib.pyplot as plt

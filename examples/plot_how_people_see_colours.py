@@ -2,12 +2,12 @@
 ==============================================
 
 In CIELAB a colour is lightness L and two opponent axes a and b, made so that Euclidean distance is roughly the difference that
-people see. Roughly: between vivid colours they see less of it than between greys. We learn the difference from pairs of
+people see. But they see less difference between vivid colours than between greys. We learn the difference from pairs of
 colours, with directions in the a-b plane, and look at which colours are as far from a given one.
 
-If the environment variable SEMIMETRIC_DATA names a folder with combvd_colour.npz (3,813 pairs that people judged), these are
-used. If not, the example makes 3,000 pairs up, by a formula of the CMC kind: the chroma of a pair divides its difference in
-the a-b plane, its lightness that in L, and 8 % noise is added. That shows the method, and says nothing about people.
+If the environment variable SEMIMETRIC_DATA names a folder with combvd_colour.npz (3,813 pairs that people compared), these are
+used. If not, the example simulates 3,000 pairs by a formula of the CMC kind. The chroma of a pair divides its difference in the
+a-b plane, its lightness that in L, and 8 % noise is added. This shows the method, and proves nothing about people.
 """
 
 import os
@@ -39,7 +39,7 @@ def made_up(n=3000):
 
 
 def stress(true, predicted):
-    """Share of the differences that is not explained, after the best scaling: 0 is best."""
+    """Return the unexplained percentage of the differences after the best scaling: 0 is best."""
     scale = (true @ predicted) / (predicted @ predicted)
     return 100 * np.sqrt(((true - scale * predicted) ** 2).sum() / (true**2).sum())
 
@@ -69,7 +69,7 @@ figure, (first, second, third) = plt.subplots(1, 3, figsize=(14.5, 4.8), layout=
 plot_predicted(seen[test], predicted, first)
 first.set(title="Pairs that it never saw", xlabel=f"difference that {who} saw", ylabel="learned difference")
 for axes, title, (a, b) in ((second, "Difference from a grey", (0.0, 0.0)), (third, "Difference from a red", (30.0, 20.0))):
-    near = colours[np.hypot(colours["a"] - a, colours["b"] - b) < 15]  # the pairs say nothing about larger differences
+    near = colours[np.hypot(colours["a"] - a, colours["b"] - b) < 15]  # there are no pairs with larger differences
     plot_around(d, [near["L"].median(), a, b], ("a", "b"), near, axes)
     axes.set(title=title, aspect="equal")
 figure.suptitle(f"How do {who if real else 'made-up observers'} see differences between colours?")

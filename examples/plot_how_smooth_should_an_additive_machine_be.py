@@ -1,9 +1,9 @@
 """How smooth should an additive machine be?
 =========================================
 
-A machine on B-splines learns one function of every feature, and the order of its penalty says what it shies away from: order 0
-large coefficients, order 1 steps from one to the next, order 2 bends. Here the inside of a disc is learned from few points, of
-which one in ten has the wrong class. The rows above show what the machine combines, those below what it made of it.
+A machine on B-splines learns one function of every feature. The order of its penalty decides what it avoids: order 0 large
+coefficients, order 1 steps from one to the next, order 2 bends. Here the inside of a disc is learned from few points, of which
+one in ten has the wrong class. The rows above show the functions that the machine combines, those below the result.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 
 
 def disc(n):
-    """Points of a square, and whether they lie in the disc."""
+    """Return points of a square, and True for those in the disc."""
     X = rng.uniform(-1, 1, (n, 2))
     return X, (X**2).sum(axis=1) <= 0.64
 
@@ -41,7 +41,7 @@ true = -(places**2) + (places**2).mean()
 figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
 for order, (above, below) in enumerate(axes.T):
     degree = max(order, 1)
-    # one unit of C is not the same to all penalties: each has the best of four on points set aside
+    # one unit of C differs between penalties: each gets the best of four on held-out points
     machines = [
         EmbeddedLinearClassifier(BSplineEmbedding(20, degree=degree, penalty_order=order), C=C, tol=1e-2).fit(X, noisy)
         for C in (0.001, 0.01, 0.1, 1.0)

@@ -2,9 +2,9 @@
 How sure is an approximate distance?
 ====================================
 
-A fast distance takes the place of a slow one. Items that were set aside tell how far it is off, and around every predicted
-distance an interval that holds nine true distances in ten: wide where the approximation is poor, narrow where it is good. It is
-judged here on items that nothing has seen. The slow distance is called in rounds until more calls do not help.
+A fast distance replaces a slow one. Held-out items show its error, and give an interval around every predicted distance that
+holds nine true distances in ten. It is wide where the approximation is poor, and narrow where it is good. It is checked here on
+items that nothing has seen. The slow distance is called in rounds until more calls do not help.
 """
 
 import warnings

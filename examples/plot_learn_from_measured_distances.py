@@ -1,10 +1,10 @@
 """Can a distance be learned from measured distances alone?
 ========================================================
 
-A courier knows how long 3,000 trips between stops took, and nothing about roads. Trips cost time for every metre east or
-west and for every metre north or south; crossing the river, in the middle of the map, takes long; and rush hour is near only
-to itself. From the trips we learn a distance between (east, north, hour), check it on stops that it never saw, and read off
-what it found: the river.
+A courier knows how long 3,000 trips between stops took, and nothing about roads. Every metre east or west costs time, and so
+does every metre north or south. Crossing the river, in the middle of the map, takes long. Rush hour is near only to itself.
+From the trips we learn a distance between (east, north, hour), and check it on stops that it never saw. In the result we can
+see the river.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ import pandas as pd
 from semimetric import DistanceRegressor
 from semimetric.plotting import plot_around, plot_contributions, plot_predicted, plot_table
 
-# The items: stops with three numbers each. The pairs: rows of the items. The distances: what was measured.
+# Items are stops with three numbers each. Pairs are rows of the items. Distances are the measured times.
 rng = np.random.default_rng(0)
 names = ("east", "north", "hour")
 stops = np.column_stack([rng.uniform(0, 10, 600), rng.uniform(0, 6, 600), rng.uniform(6, 20, 600)])

@@ -1,9 +1,9 @@
 """Can a machine learn from columns that it never stores?
 ======================================================
 
-Half-moons in two features, and eight features of noise. PL2 makes a column of every cell corner of every pair of features. The
-matrix of those columns grows with the rows; the machine does not, because it embeds a few rows at a time, takes its steps, and
-forgets them. It ends at the same optimum as LIBLINEAR on the stored matrix, and says how far from it it can be.
+The data are half-moons in two features, and eight features of noise. PL2 makes a column of every cell corner of every pair of
+features. The matrix of those columns grows with the rows. The machine does not: it embeds a few rows at a time, takes its
+steps, and forgets them. It ends at the same optimum as LIBLINEAR on the stored matrix, and certifies its distance from it.
 """
 
 import matplotlib.pyplot as plt

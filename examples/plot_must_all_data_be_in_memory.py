@@ -1,11 +1,11 @@
 """Must all data be in memory to learn a distance, and to search by it?
 ====================================================================
 
-Three hundred thousand pairs lie in a file. A fit of all loads them; in blocks, under a limit of memory, the same sums are
-added up block by block, and the same distance comes out. What stays under any limit is the sample of items that knots are
-placed among. Neighbours are then found in a folder of shards, each a small index that is mapped rather than loaded; every shard
-proves its own nearest, so that together they are those of one index. From classes it goes the same way: targets and impostors
-are searched in shards, and triplets are made block by block.
+Three hundred thousand pairs are in a file. A fit in memory loads them all. In blocks, under a limit of memory, the same sums
+are added up block by block, and give the same distance. Only the sample of items, among which knots are placed, stays in
+memory. Neighbours are then found in a folder of shards. Each is a small index that is mapped rather than loaded. Every shard
+proves its own nearest items, so that together they are those of one index. Learning from classes works in the same way: targets
+and impostors are searched in shards, and triplets are made block by block.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ del pairs, bent
 
 
 def peak(learn):
-    """A model, and the megabytes that learning it took at most."""
+    """Return a model, and the megabytes that learning took at its peak."""
     tracemalloc.start()
     model = learn(DistanceRegressor(n_knots=6, alpha=1e-4))
     most = tracemalloc.get_traced_memory()[1] / 1e6

@@ -2,8 +2,8 @@
 ====================================================
 
 A learned distance is a sum of tables, one for each feature, so it can be read. Here three features enter a known distance in
-three ways: hours of the day are near across midnight; of prices only the ratio counts; sizes differ or do not, and beyond a
-point a larger difference is no larger. The tables show all three, and the contributions say why two items are far apart.
+three ways. Hours of the day are near across midnight. For prices only the ratio counts. Sizes differ or do not: beyond a point
+a larger difference is no larger. The tables show all three, and the contributions show why two items are far apart.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ items = pd.DataFrame(
 
 
 def true_distance(x, y):
-    """Of two batches: what the tables should show."""
+    """Return the true distances of two batches, which the tables should show."""
     hours, (prices, sizes) = np.abs(x[:, 0] - y[:, 0]), np.abs(np.stack([np.log(x[:, 1] / y[:, 1]), x[:, 2] - y[:, 2]]))
     return np.minimum(hours, 24 - hours) / 6 + prices / 2 + 2 * (1 - np.exp(-sizes / 2))
 
@@ -37,7 +37,7 @@ for term, value in zip(d.terms, d.contributions(x, y), strict=True):
 print("sum            ", round(float(d.contributions(x, y).sum()), 3), "which is d(x, y) =", round(d(x, y), 3))
 print("knots of hour: ", d.tables()["hour"].knots[0].round(1))
 
-# It is a value: save it, load it elsewhere, ask what it guarantees.
+# It is a value: save it, load it elsewhere, read its guarantees.
 print("guaranteed:    ", d.axioms)
 
 figure, axes = plt.subplots(2, 2, figsize=(11, 9), layout="constrained")

@@ -2,11 +2,11 @@
 What do a few links teach a clustering?
 =======================================
 
-Thirteen measurements of 178 wines from three growers. Somebody who knows a few of them says of some pairs that they are by
-the same grower, or that they are not. `SemimetricClusterer` can keep these links, and it can learn from them which
+The data are thirteen measurements of 178 wines from three growers. Somebody who knows a few of them names some pairs from the
+same grower, and some from different growers. `SemimetricClusterer` can fulfil these links, and it can learn from them which
 measurements count. The picture shows how well the clusters agree with the growers (adjusted Rand index, on wines that no link
-names) for both, and for no links at all. Of 20 measurements that are pure noise, added on purpose, the distance learned from
-links makes little.
+names) for both, and for no links at all. Twenty measurements of pure noise are added on purpose. The distance learned from
+links gives them little weight.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ X = np.hstack([wines, rng.normal(size=(len(wines), 20))])
 
 
 def links(n, seed):
-    """n pairs of wines that are told to be by one grower, or by two."""
+    """Return n pairs of wines that are given as links between wines of one grower, or of two."""
     pairs = np.random.default_rng(seed).integers(0, len(X), (n, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = grower[pairs[:, 0]] == grower[pairs[:, 1]]
@@ -30,7 +30,7 @@ def links(n, seed):
 
 
 # %%
-# Links that are kept alone help the wines that they name. Links that teach help all others.
+# Links that are only fulfilled help the wines that they name. Links to learn from help all others.
 learner = PairLearner(n_knots=2, alpha=0.01, directions=None)
 models = {
     "no links": (SemimetricClusterer(n_clusters=3), False),
@@ -48,7 +48,7 @@ for c, count in enumerate(counts):
             score[name][c, s] = adjusted_rand_score(grower[unnamed], found.labels_[unnamed])
 
 # %%
-# The medoids of the last model, and why one wine is nearer to its own than to the next: the largest terms.
+# The largest terms show why one wine is nearer to its own medoid than to the next.
 print(found.explain(X[0]))
 
 # %%

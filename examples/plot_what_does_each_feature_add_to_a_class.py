@@ -1,8 +1,8 @@
 """What does each feature add to the score of a class?
 ===================================================
 
-A linear machine on PL2 is a sum of functions of one feature and of two. The functions of two can hold functions of one, so
-the sum is first split in the only way in which they do not (`Shapes.purified`); the machine stays the same.
+A linear machine on PL2 is a sum of functions of one feature and of two. The functions of two features can contain functions of
+one. So the sum is first split in the only way in which they do not (`Shapes.purified`); the machine stays the same.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """What is a metric worth, when measurements are few and noisy?
 ============================================================
 
-Journeys between places take as long as the way is long, up to a point where a faster road pays; each was timed once, with an
-error of a third. Tables that are hardly penalised, learned from few of them, claim that some journeys are faster with a detour.
-The triangle inequality, imposed while learning, forbids it everywhere, and errs less on journeys that were not timed.
+A journey between two places takes as long as its length, up to a point where a faster road pays. Each was timed once, with an
+error of a third. Tables with a weak penalty, learned from few journeys, claim that some are faster with a detour. The triangle
+inequality, imposed while learning, forbids this everywhere, and errs less on journeys that were not timed.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ for n in sizes:
         model = DistanceRegressor(n_knots=7, alpha=1e-6, axioms=axioms, preprocessor=places).fit(pairs, timed)
         found.append(np.sqrt(np.mean((model.predict(test) - truth) ** 2)) / truth.mean())
         if n == 120:
-            print(model.semimetric_.certify())  # what is proved, or three places that show what is not
+            print(model.semimetric_.certify())  # the proof, or three places that break the axiom
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for axioms, found in errors.items():

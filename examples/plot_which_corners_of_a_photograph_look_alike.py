@@ -1,11 +1,11 @@
 """Which corners of a photograph look alike?
 =========================================
 
-A patch of a photograph is told by how much of its gradient points where: 4 x 4 cells of 8 orientations each, as in SIFT (Lowe
-2004). Patches that are turned or shifted a little are compared well by an Earth Mover's Distance whose ground distance goes
-round the circle of orientations and is cut off, so that no mass is moved far (Pele & Werman 2008). A pair costs a linear
-program. `HistogramFeatures` that know the circle and the threshold make a learned distance come close, and bounds of the exact
-distance leave few calls to find the nearest.
+A patch of a photograph is described by the strength of its gradient in each direction: 4 x 4 cells of 8 orientations each, as
+in SIFT (Lowe 2004). For patches that are turned or shifted a little, an Earth Mover's Distance compares well. Its ground
+distance goes round the circle of orientations and is cut off, so that no mass is moved far (Pele & Werman 2008). A pair costs a
+linear program. `HistogramFeatures` that know the circle and the threshold bring a learned distance close to it. With bounds of
+the exact distance, few calls find the nearest.
 
 The exact distances need POT: pip install POT, or ".[demo]" from the folder of the package.
 """
@@ -22,7 +22,7 @@ BINS = np.indices((4, 4, 8)).reshape(3, -1).T.astype(float)  # row, column and o
 
 
 def descriptors(grey, middles):
-    """The shares of the gradient by cell and orientation around every middle: shape (n, 128)."""
+    """Return the fractions of the gradient by cell and orientation around every middle: shape (n, 128)."""
     down, across = np.gradient(grey)
     size, turn = np.hypot(down, across), np.arctan2(down, across) * 8 / (2 * np.pi)
     cell = np.arange(2 * HALF) // 4
@@ -55,7 +55,7 @@ model = DistanceApproximator(
 ).fit(seen)  # fmt: skip
 print(model.error_)
 
-# Pairs of patches that it has never seen, with intervals that hold nine true distances in ten.
+# Predict pairs of unseen patches, with intervals that hold nine true distances in ten.
 i, j = rng.integers(0, len(others), (2, 250))
 i, j = i[i != j], j[i != j]
 true = np.array([emd(x, y) for x, y in zip(others[i], others[j], strict=True)])
@@ -63,7 +63,7 @@ predicted = model.predict(np.stack([others[i], others[j]], axis=1), interval=0.9
 inside = np.mean((predicted.lower <= true) & (true <= predicted.upper))
 print(f"{len(true)} pairs of other patches: {inside:.0%} lie within their intervals of 90 %")
 
-# The exact neighbours of some of the others: candidates in the learned order, until bounds prove that no other is nearer.
+# Find exact neighbours: call candidates in the learned order, until bounds prove that no other is nearer.
 bounds = TransportBounds(ground, bin_coordinates=BINS, n_learned=64)
 index = FilterRefineIndex(model.semimetric_, emd, bounds=bounds).fit(seen)
 asked = others[:5]

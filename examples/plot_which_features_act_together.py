@@ -1,9 +1,9 @@
 """Which features act together?
 ============================
 
-The true distance compares how far two places are from the centre of a town, which takes both coordinates at once, and adds
-what their heights differ by; three more features play no part. Tables of single features cannot say that. Of the fifteen pairs
-of features ``groups="auto"`` finds the one that needs a table of its own, and takes no other.
+The true distance compares how far two places are from the centre of a town, which takes both coordinates at once. It adds the
+difference of their heights; three more features play no part. Tables of single features cannot express this. Among the fifteen
+pairs of features ``groups="auto"`` finds the one that needs a table of its own, and takes no other.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 
 
 def measured(n):
-    """Pairs of places and their distances, with some noise."""
+    """Return pairs of places and their distances, with some noise."""
     places = rng.random((n, 2, 6))
     remote = np.hypot(places[:, :, 0] - 0.5, places[:, :, 1] - 0.5)
     return places, 2 * np.abs(np.diff(remote)).ravel() + np.abs(np.diff(places[:, :, 2])).ravel() + rng.uniform(0, 0.05, n)
@@ -41,7 +41,7 @@ for ax, model, name in ((axes[0], alone, "single features"), (axes[1], joint, f"
     ax.axline((0, 0), slope=1, color="black", linewidth=0.8)
     ax.set(title=f"{name}: error {error:.3f}", xlabel="true distance", ylabel="learned distance")
 
-# What was learned of the two: the distance of every place from the centre of the town, all else equal.
+# Draw the learned table of the two: the distance of every place from the centre of the town, all else equal.
 side = np.linspace(0.02, 0.98, 60)
 east, north = np.meshgrid(side, side)
 places = np.full((east.size, 6), 0.5)

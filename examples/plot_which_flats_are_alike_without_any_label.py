@@ -1,9 +1,9 @@
 """Which flats are alike, when nobody has said so?
 ===============================================
 
-Nothing needs to be learned to begin: `gower` makes a distance of any table, of numbers by their interquartile ranges, of
-categories, of dates, and of cells that are missing. It is the same class that learners return, so an index searches it with
-proof, and every distance is a sum that says why. What a person knows better is said by a weight.
+Nothing needs to be learned to begin. `gower` makes a distance of any table: of numbers by their interquartile ranges, of
+categories, of dates, and of missing cells. It is the same class that learners return, so an index searches it with proof, and
+every distance is a sum that explains itself. If a person knows better, a weight expresses it.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """Which rules part two items?
 ===========================
 
-Bills are paid late here by people over 40 who earn up to 2.5, and eight more measurements mean nothing. A sum over single
-features cannot say "and". Trees can: each parts the items by rules such as "age > 40 and pay <= 2.5", and the distance adds a
-weight for every tree that parts two items. The rules that part an item from another are read off in words.
+Here people over 40 who earn up to 2.5 pay their bills late, and eight more measurements mean nothing. A sum over single
+features cannot express "and". Trees can: each separates the items by rules such as "age > 40 and pay <= 2.5". The distance adds
+a weight for every tree that separates two items. The rules that separate two items can be read in words.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ for name, learner in learners.items():
 
 
 def like(**changes):
-    """A table of people who are alike but for these columns."""
+    """Return a table of people who differ only in these columns."""
     n = len(next(iter(changes.values())))
     return pd.DataFrame(np.zeros((n, 10)), columns=people.columns).assign(**changes)
 

@@ -2,9 +2,10 @@
 ===========================================
 
 Dynamic time warping lets every value of a series last as long as it likes, so it compares series of different lengths and
-paces; a pair costs a table of all their values. Here `SeriesFeatures`, which change little under warping, and the warping
-distances to a few landmarks are features of series, over which `DistanceApproximator` learns a metric. Warping itself is none,
-so landmarks prove no neighbours; but of the few candidates that are nearest by the learned distance the nearest can be called.
+paces. A pair costs a table of all their values. Here the features of a series are `SeriesFeatures`, which change little under
+warping, and the warping distances to a few landmarks. `DistanceApproximator` learns a metric over them. Warping itself is no
+metric, so landmarks prove no neighbours. But warping can be called for the few candidates that are nearest by the learned
+distance.
 
 The series are simulated: each follows one of eight curves at a pace of its own, with noise.
 """
@@ -51,7 +52,7 @@ model = DistanceApproximator(
 print(f"{model.n_calls_} calls to learn")
 print(model.error_)
 
-# Pairs of series that it has never seen, by both.
+# Compare both distances on pairs of unseen series.
 pairs = [(others[i], others[j]) for i, j in rng.integers(0, len(others), (1000, 2)) if i != j]
 began = time.perf_counter()
 true = np.array([warping(*pair) for pair in pairs])
@@ -65,7 +66,7 @@ inside = np.mean((intervals.lower <= true) & (true <= intervals.upper))
 print(f"{len(pairs)} pairs of other series: {inside:.0%} lie within their intervals of 90 %")
 print(f"exact, in plain Python, {1e6 * exact_time:.0f} us a pair, learned {1e6 * fast_time:.2f} us a pair")
 
-# The nearest of those that it learned from to others: warping is called for 20 candidates of each, nearest first.
+# Find the nearest training series of others: warping is called for 20 candidates of each, nearest first.
 index = FilterRefineIndex(model.semimetric_, warping, max_calls=20).fit(seen, features=model.encode(seen))
 asked = others[:20]
 near = index.search(asked, 3, features=model.encode(asked)).ids

@@ -2,10 +2,10 @@
 Which rows are odd, and can the gaps in a table be filled?
 ==========================================================
 
-Thirteen measurements of 178 wines, some of which got lost, and three typing errors: a decimal point too far to the right,
-two columns exchanged, the last six measurements of a wine taken from a wine of another grower. `SemimetricImputer` fills in
-what got lost from the most similar wines, `SemimetricOutlierDetector` finds the odd ones, and says which measurement makes
-them odd. The picture shows the values that were filled in against those that got lost, and the scores of all wines.
+The data are thirteen measurements of 178 wines. Some of them got lost, and there are three typing errors. A decimal point is
+too far to the right, two columns are exchanged, and the last six measurements of a wine come from a wine of another grower.
+`SemimetricImputer` fills in the lost values from the most similar wines. `SemimetricOutlierDetector` finds the odd ones, and
+shows which measurement makes them odd. The picture shows the filled values against the lost ones, and the scores of all wines.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ true, found = (((table - wines.mean()) / scale).to_numpy()[lost] for table in (w
 print(f"off by {np.sqrt(np.mean((true - found) ** 2)):.2f} standard deviations; the mean of the column {true.std():.2f}")
 
 # %%
-# Three typing errors. Each value by itself is one that some wine has, but for the first.
+# There are three typing errors. Some wine has each of these values, except the first.
 typed = wines.copy()
 typed.loc[odd["decimal point"], "malic_acid"] *= 10
 typed.loc[odd["exchanged"], ["ash", "hue"]] = wines.loc[odd["exchanged"], ["hue", "ash"]].to_numpy()

@@ -1,10 +1,10 @@
 """Which words are near one another by edits?
 ==========================================
 
-The edit distance of two words, the fewest letters to insert, delete or exchange, is a function of texts and not of vectors.
-`DistanceApproximator` takes any objects with ``features=``, what makes numbers of them: here `StringFeatures`, how often
-letters occur in a word and where. It calls the function on some pairs of words, and learns a metric of words that it has not
-seen too, with intervals. The exact neighbours need few calls then: `FilterRefineIndex` proves them by counts of letters.
+The edit distance of two words is the fewest letters to insert, delete or exchange: a function of texts and not of vectors.
+`DistanceApproximator` takes any objects with ``features=``, which turns them into numbers. Here these are `StringFeatures`: how
+often letters occur in a word, and where. It calls the function on some pairs of words. It learns a metric that holds for unseen
+words too, with intervals. The exact neighbours then need few calls: `FilterRefineIndex` proves them by counts of letters.
 
 The words are those of Python's own manual, so that nothing has to be downloaded.
 """
@@ -41,7 +41,7 @@ model = DistanceApproximator(edits, features=StringFeatures(q=(1,)), n_pairs=600
 print(f"{len(words)} words; learned from {model.n_calls_} calls on {len(seen)} of them")
 print(model.error_)
 
-# Pairs of words that it has never seen.
+# Predict pairs of unseen words.
 rng = np.random.default_rng(1)
 pairs = [(others[i], others[j]) for i, j in rng.integers(0, len(others), (1000, 2)) if i != j]
 true = np.array([edits(*pair) for pair in pairs])
@@ -50,12 +50,12 @@ rank = spearmanr(true, intervals.predicted)[0]
 inside = np.mean((intervals.lower <= true) & (true <= intervals.upper))
 print(f"{len(pairs)} pairs of other words: rank correlation {rank:.3f}, {inside:.0%} lie within their intervals of 90 %")
 
-# The nearest of all words to some that it has never seen; `encode` makes of words what the learned metric is of.
+# Find the nearest of all words to unseen ones; `encode` turns words into the vectors of the learned metric.
 index = NeighborIndex(model.semimetric_).fit(model.encode(words))
 asked = [word for word in others if 6 <= len(word) <= 9][:8]
 _, found = index.kneighbors(model.encode(asked), 6)
 
-# The exact neighbours: candidates in the learned order, until counts of letters prove that no other word is nearer.
+# Find exact neighbours: call candidates in the learned order, until counts of letters prove that no other is nearer.
 proof = FilterRefineIndex(model.semimetric_, edits, bounds=EditBounds()).fit(words, features=model.encode(words))
 exact = proof.search(asked, 6, features=model.encode(asked))
 print(f"the 6 nearest, proved ({exact.certified.all()}): {exact.n_calls.mean():.0f} calls instead of {len(words)} for a word")

@@ -1,9 +1,9 @@
 """Why are these two wines far apart?
 ==================================
 
-The distance of the best accuracy is often a sum over combinations of measurements, "discriminant5" or "nca4", which nobody can
-read. Each combination is a sum over measurements, so what it adds is divided among those that make it, exactly: the distance is
-told in the measurements themselves, beside the values of both wines, and so is what would have to change.
+The most accurate distance is often a sum over combinations of measurements, "discriminant5" or "nca4", which nobody can read.
+Each combination is a sum over measurements, so its part of the distance is divided among them, exactly. The explanation uses
+the measurements themselves, beside the values of both wines. So does the answer to what would have to change.
 """
 
 import matplotlib.pyplot as plt

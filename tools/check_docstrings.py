@@ -1,4 +1,4 @@
-"""Check that docstrings say what signatures say, with nothing but the standard library.
+"""Check docstrings against signatures and against the rules of style, with nothing but the standard library.
 
 ``python tools/check_docstrings.py [package folder]`` prints one line for each finding, and exits with 1 if there are any.
 
@@ -10,7 +10,10 @@ that public ones inherit from.
 2. Where a docstring has a section "Parameters", its names are those of the signature, in that order. The signature of a class
    is that of ``__init__``, or the fields of a dataclass or NamedTuple.
 3. A default that a docstring states ("default 3", ``"quantile" (default)``, "None by default") is that of the signature.
-4. What users import from a face of the package (`FACES`) has a section "Parameters" if it takes any.
+4. Everything that users import from a face of the package (`FACES`) has a section "Parameters" if it takes any.
+5. No docstring begins with Of, What, Where, Which, How, Whether, Who or Whose: it begins with a verb or a noun. This rule and
+   the next hold for private names and modules too.
+6. The first line of a docstring is its first sentence: it ends with a full stop, and has at most 120 characters.
 
 Docstrings are read from the source. Only a class that completes its docstring when it is made (`COMPLETED_BY`) is imported.
 """
@@ -26,9 +29,12 @@ from typing import NamedTuple
 
 FACES = ("", "datasets", "distances", "out_of_core", "plotting", "vectors")
 COMPLETED_BY = "with_shared_parameters"
+NO_OPENINGS = ("Of", "What", "Where", "Which", "How", "Whether", "Who", "Whose")
+LONGEST_OPENING = 120  # characters of the first line
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
+Documented = Definition | ast.Module
 
 
 class Parameter(NamedTuple):
@@ -46,7 +52,7 @@ class Entry(NamedTuple):
     description: str
 
     def stated_default(self) -> str | None:
-        """The source of the default that the entry states, or None."""
+        """Return the source of the default that the entry states, or None."""
         for pattern in (r"(?:^|, )default:? (.+)$", r"(\S+) \(default\)"):
             if found := re.search(pattern, self.header):
                 return found[1]
@@ -63,12 +69,12 @@ class Module(NamedTuple):
     exported: list[str]
 
     def definitions(self) -> dict[str, Definition]:
-        """The functions and classes at the top of the file by name."""
+        """Return the functions and classes at the top of the file by name."""
         return {node.name: node for node in self.tree.body if isinstance(node, Definition)}
 
 
 class Finding(NamedTuple):
-    """What is wrong, with the file and line where the definition begins."""
+    """A fault, with the file and line where the definition begins."""
 
     path: Path
     line: int
@@ -76,7 +82,7 @@ class Finding(NamedTuple):
 
 
 def is_literal(source: str) -> bool:
-    """Whether the source is a number, a string in quotes, None, True, False, or a container of these."""
+    """Return True if the source is a number, a string in quotes, None, True, False, or a container of these."""
     try:
         ast.literal_eval(source)
     except (ValueError, SyntaxError):
@@ -85,7 +91,7 @@ def is_literal(source: str) -> bool:
 
 
 def same(stated: str, actual: str) -> bool:
-    """Whether two sources say the same default: 20000 is 20_000, 1 is 1.0 (but not True), float64 is np.float64."""
+    """Return True if two sources mean the same default: 20000 is 20_000, 1 is 1.0 (but not True), float64 is np.float64."""
     if is_literal(stated) and is_literal(actual):
         first, second = ast.literal_eval(stated), ast.literal_eval(actual)
         return first == second and isinstance(first, bool) == isinstance(second, bool)
@@ -93,7 +99,7 @@ def same(stated: str, actual: str) -> bool:
 
 
 def entries(docstring: str, section: str = "Parameters") -> list[Entry] | None:
-    """The entries of a section of a docstring; None if there is no such section."""
+    """Return the entries of a section of a docstring; None if there is no such section."""
     lines = inspect.cleandoc(docstring).splitlines()
     titles = [i for i in range(len(lines) - 1) if re.fullmatch("-{3,}", lines[i + 1].strip())]
     start = next((i for i in titles if lines[i].strip() == section), None)
@@ -111,7 +117,7 @@ def entries(docstring: str, section: str = "Parameters") -> list[Entry] | None:
 
 
 def of_function(node: Function, *, bound: bool = False) -> list[Parameter]:
-    """The parameters of a function; of a bound method without the first, ``self`` or ``cls``."""
+    """Return the parameters of a function; of a bound method without the first, ``self`` or ``cls``."""
     given = node.args
     plain = [*given.posonlyargs, *given.args]
     padding = [None] * (len(plain) - len(given.defaults))
@@ -123,7 +129,7 @@ def of_function(node: Function, *, bound: bool = False) -> list[Parameter]:
 
 
 def name_of(node: ast.expr) -> str:
-    """The last name of ``a.b``, ``a.b(c)`` or ``a.b[c]``: of a decorator, a base class or an annotation."""
+    """Return the last name of ``a.b``, ``a.b(c)`` or ``a.b[c]``: of a decorator, a base class or an annotation."""
     if isinstance(node, ast.Call):
         return name_of(node.func)
     if isinstance(node, ast.Subscript):
@@ -132,12 +138,12 @@ def name_of(node: ast.expr) -> str:
 
 
 def decorators(node: Definition) -> set[str]:
-    """The last names of the decorators."""
+    """Return the last names of the decorators."""
     return {name_of(d) for d in node.decorator_list}
 
 
 def of_fields(node: ast.ClassDef) -> list[Parameter]:
-    """The fields of a dataclass or NamedTuple that its constructor takes, but private ones."""
+    """Return the public fields of a dataclass or NamedTuple that its constructor takes."""
     found = []
     for field in node.body:
         if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name) or field.target.id.startswith("_"):
@@ -149,14 +155,14 @@ def of_fields(node: ast.ClassDef) -> list[Parameter]:
 
 
 def field_options(value: ast.expr | None) -> dict[str, str]:
-    """The arguments of ``dataclasses.field(...)``, by name; empty for any other value."""
+    """Return the arguments of ``dataclasses.field(...)``, by name; empty for any other value."""
     if not isinstance(value, ast.Call) or name_of(value) != "field":
         return {}
     return {str(k.arg): ast.unparse(k.value) for k in value.keywords}
 
 
 def default_of_field(value: ast.expr | None, options: dict[str, str]) -> str | None:
-    """The source of the default of a field; an empty tuple, list or dict where a factory makes one."""
+    """Return the source of the default of a field; an empty tuple, list or dict if a factory makes one."""
     if not options:
         return None if value is None else ast.unparse(value)
     made = {"tuple": "()", "list": "[]", "dict": "{}"}
@@ -181,12 +187,12 @@ class Package:
         return Module(name, path, tree, [text for value in lists for text in ast.literal_eval(value)])
 
     def bases(self, node: ast.ClassDef) -> list[ast.ClassDef]:
-        """The base classes that the package defines, nearest first."""
+        """Return the base classes that the package defines, nearest first."""
         direct = [self.classes[name_of(b)] for b in node.bases if name_of(b) in self.classes]
         return [*direct, *(far for near in direct for far in self.bases(near))]
 
     def docstring(self, node: Definition) -> str:
-        """The docstring: from the source, or of the imported class where a decorator completes it."""
+        """Return the docstring: from the source, or of the imported class if a decorator completes it."""
         if not isinstance(node, ast.ClassDef) or COMPLETED_BY not in decorators(node):
             return ast.get_docstring(node) or ""
         if str(self.root.parent) not in sys.path:
@@ -195,7 +201,7 @@ class Package:
         return inspect.getdoc(getattr(module, node.name)) or ""
 
     def parameters(self, node: Definition) -> list[Parameter]:
-        """What a function, or the constructor of a class, takes."""
+        """Return the parameters of a function, or of the constructor of a class."""
         if not isinstance(node, ast.ClassDef):
             return of_function(node)
         if (init := methods(node).get("__init__")) is not None:
@@ -206,7 +212,7 @@ class Package:
         return list({p.name: p for p in [*inherited, *of_fields(node)]}.values())
 
     def describes(self, node: ast.ClassDef, method: str) -> bool:
-        """Whether a base class in the package has a docstring for the method, or names it as an attribute."""
+        """Return True if a base class in the package has a docstring for the method, or names it as an attribute."""
         for base in self.bases(node):
             known, attributes = methods(base).get(method), entries(self.docstring(base), "Attributes") or []
             if (known is not None and ast.get_docstring(known)) or any(method in entry.names for entry in attributes):
@@ -214,7 +220,7 @@ class Package:
         return False
 
     def public(self) -> Iterator[tuple[Module, Definition]]:
-        """The public functions and classes, and the classes that these inherit from."""
+        """Yield the public functions and classes, and the classes that these inherit from."""
         seen: set[Definition] = set()
         for module in self.modules:
             for node in (n for name, n in module.definitions().items() if not name.startswith("_")):
@@ -224,7 +230,7 @@ class Package:
                     yield (self.home[member] if isinstance(member, ast.ClassDef) else module), member
 
     def faces(self) -> set[Definition]:
-        """The functions and classes that users import from one of `FACES`."""
+        """Return the functions and classes that users import from one of `FACES`."""
         by_name = {module.name: module for module in self.modules}
         names = [f"{self.root.name}.{face}".rstrip(".") for face in FACES]
         faces = [by_name[name] for name in names if name in by_name]
@@ -232,7 +238,7 @@ class Package:
 
 
 def methods(node: ast.ClassDef) -> dict[str, Function]:
-    """The methods that a class defines itself, by name; of a property the getter."""
+    """Return the methods that a class defines itself, by name; of a property the getter."""
     found: dict[str, Function] = {}
     for item in (n for n in node.body if isinstance(n, Function) and "overload" not in decorators(n)):
         found.setdefault(item.name, item)
@@ -240,7 +246,7 @@ def methods(node: ast.ClassDef) -> dict[str, Function]:
 
 
 def resolved(module: Module, name: str, modules: dict[str, Module]) -> Definition | None:
-    """The function or class of that name in a module, or in the module of the package that it is imported from."""
+    """Return the function or class of that name in a module, or in the module of the package that it is imported from."""
     if name in module.definitions():
         return module.definitions()[name]
     face = module.path.name == "__init__.py"
@@ -255,25 +261,25 @@ def resolved(module: Module, name: str, modules: dict[str, Module]) -> Definitio
 
 
 def disagreements(docstring: str, signature: list[Parameter]) -> Iterator[str]:
-    """How the section "Parameters" of a docstring, if it has one, differs from a signature."""
+    """Yield the differences between the section "Parameters" of a docstring, if it has one, and a signature."""
     found = entries(docstring)
     if found is None:
         return
-    told, taken = [name for entry in found for name in entry.names], [p.name for p in signature]
-    missing, extra = [n for n in taken if n not in told], [n for n in told if n not in taken]
+    listed, taken = [name for entry in found for name in entry.names], [p.name for p in signature]
+    missing, extra = [n for n in taken if n not in listed], [n for n in listed if n not in taken]
     if missing:
         yield f"Parameters lack {', '.join(missing)}"
     if extra:
         yield f"Parameters name {', '.join(extra)}, which the signature has not"
-    if not missing and not extra and told != taken:
-        yield f"Parameters stand in the order {', '.join(told)}; the signature has {', '.join(taken)}"
+    if not missing and not extra and listed != taken:
+        yield f"Parameters stand in the order {', '.join(listed)}; the signature has {', '.join(taken)}"
     defaults = {p.name: p.default for p in signature}
     for entry in found:
         yield from wrong_defaults(entry, defaults)
 
 
 def wrong_defaults(entry: Entry, defaults: dict[str, str | None]) -> Iterator[str]:
-    """The names of an entry whose default is stated otherwise than in the signature."""
+    """Yield the names of an entry whose default is stated otherwise than in the signature."""
     stated = entry.stated_default()
     for name in entry.names if stated is not None else ():
         actual = defaults.get(name)
@@ -282,7 +288,7 @@ def wrong_defaults(entry: Entry, defaults: dict[str, str | None]) -> Iterator[st
 
 
 def check_class(package: Package, node: ast.ClassDef) -> Iterator[tuple[Definition, str]]:
-    """The findings on the public methods of a class."""
+    """Yield the findings on the public methods of a class."""
     for name, method in methods(node).items():
         if name.startswith("_"):
             continue
@@ -296,7 +302,7 @@ def check_class(package: Package, node: ast.ClassDef) -> Iterator[tuple[Definiti
 
 
 def check_definition(package: Package, node: Definition, *, face: bool) -> Iterator[tuple[Definition, str]]:
-    """The findings on a public function or class."""
+    """Yield the findings on a public function or class."""
     docstring, signature = package.docstring(node), package.parameters(node)
     if not docstring:
         yield node, f"{node.name} has no docstring"
@@ -308,15 +314,34 @@ def check_definition(package: Package, node: Definition, *, face: bool) -> Itera
         yield from check_class(package, node)
 
 
+def check_opening(node: Documented) -> Iterator[str]:
+    """Yield the findings on the first line of a docstring, private or public."""
+    first = (ast.get_docstring(node) or "").partition("\n")[0].rstrip()
+    if not first:
+        return
+    name = getattr(node, "name", "the module")
+    if (word := re.match(r"\w*", first)) and word[0] in NO_OPENINGS:
+        yield f"{name}: the docstring begins with {word[0]}; begin with a verb or a noun"
+    if not first.endswith("."):
+        yield f"{name}: the first line of the docstring ends without a full stop"
+    if len(first) > LONGEST_OPENING:
+        yield f"{name}: the first line of the docstring has {len(first)} characters, more than {LONGEST_OPENING}"
+
+
 def check(root: Path) -> list[Finding]:
-    """All findings in a package, given its folder."""
+    """Return all findings in a package, given its folder."""
     package = Package(root)
     faces = package.faces()
-    return [
+    found = [
         Finding(module.path, where.lineno, text)
         for module, node in package.public()
         for where, text in check_definition(package, node, face=node in faces)
     ]
+    for module in package.modules:
+        for node in (n for n in ast.walk(module.tree) if isinstance(n, Documented)):
+            line = getattr(node, "lineno", 1)
+            found += [Finding(module.path, line, text) for text in check_opening(node)]
+    return found
 
 
 def main() -> int:

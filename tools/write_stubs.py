@@ -22,9 +22,8 @@ def constant(tree: ast.Module, name: str) -> Any:
 def stub(face: Path) -> str:
     """Return the text of the stub of a face, given its folder."""
     tree = ast.parse((face / "__init__.py").read_text())
-    lines = [
-        f"from .{home} import {name} as {name}" for home, names in constant(tree, "_HOMES").items() for name in names.split()
-    ]
+    homes = constant(tree, "_HOMES")
+    lines = [f"from .{home} import {name} as {name}" for home, names in homes.items() for name in names.split()]
     lines += [f"from . import {room} as {room}" for room in constant(tree, "_ROOMS")]
     version = ["", "__version__: str"] if face == PACKAGE else []
     exported = ["", "__all__ = [", *(f'    "{name}",' for name in constant(tree, "__all__")), "]"]

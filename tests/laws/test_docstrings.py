@@ -1,4 +1,4 @@
-"""Docstrings say what signatures say: the check of `make lint` holds, and it sees what it is for."""
+"""Docstrings agree with signatures and keep the rules of style: `make lint` finds no fault, and finds planted ones."""
 
 import importlib.util
 import inspect
@@ -51,7 +51,7 @@ __all__ = {exported}
 
 
 class Base:
-    """What machines share."""
+    """Methods that machines share."""
 
     def fit(self, X):
         """Learn."""
@@ -219,7 +219,33 @@ def test_a_class_that_completes_its_docstring_is_read_as_it_is_made(found):
             del sys.modules[name]
 
 
-CLASSES = [value for value in map(vars(semimetric).get, semimetric.__all__) if inspect.isclass(value)]
+@pytest.mark.parametrize("word", lint.NO_OPENINGS)
+def test_a_docstring_that_begins_without_a_verb_or_noun_is_found(found, word):
+    source = (
+        f'"""{word} of it."""\n\n\nclass _Box:\n    """{word} it is."""\n\n    def _open(self):\n        """{word}. It is."""\n'
+    )
+    ends = f": the docstring begins with {word}; begin with a verb or a noun"
+    assert found(source) == [name + ends for name in ("the module", "_Box", "_open")]
+
+
+def test_words_that_only_begin_like_these_are_not_found(found):
+    assert found('def _f():\n    """Offset of a row."""\ndef _g():\n    """\n    However long, one sentence.\n    """\n') == []
+
+
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        ("Count items", "f: the first line of the docstring ends without a full stop"),
+        ("Count items:\n\n    all of them.", "f: the first line of the docstring ends without a full stop"),
+        ("C" * 120 + ".", "f: the first line of the docstring has 121 characters, more than 120"),
+    ],
+)
+def test_a_first_line_that_is_no_short_sentence_is_found(found, first, text):
+    assert found(f'def f():\n    """{first}"""\n') == [text]
+    assert list(lint.check_opening(lint.ast.parse('"""' + "C" * 119 + '."""'))) == []
+
+
+CLASSES = [value for name in semimetric.__all__ if inspect.isclass(value := getattr(semimetric, name))]
 
 
 @pytest.mark.parametrize("cls", [c for c in CLASSES if not issubclass(c, Exception)])
