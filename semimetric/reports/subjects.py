@@ -16,7 +16,7 @@ from .._foundation.errors import InputError
 from .._foundation.tables import row_labels
 from .._foundation.types import Floats, Integers, distinct
 from ..data.schema import Schema
-from ..distances.estimators.votes import kept_items
+from ..distances.estimators.votes import fitted_items
 from ..distances.model.semimetric import Semimetric
 
 MOST_CLASSES = 50
@@ -110,7 +110,7 @@ def _own_items(model: Any, schema: Schema) -> ReportItems | None:
     if not hasattr(index, "get_items"):
         return None
     values = schema.encode(index.get_items(index.ids_))
-    kept = kept_items(model)
+    kept = fitted_items(model)
     targets, target_name = _targets(model, None if kept is None else kept.targets, len(values))
     return ReportItems(values, _named(index.ids_ if kept is None else kept.names), targets, target_name, are_own=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
-from ..distances.estimators.votes import kept_items
+from ..distances.estimators.votes import fitted_items
 from ..distances.search.votes import HeldOutNeighbors, VoteRule
 from .subjects import ReportItems
 
@@ -21,7 +21,7 @@ def vote_rule_of_page(model: Any, shown: ReportItems | None, items: ReportItems 
     It is None if the items were given or sampled, or if items or classes have weights: the page would vote otherwise than the
     model.
     """
-    rule, kept = getattr(model, "vote_rule_", None), kept_items(model)
+    rule, kept = getattr(model, "vote_rule_", None), fitted_items(model)
     if not isinstance(rule, VoteRule) or kept is None or shown is None or items is None or shown.targets is None:
         return None
     is_own = len(shown) == len(kept.targets) and items.are_own
@@ -39,7 +39,7 @@ def vote_facts(model: Any) -> dict[str, Any] | None:
     A row counts the items whose most voted class has a share of votes between two numbers: that share, the mean over the items,
     should be about the share of them that are right.
     """
-    rule, of_items = getattr(model, "vote_rule_", None), kept_items(model)
+    rule, of_items = getattr(model, "vote_rule_", None), fitted_items(model)
     if not isinstance(rule, VoteRule) or of_items is None or of_items.has_class_weights:
         return None
     kept: list[HeldOutNeighbors] = getattr(model.learner_, "held_out_neighbors_", None) or []

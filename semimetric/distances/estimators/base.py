@@ -1,8 +1,8 @@
-"""What every learner of a distance shares once it is fitted."""
+"""The base of every learner of a distance, and of those with a `transform`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, ClassVar, NotRequired, TypeVar
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import as_cells, check_feature_names, validated
 from ..._foundation.errors import InputError, NotSupportedError, silent, warn
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.types import ArrayLike, Floats, Pairs, Tuples
+from ..._foundation.types import ArrayLike, Floats, KnotCounts, Knots, Pairs, Tuples
 from ..._foundation.validation import check_items, check_tuples
 from ...data.feature_groups import JointGroups
 from ...data.rows import item_rows, items_named, warn_of_integer_index
@@ -25,23 +25,34 @@ from ..learning.options import Recipe
 from ..learning.search import Choices
 from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
+from ..programs.penalties import Penalties
 from ..solvers.base import Solution
 from .part_tasks import ItemTask, TupleTask, refuse_parts
 
 T = TypeVar("T", bound=Tuples)
 
 _MOST_FOLDS = 12  # more than "auto" ever compares on
+LEARNED: dict[str, Any] = {
+    "semimetric_": Semimetric,
+    "solution_": Solution,
+    "recipe_": Recipe,
+    "choices_": Choices,
+    "group_choices_": NotRequired[Choices],
+    "link_choices_": NotRequired[Choices],
+    "n_features_in_": int,
+    "feature_names_in_": NotRequired[NDArray[Any]],
+}  # what files hold of a fitted learner
 _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
 
 
 def has_coordinates(learner: LearnedDistance) -> bool:
-    """Whether a learner has `transform`: by its parameters alone, and by the tables of its distance once it is fitted.
+    """Return True if a learner has `transform`: by its parameters and, once fitted, by the tables of its distance.
 
-    Scales of numbers and trees that have one weight each have coordinates; what categories and angles have, only the data say.
-    The AttributeError of a learner without `transform` has as its cause the error that says what is missing.
+    Scales of numbers and trees with one weight each have coordinates; those of categories and angles depend on the data. The
+    AttributeError of a learner without `transform` has as its cause the error that says what is missing.
     """
     same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
-    if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):
+    if not same or not learner.has_scales or len(getattr(learner, "base_distances", ())):
         raise NotSupportedError(
             'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
             'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
@@ -50,7 +61,7 @@ def has_coordinates(learner: LearnedDistance) -> bool:
 
 
 def _check_printable(choices: Choices) -> None:
-    """Refuse what was compared if no table can be made of it."""
+    """Refuse choices of which no table can be printed."""
     if max((len(c.losses) for c in choices), default=0) > _MOST_FOLDS:
         raise InputError(f"candidates have losses of more than {_MOST_FOLDS} folds, which nothing compares; restore the file")
     try:
@@ -79,39 +90,31 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     link_choices_: Choices
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    preprocessor: Any
-    n_knots: Any
-    knots: Any
-    penalty: Any
-    alpha: Any
+    preprocessor: ArrayLike | Callable[[NDArray[Any]], Any] | None
+    n_knots: KnotCounts
+    knots: Knots
+    penalty: Penalties
+    alpha: float | str
 
     _learns_from_items: ClassVar[bool] = False  # and not from tuples, which have three axes or are row numbers
 
-    _fitted: ClassVar[Mapping[str, Any]] = {
-        "semimetric_": Semimetric,
-        "solution_": Solution,
-        "recipe_": Recipe,
-        "choices_": Choices,
-        "group_choices_": NotRequired[Choices],
-        "link_choices_": NotRequired[Choices],
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[NDArray[Any]],
-    }
+    _fitted: ClassVar[Mapping[str, Any]] = LEARNED
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
-        self._recipe()
-        self.recipe_.checked()
+        if "recipe_" in self._fitted:
+            self._recipe()
+            self.recipe_.checked()
         check_names(self, self.semimetric_.n_features)
         for name in ("choices_", "group_choices_", "link_choices_"):
             _check_printable(getattr(self, name, Choices()))
 
     def _recipe(self) -> Any:
-        """The parameters as a recipe, all checked."""
+        """Return the parameters as a recipe, all checked."""
         raise NotImplementedError
 
     def part_task(self) -> TupleTask | ItemTask:
-        """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.
+        """Return the task of learning from data in parts, by which `semimetric.out_of_core` reads them.
 
         Raises
         ------
@@ -121,7 +124,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         raise refuse_parts(self)
 
     def _given(self, tuples: ArrayLike, kind: type[Tuples]) -> tuple[ArrayLike, Any]:
-        """The tuples as row numbers and the items that they number; as they are and None if they hold points."""
+        """Return the tuples as row numbers with their items, or tuples of points with None."""
         return item_rows(tuples, self.preprocessor, kind.__name__.lower()[:-1])
 
     def _tuples(
@@ -134,24 +137,24 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         names: Sequence[str] = (),
         schema: Schema | None = None,
     ) -> T:
-        """Tuples to learn from, as `_given` returns them, encoded by the schema, if there is one."""
+        """Return tuples to learn from, as `_given` returns them, encoded by the schema, if there is one."""
         encode = None if schema is None or schema.plain else schema.encode
         return check_tuples(tuples, kind, items, n_features=n_features, names=names, encode=encode, advice=MISSING_ADVICE)
 
     def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
-        """Tuples for the fitted model, encoded by its schema."""
+        """Return tuples for the fitted model, encoded by its schema."""
         check_is_fitted(self, "semimetric_")
         d, (rows, items) = self.semimetric_, self._given(tuples, kind)
         return self._tuples(rows, kind, items, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
-        """The schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
+        """Return the schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
         if self.only_numbers and not hasattr(X, "columns"):
             return None
         return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _KINDS.items()})
 
     def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples], items: Any) -> Schema | None:
-        """`_schema` of the items of tuples to learn from, as `_given` returns them."""
+        """Return `_schema` of the items of tuples to learn from, as `_given` returns them."""
         if items is not None:
             warn_of_integer_index(tuples, self.preprocessor)
             return self._schema(items, name="preprocessor")
@@ -162,8 +165,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         is_table = points.ndim == 3 and points.shape[2] > 0
         return self._schema(points.reshape(-1, points.shape[2]), name=name) if is_table else None
 
-    def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
-        """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
+    def read_items(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
+        """Return the table X to learn from as encoded items, with its schema, and record the names of its columns."""
         given = self._schema(X)
         read = partial(check_items, advice=MISSING_ADVICE) if given is None else given.encode
         items = read(X, min_items=min_items)
@@ -172,12 +175,12 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 
     @property
     def only_numbers(self) -> bool:
-        """Whether no parameter says that a feature of an array is anything but a number that is there."""
+        """True if no parameter says that a feature of an array is anything but a number that is there."""
         given = {key: getattr(self, key, default) for key, default in _KINDS.items()}
         return given["missing"] == "error" and not given["periodic"] and given["categorical_features"] in (None, "auto")
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
-        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says once if many items lie outside the range.
+        """Return learned distances, shape (n_pairs,), float64; warn once if many items lie outside the range.
 
         Parameters
         ----------
@@ -188,16 +191,16 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 
     def pair_score(self, pairs: ArrayLike) -> Floats:
-        """Minus the distance: larger is more alike."""
+        """Return minus the distance: larger is more alike."""
         return -self.pair_distance(pairs)
 
     def score_pairs(self, pairs: ArrayLike) -> Floats:
-        """The same as `pair_distance`, by a name that metric-learn has given up; a FutureWarning says so."""
+        """Return `pair_distance`, by a name that metric-learn has given up; a FutureWarning says so."""
         warn("score_pairs is a name of before for distances; call pair_distance, or pair_score for similarities", FutureWarning)
         return self.pair_distance(pairs)
 
     def get_metric(self) -> Semimetric:
-        """The distance as a callable of two vectors: a ``metric`` for scikit-learn and UMAP, and picklable.
+        """Return the distance as a callable of two vectors: a ``metric`` for scikit-learn and UMAP, and picklable.
 
         It does not change if the model is fitted again. A call takes microseconds for models of numbers, see
         `Semimetric.__call__`; for joint groups, categories, missing values and base distances, and for many points in any case,
@@ -213,13 +216,14 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         return self.semimetric_.embedding.groups
 
     @property
-    def _has_scales(self) -> bool:
-        """Whether the parameters ask for one scale a feature, whatever the data are."""
-        return isinstance(getattr(self, "tables", None), str) and self.tables == "warped"  # type: ignore[attr-defined]
+    def has_scales(self) -> bool:
+        """True if the parameters ask for one scale a feature, whatever the data are."""
+        tables = getattr(self, "tables", None)
+        return isinstance(tables, str) and tables == "warped"
 
     @available_if(has_coordinates)
     def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only models of scales, and of trees with one weight, have it.
+        """Return coordinates whose L1 distance is the learned distance, for scales and for trees with one weight each.
 
         Parameters
         ----------
@@ -229,35 +233,34 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         return self.semimetric_.transform(self._points(X))
 
     def _points(self, X: Any) -> Any:
-        """The items of X as points, whose features the distance is of."""
         return items_named(X, self.preprocessor)
 
     @available_if(has_coordinates)
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """The names of the columns of `transform`: of features, of directions: "discriminant0", of leaves: "tree3 leaf 5"."""
+        """Return names of the columns of `transform`: features, directions ("discriminant0"), leaves ("tree3 leaf 5")."""
         check_is_fitted(self, "semimetric_")
         check_feature_names(self, input_features)
         return np.array(self.semimetric_.coordinate_names, dtype=object)
 
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
-        """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
+        """Record what was learned; an interrupted solution is recorded too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
         solution.raise_if_interrupted(kept=True)
 
     @property
     def chooses_numbers(self) -> bool:
-        """Whether ``n_knots`` or ``alpha`` is "auto" where it is used: terms of ``penalty=`` have strengths of their own."""
+        """True if ``n_knots`` or ``alpha`` is used and "auto": terms of ``penalty=`` have strengths of their own."""
         knots = isinstance(self.n_knots, str) and isinstance(self.knots, str)
         return knots or (isinstance(self.alpha, str) and isinstance(self.penalty, str))
 
     def _own_knots(self) -> AbstractContextManager[None]:
-        """Where "auto" chooses numbers of knots, ties that leave fewer are no news inside of it: nobody asked for more."""
+        """Silence the "fewer knots" warning while the number of knots is chosen automatically."""
         groups = getattr(self, "groups", None)
         given = not isinstance(self.n_knots, str) or (isinstance(groups, JointGroups) and groups.n_knots is not None)
         return silent(*(() if given else ("fewer knots",)))
 
     def _numbers(self) -> dict[str, Any]:
-        """The values of n_knots and alpha, where they are not "auto"."""
+        """Return the values of n_knots and alpha that are not "auto", by name."""
         given = {}
         for name in ("n_knots", "alpha"):
             value = getattr(self, name)
@@ -278,7 +281,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         return hasattr(self, "semimetric_")
 
     def _names(self, source: Any, n_features: int) -> Sequence[str]:
-        """The names of the features, which are recorded if ``source`` is a frame with these columns."""
+        """Return the names of the features, and record them if ``source`` is a frame with these columns."""
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         names = feature_names(source, n_features)
         if getattr(source, "columns", None) is not None and len(names) == n_features:
@@ -289,14 +292,12 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 class LearnedCoordinates(TransformerMixin, LearnedDistance):
     """A learner from items, a transformer of scikit-learn: `transform` checks features as its other transformers do."""
 
-    preprocessor: ArrayLike | None
-
     def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance.
+        """Return coordinates whose L1 distance is the learned distance.
 
-        A scale is a coordinate, and a tree has one for each of its leaves; ``semimetric_.transform`` makes them sparse. Only
-        learners have it whose parameters ask for no other tables, so that a pipeline knows before; a fitted one whose data have
-        categories or angles lacks it, unless any two of the categories are equally far apart, as two are.
+        A scale is a coordinate, and a tree has one for each of its leaves; ``semimetric_.transform`` makes them sparse. The
+        parameters must ask for no other tables, so that a pipeline knows before. A model fitted to categories or angles lacks
+        it, unless any two of the categories are equally far apart, as two are.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Classes by the votes of nearest neighbours under a distance that is learned first."""
+"""Classes by the votes of nearest neighbors under a distance that is learned first."""
 
 from __future__ import annotations
 
@@ -14,86 +14,50 @@ from sklearn.utils.validation import has_fit_parameter
 from ..._foundation.arrays import as_classes
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import check_time_budget
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_weights, weight_option
 from ..search.votes import HeldOutNeighbors, Voters, VoteRule, choose_votes
 from .large_margin_learner import LargeMarginLearner
-from .shared_parameters import VOTE_PARAMETERS
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
-
-
-def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], total: Floats) -> Floats | None:
-    """How much an item of each class counts, shape (n_classes,); None if all count alike.
-
-    Parameters
-    ----------
-    class_weight : None, "balanced" or mapping of class to number
-    classes : ndarray of shape (n_classes,)
-    total : ndarray of shape (n_classes,)
-        The sum of the weights of the items of each class.
-    """
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return total.sum() / (len(classes) * total)
-    if not isinstance(class_weight, Mapping):
-        raise InputError(f'class_weight={class_weight!r} is not known; use None, "balanced", or a dict of classes and numbers')
-    names = classes.tolist()
-    if unknown := [name for name in class_weight if name not in names]:
-        raise InputError(f"class_weight= names {unknown[0]!r}, but the classes are {names}; name only these")
-    factors = np.array([class_weight.get(name, 1.0) for name in names], dtype=np.float64)
-    if not np.isfinite(factors).all() or (factors <= 0).any():
-        raise InputError(
-            f"class_weight={dict(class_weight)!r}: finite numbers > 0 are required; leave items of a class out instead"
-        )
-    return factors
-
-
-def weights_of_classes(learner: Any, sample_weight: ArrayLike | None, factors: Floats | None, codes: Integers) -> Floats | None:
-    """What the learner is given as weights of the items: their own times those of their classes; None if there are neither."""
-    if factors is None:
-        return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if not has_fit_parameter(learner, "sample_weight"):
-        raise NotSupportedError(
-            f"class_weight= weighs items, and {type(learner).__name__}.fit takes no weights; drop it, or give another learner"
-        )
-    return factors[codes] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) * factors[codes]
-
 
 _OF_LEARNER = 0.9  # of a time budget
 
 
 @storable
-@with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
-    """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
+    """k nearest neighbors under a distance learned from the classes: `fit` learns and indexes, `predict` counts votes.
 
     Parameters
     ----------
     learner : estimator or None, default None
-        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of the
-        learner are set as ``learner__alpha`` and so on, those of the default one too.
-    {n_neighbors}
-        On "auto", or with `weights` on "auto" or "kernel", that rule is taken which has the least share of wrong votes plus log
-        loss on items held out: those of the candidate that the learner has chosen, if it keeps them as
-        ``held_out_neighbors_``, or else on folds for which the distance is learned again with the chosen settings. Shares of
-        classes are smoothed, so that none is 0. Where nothing can be held out, the 3 nearest vote alike.
-    {weights}
+        Has ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with default settings. Its parameters are set
+        as ``learner__alpha`` and so on, those of the default one too.
+    n_neighbors : int or "auto", default "auto"
+        Neighbors that vote, and all that are tied with the last of them; of fewer items all vote.
+        On "auto", or with `weights` on "auto" or "kernel", the rule has the least fraction of wrong votes plus log loss on
+        items held out: those stored as ``held_out_neighbors_`` by the learner, or else folds, for which the distance is
+        learned again with the chosen settings. Fractions of classes are smoothed, so that none is 0. If nothing can be held
+        out, the 3 nearest vote alike.
+    weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
+        Votes count alike, by 1 / distance (neighbors at distance 0 then vote alone), or by a kernel exp(-(d - d_1) / h) with
+        the distance d_1 of the nearest and a chosen width h: a distance, or a multiple of that to the 5th or 45th neighbor.
     class_weight : None, "balanced" or dict, default None
-        How much an item of each class counts, in what is learned, in votes and where these are chosen. "balanced" is
-        n / (n_classes n_c) for n_c items of a class; a dict gives classes their numbers, and others 1. It does not change
-        which neighbours vote.
-    {algorithm}
-    {n_jobs}
+        Weight of an item of each class, for learning, for votes and for their choice. "balanced" is n / (n_classes n_c) for
+        n_c items of a class; a dict gives classes their numbers, and others 1. Which neighbors vote does not change.
+    algorithm : {"exact", "approximate", "brute"}, default "exact"
+        Search for neighbors. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
+        typically nearest, and "brute" computes every distance. Returned distances are exact in each case.
+    n_jobs : int or None, default None
+        Threads of the search, and of a learner whose own ``n_jobs`` is None: None is one, -1 all.
     random_state : int, RandomState or None, default None
-        Seed of the folds, and of what the learner draws, in place of its own; None leaves the learner as it is.
-    {effort}
+        Seed of the folds, and of the learner in place of its own; None leaves the learner as it is.
+    effort : {"fast", "default", "thorough"} or None, default None
+        Replaces the ``effort`` of the learner for what is "auto"; None leaves the learner as it is.
     time_budget : float or None, default None
-        The seconds that a fit may take, nine tenths of which the learner has as its own ``time_budget``, so that one is for
-        the index and the votes; None leaves the learner as it is.
+        Seconds that a fit may take; the learner has nine tenths of them as its own ``time_budget``, the rest is for the index
+        and the votes. None leaves the learner as it is.
 
     Attributes
     ----------
@@ -103,7 +67,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     index_ : NeighborIndex
     classes_ : ndarray
     vote_rule_ : VoteRule
-        Who votes, and with which weight; printed, in words.
+        The number of neighbors that vote, and their weights; printed, in words.
     n_neighbors_ : int
     weights_ : str
     n_features_in_ : int
@@ -170,7 +134,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
         self._limit(learner)
         used = check_weights(sample_weight, len(labels)) > 0
-        self._keep_classes(labels, used, sample_weight)
+        self._set_classes(labels, used, sample_weight)
         weight = weights_of_classes(learner, sample_weight, self._factors, self._codes)
         self.learner_ = learner.fit(X, y, **weight_option(learner, weight))
         self._index(X, labels, sample_weight)
@@ -178,7 +142,6 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         return self
 
     def _limit(self, learner: Any) -> None:
-        """Give the learner its part of the time."""
         seconds = check_time_budget(self.time_budget)
         if seconds is None:
             return
@@ -186,8 +149,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             raise InputError(f"time_budget= is for the learner, and {type(learner).__name__} has none; leave it out")
         learner.set_params(time_budget=_OF_LEARNER * seconds)
 
-    def _keep_classes(self, labels: Any, used: Any, sample_weight: ArrayLike | None) -> None:
-        """Record the classes of the items that are used, the number of the class of every item, and how much classes count."""
+    def _set_classes(self, labels: Any, used: Any, sample_weight: ArrayLike | None) -> None:
+        """Record the classes of the used items, the number of the class of every item, and the weights of classes."""
         self.classes_ = np.unique(labels[used])
         self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
         weight = check_weights(sample_weight, len(labels))
@@ -196,26 +159,26 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         counted = total if self._factors is None else total * self._factors
         self._class_shares = counted / counted.sum()
 
-    def _keep_targets(self, targets: Any, used: Any) -> Any:
+    def _set_targets(self, targets: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
         labels = as_classes(targets, targets)
-        self._keep_classes(labels, used, self._weight)
+        self._set_classes(labels, used, self._weight)
         return labels
 
     def _chosen_rule(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> VoteRule:
-        """The rule chosen on items held out; ``weight`` is what the learner was given."""
-        parts = self._kept_parts(weight) or self._parts(learner, X, labels, weight, seed)
+        """Choose the rule on items held out; ``weight`` is what the learner was given."""
+        parts = self._stored_parts(weight) or self._parts(learner, X, labels, weight, seed)
         if not parts:
             return self._rule_for_few
         return choose_votes(parts, self.n_neighbors, self.weights)[0]
 
-    def _kept_parts(self, weight: Any) -> list[HeldOutNeighbors]:
-        """Held-out neighbours that the learner kept of its choice, if it has the same classes."""
-        kept = getattr(self.learner_, "held_out_neighbors_", None) or []
+    def _stored_parts(self, weight: Any) -> list[HeldOutNeighbors]:
+        """Return held-out neighbors that the learner stored of its choice, if it has the same classes."""
+        stored = getattr(self.learner_, "held_out_neighbors_", None) or []
         same = np.array_equal(getattr(self.learner_, "classes_", ()), self.classes_)
-        return [self._without_factors(part, weight) for part in kept] if same else []
+        return [self._without_factors(part, weight) for part in stored] if same else []
 
     def _without_factors(self, part: HeldOutNeighbors, weight: Any) -> HeldOutNeighbors:
-        """Kept neighbours as many as they are without ``class_weight``, which is in the weights that the learner was given."""
+        """Divide the class weights out of the stored neighbors, so that they do not count twice."""
         if self._factors is None or part.neighbor_weight is None:
             return replace(part, class_weight=self._factors)
         own = 1.0 if self._weight is None else min(1.0, float(self._weight.max()))
@@ -223,7 +186,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         return replace(part, class_weight=self._factors, neighbor_weight=counts)
 
     def _parts(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> list[HeldOutNeighbors]:
-        """Held-out neighbours of folds, for each of which the distance is learned with the settings chosen."""
+        """Return held-out neighbors of folds, for each of which the distance is learned with the chosen settings."""
         again = as_chosen(learner, self.learner_)
 
         def learn(rows: Integers) -> Any:
@@ -231,20 +194,24 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             return again.fit(take_rows(X, rows), labels[rows], **option).semimetric_
 
         search = HeldOutSearch(X, self._codes, self._weight, learn, self.n_jobs)
-        found = search.folds(self.index_._queries(None), self._codes, seed, n_strata=min(2, len(self.classes_)))
-        return [self._of_classes(part) for part in found]
-
-    def _of_classes(self, part: HeldOutNeighbors) -> HeldOutNeighbors:
-        """Held-out neighbours with what is known of their classes."""
-        weight = part.weight if self._factors is None else part.weight * self._factors[part.targets]
-        return replace(part, weight=weight, class_shares=self._class_shares, class_weight=self._factors)
+        found = search.folds(self._queries(None), self._codes, seed, n_strata=min(2, len(self.classes_)))
+        factors = np.ones(len(self.classes_)) if self._factors is None else self._factors
+        return [
+            replace(
+                part,
+                weight=part.weight * factors[part.targets],
+                class_shares=self._class_shares,
+                class_weight=self._factors,
+            )
+            for part in found
+        ]
 
     def _votes(self, voters: Voters) -> Floats:
         votes = super()._votes(voters)
         return votes if self._factors is None else votes * self._factors[self._codes[voters.indices]]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Share of the votes that each class gets, smoothed where votes were chosen, shape (n_queries, n_classes)."""
+        """Return the fraction of the votes of each class, smoothed if votes were chosen, shape (n_queries, n_classes)."""
         queries = self._queries(X)
         out = np.empty((len(queries), len(self.classes_)))
         for found in self._voters(queries):
@@ -253,6 +220,44 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         return out
 
     def predict(self, X: ArrayLike) -> Any:
-        """The class with the most votes; of several, the first in ``classes_``."""
+        """Return the class with the most votes; of several, the first in ``classes_``."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return self.classes_[chosen]
+
+
+def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], total: Floats) -> Floats | None:
+    """Return the weight of an item of each class, shape (n_classes,); None if all count alike.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or mapping of class to number
+    classes : ndarray of shape (n_classes,)
+    total : ndarray of shape (n_classes,)
+        The sum of the weights of the items of each class.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return total.sum() / (len(classes) * total)
+    if not isinstance(class_weight, Mapping):
+        raise InputError(f'class_weight={class_weight!r} is not known; use None, "balanced", or a dict of classes and numbers')
+    names = classes.tolist()
+    if unknown := [name for name in class_weight if name not in names]:
+        raise InputError(f"class_weight= names {unknown[0]!r}, but the classes are {names}; name only these")
+    factors = np.array([class_weight.get(name, 1.0) for name in names], dtype=np.float64)
+    if not np.isfinite(factors).all() or (factors <= 0).any():
+        raise InputError(
+            f"class_weight={dict(class_weight)!r}: finite numbers > 0 are required; leave items of a class out instead"
+        )
+    return factors
+
+
+def weights_of_classes(learner: Any, sample_weight: ArrayLike | None, factors: Floats | None, codes: Integers) -> Floats | None:
+    """Return the weights of the items times those of their classes, for the learner; None if there are neither."""
+    if factors is None:
+        return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if not has_fit_parameter(learner, "sample_weight"):
+        raise NotSupportedError(
+            f"class_weight= weighs items, and {type(learner).__name__}.fit takes no weights; drop it, or give another learner"
+        )
+    return factors[codes] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) * factors[codes]

@@ -1,4 +1,4 @@
-"""Clustering by k-medoids under a learned distance, with links between items."""
+"""Clustering by k-medoids under a learned distance, with links between items: pairs that share a cluster, or do not."""
 
 from __future__ import annotations
 
@@ -30,219 +30,9 @@ from ..search.index import NeighborIndex, searched_distance
 from .indexed import IndexEstimator, index_of_stored, stored_index
 from .pair_learner import PairLearner
 
-
-@dataclass(frozen=True, eq=False)
-class Links:
-    """Must-link and cannot-link pairs of n items, by the parts of items that must be together.
-
-    Parameters
-    ----------
-    part : ndarray of shape (n_items,), int64
-        The number of the part that each item is in: items are in one part if must-links connect them.
-    apart : ndarray of shape (n_pairs, 2), int64
-        Pairs of parts that cannot-links keep apart, each once.
-    example : ndarray of shape (n_parts,), int64
-        The first item of each part, for messages.
-    """
-
-    part: Integers
-    apart: Integers
-    example: Integers
-
-    @classmethod
-    def of(cls, must_link: Any, cannot_link: Any, n_items: int) -> Links:
-        """Links of pairs of row numbers, each array-like of shape (n_pairs, 2), or None.
-
-        Raises
-        ------
-        InputError
-            If they are no pairs of row numbers of ``n_items`` items, or contradict one another.
-        """
-        must, cannot = _pairs("must_link", must_link, n_items), _pairs("cannot_link", cannot_link, n_items)
-        graph = sparse.coo_array((np.ones(len(must)), tuple(must.T)), shape=(n_items, n_items))
-        part = connected_components(graph, directed=False)[1].astype(np.int64)
-        apart = part[cannot]
-        same = np.flatnonzero(apart[:, 0] == apart[:, 1])
-        if len(same):
-            i, j = cannot[same[0]]
-            if i == j:
-                raise InputError(f"cannot_link has a pair of the item {i} and itself; drop it")
-            raise InputError(
-                f"cannot_link has the items {i} and {j}, which must_link puts into one cluster; drop one of the links"
-            )
-        apart = np.unique(np.sort(apart, axis=1), axis=0)
-        return cls(part, apart, np.unique(part, return_index=True)[1])
-
-    def __bool__(self) -> bool:
-        return len(self.example) < len(self.part) or len(self.apart) > 0
-
-    def assigned(self, costs: Floats) -> Integers:
-        """The clusters (n_items,) of least summed cost that keep all links, from the cost (n_items, n_clusters) of each.
-
-        Parts that no cannot-link touches take their cheapest cluster. The others are assigned by integer programs, one for
-        all parts that cannot-links connect.
-
-        Raises
-        ------
-        InputError
-            If the parts need more clusters than there are.
-        """
-        of_parts = np.zeros((len(self.example), costs.shape[1]))
-        np.add.at(of_parts, self.part, costs)
-        labels = of_parts.argmin(axis=1)
-        graph = sparse.coo_array((np.ones(len(self.apart)), tuple(self.apart.T)), shape=(len(labels), len(labels)))
-        tied = connected_components(graph, directed=False)[1]
-        for number in np.unique(tied[self.apart[labels[self.apart[:, 0]] == labels[self.apart[:, 1]], 0]]):
-            parts = np.flatnonzero(tied == number)
-            labels[parts] = self._kept_apart(parts, of_parts[parts])
-        return labels[self.part]
-
-    def _kept_apart(self, parts: Integers, costs: Floats) -> Integers:
-        """The clusters (n,) of these parts, by an integer program with a 0 or 1 for every part and cluster."""
-        n, k = costs.shape
-        pairs = np.searchsorted(parts, self.apart[np.isin(self.apart[:, 0], parts)])
-        once = sparse.kron(sparse.eye_array(n), np.ones((1, k)))
-        ends = sparse.coo_array(
-            (np.ones(2 * len(pairs)), (np.repeat(np.arange(len(pairs)), 2), pairs.ravel())), shape=(len(pairs), n)
-        )
-        rules = [LinearConstraint(once, 1, 1), LinearConstraint(sparse.kron(ends, sparse.eye_array(k)), -np.inf, 1)]
-        more = costs - costs.min(axis=1, keepdims=True)  # each part pays its least cost anyway, beside which others may be tiny
-        options = {"time_limit": 60, "mip_rel_gap": 0.0}
-        unit = more.max() or 1.0
-        found = milp(more.ravel() / unit, integrality=1, bounds=Bounds(0, 1), constraints=rules, options=options)
-        if found.x is None:
-            items = ", ".join(map(str, self.example[parts][:5]))
-            raise InputError(
-                f"no assignment to {k} clusters that keeps all links of the items {items} ... was found ({found.message}); "
-                "more clusters or fewer links are required"
-            )
-        if found.status != 0:
-            warn(f"clusters of {n} linked items are not proved to be the best: {found.message}", ConvergenceWarning)
-        return found.x.reshape(n, k).argmax(axis=1).astype(np.int64)
-
-
-def _pairs(name: str, given: Any, n_items: int) -> Integers:
-    """Pairs of row numbers, shape (n_pairs, 2)."""
-    if given is None:
-        return np.empty((0, 2), dtype=np.int64)
-    pairs: NDArray[Any] = np.asarray(given)
-    if pairs.size == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InputError(
-            f"{name}= is {pairs.dtype} of shape {pairs.shape}; pairs of row numbers, integers (n_pairs, 2), are required"
-        )
-    if pairs.min() < 0 or pairs.max() >= n_items:
-        wrong = pairs.min() if pairs.min() < 0 else pairs.max()
-        raise InputError(f"{name}= has the row number {wrong}, but there are {n_items} items; give 0 to {n_items - 1}")
-    return pairs.astype(np.int64)
-
-
 _BLOCK = 4_096  # items whose distances to all medoids are evaluated at a time
-_CANDIDATES = 256  # members, those nearest to its medoid, among which the medoid of a larger cluster is looked for
+_CANDIDATES = 256  # members, those nearest to its medoid, among which the medoid of a larger cluster is searched
 _LEAST_GAIN = 1e-9  # of the summed distance: less is rounding, and ends the iterations
-
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Items around medoids.
-
-    Parameters
-    ----------
-    medoids : ndarray of shape (n_clusters,), int64
-        Row numbers of the items that are medoids.
-    labels : ndarray of shape (n_items,), int64
-        The cluster of each item.
-    inertia : float
-        The sum of the distances of the items to the medoid of their cluster.
-    n_iter : int
-        How often medoids were looked for anew in turn with labels.
-    """
-
-    medoids: Integers
-    labels: Integers
-    inertia: float
-    n_iter: int
-
-
-def best_medoids(
-    d: Semimetric, X: Any, n_items: int, n_clusters: int, links: Links, n_init: int, sample: int, seed: int, n_jobs: int | None
-) -> Clusters:
-    """The clusters of least inertia of several starts.
-
-    A start takes the medoids of a sample of the items, found by FasterPAM (Schubert & Rousseeuw 2021), which swaps medoids with
-    other items until no swap helps. Where the sample is not all items, or there are links, labels and medoids are then
-    improved in turn: labels by `Links.assigned`, and the medoid of each cluster is the member whose distances to the others
-    have the least sum.
-    """
-    rng = np.random.default_rng(seed)
-    found = [_start(d, X, n_items, n_clusters, links, sample, rng, n_jobs) for _ in range(n_init)]
-    return min(found, key=lambda clusters: clusters.inertia)
-
-
-def _start(
-    d: Semimetric,
-    X: Any,
-    n_items: int,
-    n_clusters: int,
-    links: Links,
-    sample: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> Clusters:
-    """The clusters that one sample leads to."""
-    rows = np.arange(n_items) if n_items <= sample else np.sort(rng.choice(n_items, sample, replace=False))
-    medoids = rows[_swapped(d.pairwise(take_rows(X, rows), n_jobs=n_jobs), n_clusters, rng)]
-    costs = _to_medoids(d, X, n_items, medoids, n_jobs)
-    labels, n_iter = links.assigned(costs), 0
-    while links or n_items > sample:
-        inertia = _inertia(costs, labels)
-        moved = _centered(d, X, medoids, labels, costs, n_jobs)
-        others = _to_medoids(d, X, n_items, moved, n_jobs)
-        relabelled, n_iter = links.assigned(others), n_iter + 1
-        if _inertia(others, relabelled) >= inertia * (1 - _LEAST_GAIN):
-            break
-        medoids, costs, labels = moved, others, relabelled
-    return Clusters(medoids, labels, _inertia(costs, labels), n_iter)
-
-
-def _swapped(distances: Floats, n_clusters: int, rng: np.random.Generator) -> Integers:
-    """Medoids of FasterPAM, row numbers (n_clusters,), from the distances (n, n) of all items, in ascending order."""
-    start = rng.choice(len(distances), n_clusters, replace=False)
-    found = optional("kmedoids").fasterpam(distances, start.astype(np.uint64), n_cpu=1)
-    return np.sort(found.medoids).astype(np.int64)
-
-
-def _to_medoids(d: Semimetric, X: Any, n_items: int, medoids: Integers, n_jobs: int | None) -> Floats:
-    """The distances of all items to the medoids, shape (n_items, n_clusters)."""
-    centers = take_rows(X, medoids)
-    parts = [d.pairwise(take_rows(X, np.arange(n_items)[b]), centers, n_jobs=n_jobs) for b in blocks(n_items, _BLOCK)]
-    return np.concatenate(parts)
-
-
-def _centered(d: Semimetric, X: Any, medoids: Integers, labels: Integers, costs: Floats, n_jobs: int | None) -> Integers:
-    """For each cluster the member with the least sum of distances from the others; its medoid stays where none is better.
-
-    In large clusters only the members nearest to the medoid are candidates.
-    """
-    moved = medoids.copy()
-    for k in range(len(medoids)):
-        members = np.flatnonzero(labels == k)
-        if not len(members):
-            continue
-        near = members[np.argsort(costs[members, k], kind="stable")[:_CANDIDATES]]
-        table = take_rows(X, near)
-        sums = np.zeros(len(near))
-        for b in blocks(len(members), _BLOCK):
-            sums += d.pairwise(take_rows(X, members[b]), table, n_jobs=n_jobs).sum(axis=0)
-        best = int(sums.argmin())
-        if sums[best] < costs[members, k].sum() * (1 - _LEAST_GAIN):
-            moved[k] = near[best]
-    return moved
-
-
-def _inertia(costs: Floats, labels: Integers) -> float:
-    return float(costs[np.arange(len(labels)), labels].sum())
 
 
 @storable
@@ -251,20 +41,19 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
 
     Medoids are found by FasterPAM (Schubert & Rousseeuw 2021, Information Systems 101; package kmedoids). Of more than
     ``sample`` items a sample is searched, as in CLARA, and medoids and labels are then improved in turn on all items. Links
-    between items are kept exactly: labels are the cheapest that keep them, by integer programs where cannot-links bind
-    (COP-k-means, Wagstaff et al. 2001, is greedy there); medoids and labels are improved in turn, which ends at a local
-    optimum.
+    between items hold exactly: labels are the cheapest that satisfy them, by integer programs where cannot-links bind
+    (COP-k-means, Wagstaff et al. 2001, is greedy there). Medoids and labels are improved in turn, up to a local optimum.
 
     Parameters
     ----------
     semimetric : Semimetric, fitted estimator with ``semimetric_``, or {"gower", "l1"}, default "gower"
         The distance, which must be symmetric; names are made of the items.
     learner : PairLearner or None, default None
-        What learns the distance from the links: a must-link pair is similar, a cannot-link pair is not. Without a prior of
-        its own it starts from ``semimetric``.
+        It learns the distance from the links: a must-link pair is similar, a cannot-link pair is not. Without a prior of its
+        own it starts from ``semimetric``.
     n_clusters : int, default 8
     n_init : int, default 3
-        Starts, of which that with the least inertia is kept.
+        Starts, of which that with the least inertia is taken.
     sample : int, default 2000
         Items of a start between which all distances are evaluated.
     n_jobs : int or None, default None
@@ -282,7 +71,7 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
     inertia_ : float
         The sum of the distances of the items to the medoid of their cluster.
     n_iter_ : int
-        How often medoids and labels were improved in turn.
+        The number of times that medoids and labels were improved in turn.
     semimetric_ : Semimetric
     learner_ : PairLearner
         The fitted learner, where there is one.
@@ -302,13 +91,16 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
     array([0, 0, 1, 1, 1, 1])
     """
 
-    learner_: Any
+    learner_: PairLearner
     labels_: Integers
     medoid_indices_: Integers
     inertia_: float
     n_iter_: int
 
-    _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = {
+        "feature_names_in_": NotRequired[NDArray[Any]],
+        "index": dict[str, Any],
+        "items": NDArray[np.floating],
         "learner_": NotRequired[SavedEstimator],
         "distance": NotRequired[Semimetric],
         "labels_": Integers,
@@ -370,7 +162,7 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         links = Links.of(must_link, cannot_link, len(items))
         self.__dict__.pop("learner_", None)  # An earlier fit may have left it.
         if self.learner is not None:
-            self.learner_ = self._learned(self.learner, d, X, must_link, cannot_link)
+            self.learner_ = self._learn(self.learner, d, X, must_link, cannot_link)
             d = self.learner_.semimetric_
         if not d.axioms.symmetric:
             raise NotSupportedError("the distance is not symmetric, so that a medoid has two distances; give a symmetric one")
@@ -395,8 +187,8 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
             )
 
     @staticmethod
-    def _learned(learner: PairLearner, d: Semimetric, X: Any, must_link: Any, cannot_link: Any) -> PairLearner:
-        """The learner, fitted to the links as pairs of the items."""
+    def _learn(learner: PairLearner, d: Semimetric, X: Any, must_link: Any, cannot_link: Any) -> PairLearner:
+        """Fit a copy of the learner to the links as pairs of the items."""
         if must_link is None or cannot_link is None or not len(must_link) or not len(cannot_link):
             raise InputError("learner= learns from links of both kinds; give must_link= and cannot_link=, or no learner")
         own = clone(learner).set_params(preprocessor=numbered_rows(X))
@@ -406,12 +198,12 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         return own.fit(pairs, np.repeat([1, -1], [len(must_link), len(cannot_link)]))
 
     def predict(self, X: ArrayLike) -> Integers:
-        """The number of the nearest medoid of every row of X, shape (n_queries,); links of items are not asked."""
+        """Return the number of the nearest medoid of every row of X, shape (n_queries,); links play no part."""
         check_is_fitted(self, "index_")
         return self.index_.kneighbors(X, 1)[1][:, 0]
 
     def transform(self, X: ArrayLike) -> Floats:
-        """The distances of the rows of X to all medoids, shape (n_queries, n_clusters)."""
+        """Return the distances of the rows of X to all medoids, shape (n_queries, n_clusters)."""
         check_is_fitted(self, "index_")
         distances, ids = self.index_.kneighbors(X, len(self.medoid_indices_))
         out = np.empty_like(distances)
@@ -419,13 +211,13 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         return out
 
     def explain(self, x: ArrayLike, n_clusters: int | None = None, *, by: str = "features") -> Explanation:
-        """Why these medoids are the nearest of x: what every feature adds to their distances, beside the values of both.
+        """Explain the nearest medoids of x: the part of every feature in their distances, beside the values of both.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
         n_clusters : int or None
-            How many of the nearest medoids; None is 2.
+            The number of nearest medoids; None is 2.
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
         """
@@ -440,7 +232,7 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         return self.index_.get_items(np.arange(len(self.medoid_indices_)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns of `transform`, shape (n_clusters,)."""
+        """Return the names of the columns of `transform`, shape (n_clusters,)."""
         check_is_fitted(self, "index_")
         return np.array([f"semimetricclusterer{k}" for k in range(len(self.medoid_indices_))], dtype=object)
 
@@ -450,7 +242,7 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         return tags
 
     def _stored(self) -> dict[str, Any]:
-        """What is saved; the learner goes without the items that `fit` gave it."""
+        """Return what a file holds: the learner goes without the items that `fit` gave it."""
         stored = super()._stored() | stored_index(self.index_, len(self.medoid_indices_))
         if "learner_" in stored:
             stored["learner_"] = copy(self.learner_).set_params(preprocessor=None)
@@ -476,3 +268,189 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
             if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= most:
                 raise InputError(f"{name} has numbers outside 0 to {most - 1}; restore the file")
         self._restore_index(index, fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Items around medoids."""
+
+    medoids: Integers  # (n_clusters,): row numbers of the medoids
+    labels: Integers  # (n_items,): the cluster of each item
+    inertia: float  # the sum of the distances of the items to the medoid of their cluster
+    n_iter: int  # how often medoids and labels were improved in turn
+
+
+def best_medoids(
+    d: Semimetric, X: Any, n_items: int, n_clusters: int, links: Links, n_init: int, sample: int, seed: int, n_jobs: int | None
+) -> Clusters:
+    """Return the clusters of least inertia of several starts.
+
+    A start takes the medoids of a sample of the items, found by FasterPAM (Schubert & Rousseeuw 2021), which swaps medoids with
+    other items until no swap helps. If the sample is not all items, or there are links, labels and medoids are then
+    improved in turn: labels by `Links.assigned`, and the medoid of each cluster is the member whose distances to the others
+    have the least sum.
+    """
+    rng = np.random.default_rng(seed)
+    found = [_start(d, X, n_items, n_clusters, links, sample, rng, n_jobs) for _ in range(n_init)]
+    return min(found, key=lambda clusters: clusters.inertia)
+
+
+def _start(
+    d: Semimetric,
+    X: Any,
+    n_items: int,
+    n_clusters: int,
+    links: Links,
+    sample: int,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> Clusters:
+    rows = np.arange(n_items) if n_items <= sample else np.sort(rng.choice(n_items, sample, replace=False))
+    medoids = rows[_swapped(d.pairwise(take_rows(X, rows), n_jobs=n_jobs), n_clusters, rng)]
+    costs = _to_medoids(d, X, n_items, medoids, n_jobs)
+    labels, n_iter = links.assigned(costs), 0
+    while links or n_items > sample:
+        inertia = _inertia(costs, labels)
+        moved = _centered(d, X, medoids, labels, costs, n_jobs)
+        others = _to_medoids(d, X, n_items, moved, n_jobs)
+        relabelled, n_iter = links.assigned(others), n_iter + 1
+        if _inertia(others, relabelled) >= inertia * (1 - _LEAST_GAIN):
+            break
+        medoids, costs, labels = moved, others, relabelled
+    return Clusters(medoids, labels, _inertia(costs, labels), n_iter)
+
+
+def _swapped(distances: Floats, n_clusters: int, rng: np.random.Generator) -> Integers:
+    """Return the medoids of FasterPAM, row numbers (n_clusters,) in ascending order, from all distances (n, n)."""
+    start = rng.choice(len(distances), n_clusters, replace=False)
+    found = optional("kmedoids").fasterpam(distances, start.astype(np.uint64), n_cpu=1)
+    return np.sort(found.medoids).astype(np.int64)
+
+
+def _to_medoids(d: Semimetric, X: Any, n_items: int, medoids: Integers, n_jobs: int | None) -> Floats:
+    """Return the distances of all items to the medoids, shape (n_items, n_clusters)."""
+    centers = take_rows(X, medoids)
+    parts = [d.pairwise(take_rows(X, np.arange(n_items)[b]), centers, n_jobs=n_jobs) for b in blocks(n_items, _BLOCK)]
+    return np.concatenate(parts)
+
+
+def _centered(d: Semimetric, X: Any, medoids: Integers, labels: Integers, costs: Floats, n_jobs: int | None) -> Integers:
+    """Return for each cluster the member with the least sum of distances; its medoid if none is better.
+
+    In large clusters only the members nearest to the medoid are candidates.
+    """
+    moved = medoids.copy()
+    for k in range(len(medoids)):
+        members = np.flatnonzero(labels == k)
+        if not len(members):
+            continue
+        near = members[np.argsort(costs[members, k], kind="stable")[:_CANDIDATES]]
+        table = take_rows(X, near)
+        sums = np.zeros(len(near))
+        for b in blocks(len(members), _BLOCK):
+            sums += d.pairwise(take_rows(X, members[b]), table, n_jobs=n_jobs).sum(axis=0)
+        best = int(sums.argmin())
+        if sums[best] < costs[members, k].sum() * (1 - _LEAST_GAIN):
+            moved[k] = near[best]
+    return moved
+
+
+def _inertia(costs: Floats, labels: Integers) -> float:
+    return float(costs[np.arange(len(labels)), labels].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Must-link and cannot-link pairs of items, by the parts of items that must-links connect."""
+
+    part: Integers  # (n_items,): the number of the part of each item
+    apart: Integers  # (n_pairs, 2): pairs of parts that cannot-links separate, each once
+    example: Integers  # (n_parts,): the first item of each part, for messages
+
+    @classmethod
+    def of(cls, must_link: Any, cannot_link: Any, n_items: int) -> Links:
+        """Return links of pairs of row numbers, each array-like of shape (n_pairs, 2), or None.
+
+        Raises
+        ------
+        InputError
+            If they are no pairs of row numbers of ``n_items`` items, or contradict one another.
+        """
+        must, cannot = _pairs("must_link", must_link, n_items), _pairs("cannot_link", cannot_link, n_items)
+        graph = sparse.coo_array((np.ones(len(must)), tuple(must.T)), shape=(n_items, n_items))
+        part = connected_components(graph, directed=False)[1].astype(np.int64)
+        apart = part[cannot]
+        same = np.flatnonzero(apart[:, 0] == apart[:, 1])
+        if len(same):
+            i, j = cannot[same[0]]
+            if i == j:
+                raise InputError(f"cannot_link has a pair of the item {i} and itself; drop it")
+            raise InputError(
+                f"cannot_link has the items {i} and {j}, which must_link puts into one cluster; drop one of the links"
+            )
+        apart = np.unique(np.sort(apart, axis=1), axis=0)
+        return cls(part, apart, np.unique(part, return_index=True)[1])
+
+    def __bool__(self) -> bool:
+        return len(self.example) < len(self.part) or len(self.apart) > 0
+
+    def assigned(self, costs: Floats) -> Integers:
+        """Return the clusters (n_items,) of least summed cost that satisfy all links; costs are (n_items, n_clusters).
+
+        Parts that no cannot-link touches take their cheapest cluster. The others are assigned by integer programs, one for
+        all parts that cannot-links connect.
+
+        Raises
+        ------
+        InputError
+            If the parts need more clusters than there are.
+        """
+        of_parts = np.zeros((len(self.example), costs.shape[1]))
+        np.add.at(of_parts, self.part, costs)
+        labels = of_parts.argmin(axis=1)
+        graph = sparse.coo_array((np.ones(len(self.apart)), tuple(self.apart.T)), shape=(len(labels), len(labels)))
+        tied = connected_components(graph, directed=False)[1]
+        for number in np.unique(tied[self.apart[labels[self.apart[:, 0]] == labels[self.apart[:, 1]], 0]]):
+            parts = np.flatnonzero(tied == number)
+            labels[parts] = self._separated(parts, of_parts[parts])
+        return labels[self.part]
+
+    def _separated(self, parts: Integers, costs: Floats) -> Integers:
+        """Return the clusters (n,) of these parts, by an integer program with a 0 or 1 for every part and cluster."""
+        n, k = costs.shape
+        pairs = np.searchsorted(parts, self.apart[np.isin(self.apart[:, 0], parts)])
+        once = sparse.kron(sparse.eye_array(n), np.ones((1, k)))
+        ends = sparse.coo_array(
+            (np.ones(2 * len(pairs)), (np.repeat(np.arange(len(pairs)), 2), pairs.ravel())), shape=(len(pairs), n)
+        )
+        rules = [LinearConstraint(once, 1, 1), LinearConstraint(sparse.kron(ends, sparse.eye_array(k)), -np.inf, 1)]
+        more = costs - costs.min(axis=1, keepdims=True)  # each part pays its least cost anyway, beside which others may be tiny
+        options = {"time_limit": 60, "mip_rel_gap": 0.0}
+        unit = more.max() or 1.0
+        found = milp(more.ravel() / unit, integrality=1, bounds=Bounds(0, 1), constraints=rules, options=options)
+        if found.x is None:
+            items = ", ".join(map(str, self.example[parts][:5]))
+            raise InputError(
+                f"no assignment to {k} clusters that keeps all links of the items {items} ... was found ({found.message}); "
+                "more clusters or fewer links are required"
+            )
+        if found.status != 0:
+            warn(f"clusters of {n} linked items are not proved to be the best: {found.message}", ConvergenceWarning)
+        return found.x.reshape(n, k).argmax(axis=1).astype(np.int64)
+
+
+def _pairs(name: str, given: Any, n_items: int) -> Integers:
+    """Return checked pairs of row numbers, shape (n_pairs, 2)."""
+    if given is None:
+        return np.empty((0, 2), dtype=np.int64)
+    pairs: NDArray[Any] = np.asarray(given)
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise InputError(
+            f"{name}= is {pairs.dtype} of shape {pairs.shape}; pairs of row numbers, integers (n_pairs, 2), are required"
+        )
+    if pairs.min() < 0 or pairs.max() >= n_items:
+        wrong = pairs.min() if pairs.min() < 0 else pairs.max()
+        raise InputError(f"{name}= has the row number {wrong}, but there are {n_items} items; give 0 to {n_items - 1}")
+    return pairs.astype(np.int64)

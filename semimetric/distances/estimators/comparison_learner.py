@@ -1,4 +1,4 @@
-"""What the learners from comparisons share: parameters, checks, "auto" and the fit."""
+"""The base of learners from comparisons: parameters, checks, "auto" and the fit."""
 
 from __future__ import annotations
 
@@ -93,31 +93,31 @@ class TupleLearner(LearnedDistance):
 
     @property
     def _targets(self) -> TargetSpec:
-        """The tuples that the learner takes, and what their targets are."""
+        """The kind of the tuples, and the values that their targets take."""
         raise NotImplementedError
 
     def _recipe(self) -> Recipe:
         check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
         check_choice("tables", self.tables, ("auto", "warped", "full"))
-        tables = "warped" if self._has_scales or self._compares_tables else "full"
+        tables = "warped" if self.has_scales or self._compares_tables else "full"
         given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
         directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
         return Recipe(**given, tables=tables, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
 
     @property
     def _compares_tables(self) -> bool:
-        """Whether scales and full tables are compared: both are semimetrics of single features."""
+        """True if scales and full tables are compared: both are semimetrics of single features."""
         return self.tables == "auto" and self.axioms == "semimetric" and only_singles(self.groups)
 
     @property
-    def _has_scales(self) -> bool:
-        """Whether the parameters ask for scales: ``tables="auto"`` in a metric of single features, or by what it has chosen."""
+    def has_scales(self) -> bool:
+        """True if the parameters ask for scales: ``tables="auto"`` in a metric of single features, or as it has chosen."""
         if self.tables != "auto" or not only_singles(self.groups):
             return self.tables == "warped"
         return self.axioms == "metric" or (self._compares_tables and getattr(self, "recipe_", _FULL).tables == "warped")
 
     def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
-        """Tuples to learn from, and the schema or the names of their features."""
+        """Return tuples to learn from, and the schema or the names of their features."""
         rows, items = self._given(tuples, kind)
         schema = self._schema_of_tuples(rows, kind, items)
         checked = self._tuples(rows, kind, items, schema=schema)
@@ -140,7 +140,7 @@ class TupleLearner(LearnedDistance):
         self._keep(data.tuples.items.shape[1], *learned)
 
     def part_task(self) -> TupleTask:
-        """The recipe and the tuples to learn from in parts, see `LearnedDistance`."""
+        """Return the recipe, and what the tuples in parts must be, see `LearnedDistance`."""
         refuse_choices(self, ("auto", "discriminant"))
         if self._compares_tables:
             raise NotSupportedError(
@@ -162,10 +162,10 @@ class TupleLearner(LearnedDistance):
     def _keep(self, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
         """Record the distance that was learned, with the values of its extra columns."""
         self.n_features_in_ = n_features
-        self._keep_extra(extra)
+        self._set_extra(extra)
         self._record(semimetric, solution)
 
-    def _keep_extra(self, extra: Floats) -> None:
+    def _set_extra(self, extra: Floats) -> None:
         """Record the values of the columns that follow those of the tables."""
 
 
@@ -186,7 +186,7 @@ class ComparisonLearner(TupleLearner):
         self._choose_and_learn(recipe, OrderedTuples(checked.take(used), weight[used]), names)
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
-        """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
+        """Return d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
         checked = self._known(tuples, self._kind)
         warn_outside_once(self.semimetric_, checked.used)
         far, near = (
@@ -195,7 +195,7 @@ class ComparisonLearner(TupleLearner):
         return far - near
 
     def predict(self, tuples: ArrayLike) -> Floats:
-        """+1 where the near pair is closer than the far one, else -1; shape (n_tuples,)."""
+        """Return +1 where the near pair is closer than the far one, else -1; shape (n_tuples,)."""
         return np.where(self.decision_function(tuples) > 0, 1, -1)
 
     def _accuracy(self, right: NDArray[np.bool_], sample_weight: ArrayLike | None) -> float:

@@ -11,8 +11,6 @@ from scipy.spatial.distance import cdist
 
 from ..._foundation.arrays import as_targets
 from ..._foundation.errors import InputError
-from ..._foundation.estimator import SavedEstimator, check_names
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.threads import blocks, one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -27,17 +25,15 @@ from ..model.known_distances import distance_parts
 from ..model.semimetric import Semimetric
 from ..search.votes import MOST_NEIGHBORS, HeldOutNeighbors, nearest_columns, neighbor_counts
 from .base import LearnedCoordinates
-from .shared_parameters import LEARNER_PARAMETERS
 from .votes import strata_of_values, usable_folds
 
 _STEPS = {"fast": 75, "default": 150, "thorough": 300}  # the most, by effort
 _REPEATS = {"fast": 1, "default": 1, "thorough": 3}  # how often the items are divided into folds
-_JUDGES, _JUDGED_BY = 500, 3_000  # most items held out, and items of the part, that judge a number of steps
+_MOST_SCORED, _MOST_VOTING = 500, 3_000  # most items held out, and items of the part, that score a number of steps
 _BLOCK = 256  # items whose distances to all others are held at a time
 
 
 @storable
-@with_shared_parameters(LEARNER_PARAMETERS)
 class KernelRegressionLearner(LearnedCoordinates):
     """A weighted distance of features under which items with like values are near.
 
@@ -50,12 +46,22 @@ class KernelRegressionLearner(LearnedCoordinates):
     ----------
     n_steps : int or "auto", default "auto"
         Gradient steps, which are counted in fives. "auto" chooses up to 150, with ``effort="fast"`` 75, "thorough" 300.
-    {categorical_features}
-    {periodic}
-    {missing}
-    {preprocessor}
-    {random_state}
-    {effort}
+    categorical_features : "auto" (default), None, or sequence of int or str
+        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
+        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
+        the rest; all unseen ones are one.
+    periodic : dict of int or str to float, or None, default None
+        Features that wrap around, and their periods: ``{"hour": 24}``.
+    missing : {"error", "level"}, default "error"
+        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
+        value is missing, that level is at the weighted L1 distance across half the range.
+    preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
+        The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
+        distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
+    random_state : int or None, default 0
+        Seed of samples, splits and k-means.
+    effort : {"fast", "default", "thorough"}, default "default"
+        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
 
     Attributes
     ----------
@@ -64,7 +70,7 @@ class KernelRegressionLearner(LearnedCoordinates):
     slopes_ : ndarray of shape (n_features_in_,)
         The weight w_f of each feature, in units of 1 / the feature.
     n_steps_ : int
-        How many steps were made.
+        The number of steps made.
     held_out_losses_ : ndarray of shape (n_folds, n_compared)
         The squared error of kernel means on each fold, relative to the variance of the values, after 0, 5, 10, ... steps.
     held_out_neighbors_ : list of HeldOutNeighbors
@@ -131,7 +137,7 @@ class KernelRegressionLearner(LearnedCoordinates):
             If the data cannot be used, or all values are the same.
         """
         self._check()
-        items, schema = self._encoded(items_named(X, self.preprocessor), min_items=2)
+        items, schema = self.read_items(items_named(X, self.preprocessor), min_items=2)
         values = as_targets(y, items)
         weight = check_weights(sample_weight, len(items))
         if np.ptp(values[weight > 0]) == 0:
@@ -139,7 +145,8 @@ class KernelRegressionLearner(LearnedCoordinates):
         check_varied(items[weight > 0])
         counts = neighbor_counts(weight if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
         found = distinct_rows(items, values, weight if sample_weight is None else counts, always=True)
-        rows, weight = found.rows, found.weight  # type: ignore[union-attr]  # there always are
+        assert found is not None  # there always are
+        rows, weight = found.rows, found.weight
         if sample_weight is None:
             weight = np.round(weight * len(items))
         with one_blas_thread():
@@ -171,7 +178,7 @@ class KernelRegressionLearner(LearnedCoordinates):
         self.semimetric_ = Semimetric(**distance_parts(schema, items, self.slopes_))
 
     def _folds(self, items: Floats, values: Floats) -> list[tuple[Integers, Integers]]:
-        """Rows to learn from and to judge by, with like values on both sides."""
+        """Return rows to learn from and to score, with like values on both sides."""
         seed, strata = self.random_state or 0, strata_of_values(values)
         repeats = range(_REPEATS[self.effort])
         return [fold for repeat in repeats for fold in usable_folds(items, strata, seed + repeat, n_strata=1)]
@@ -185,34 +192,32 @@ class KernelRegressionLearner(LearnedCoordinates):
             check_count("n_steps", self.n_steps, minimum=0)
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        SavedEstimator._restore(self, fitted)
+        super()._restore(fitted)
         self._check()
-        check_names(self, self.semimetric_.n_features)
         if self.slopes_.shape != (self.n_features_in_,):
             raise InputError(
                 f"there are slopes of shape {self.slopes_.shape} for {self.n_features_in_} features; restore the file"
             )
 
     @property
-    def _has_scales(self) -> bool:
-        """Whether the parameters ask for one scale a feature."""
+    def has_scales(self) -> bool:
+        """True: each feature has one scale."""
         return True
 
 
 def _held_out_loss(data: ValuedItems, slopes: Floats, part: Integers, held: Integers) -> float:
-    """The weighted mean of squared errors of kernel means of items held out, by those of the part; of many by some."""
-    held, part = _some(held, _JUDGES), _some(part, _JUDGED_BY)
+    """Return the weighted mean squared error of kernel means of items held out; of many items, some are taken."""
+    held, part = _some(held, _MOST_SCORED), _some(part, _MOST_VOTING)
     errors = data.predicted(slopes, held, part)[0] - data.values[held]
     return float(data.weight[held] @ errors**2 / data.weight[held].sum())
 
 
 def _some(rows: Integers, most: int) -> Integers:
-    """Evenly spaced ones of many rows, which are in an order that says nothing."""
+    """Return evenly spaced ones of many rows, whose order is arbitrary."""
     return rows[:: -(-len(rows) // most)]
 
 
 def _neighbors(data: ValuedItems, values: Floats, slopes: Floats, part: Integers, held: Integers) -> HeldOutNeighbors:
-    """The nearest items of the part of the items held out."""
     items = data.coordinates.scaled(slopes, part)
     queries = (data.coordinates.scaled(slopes, held[block]) for block in blocks(len(held), _BLOCK))
     found = [nearest_columns(cdist(block, items, "cityblock"), MOST_NEIGHBORS) for block in queries]

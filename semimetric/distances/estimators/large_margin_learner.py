@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..._foundation.arrays import check_sorted_classes
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import TimeBudget, check_time_budget
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Periods
@@ -32,9 +31,8 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
 from ..search.votes import neighbor_counts
 from ..solvers.base import Solver
-from .base import LearnedCoordinates, LearnedDistance
+from .base import LEARNED, LearnedCoordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
-from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
 _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
@@ -44,7 +42,6 @@ _AUTO = ("directions", "tables")
 
 
 @storable
-@with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class LargeMarginLearner(LearnedCoordinates):
     """A distance under which items are closer to their own class than to others by a margin.
 
@@ -63,54 +60,91 @@ class LargeMarginLearner(LearnedCoordinates):
         In (0, 1]: the weight of the push against the pull of targets. At 1 the penalty alone keeps distances from growing.
     n_passes : int, default 3
         How often targets and impostors are found and a program is solved.
-    {n_knots}
-        Settings are compared by the votes of neighbours.
-    {knots}
-    {groups}
-        The error is that of the votes of neighbours: some 50 fits for the first pair.
+    n_knots : int, sequence of int or "auto", default "auto"
+        Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
+        Settings are compared by the votes of neighbors.
+    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
+        Labeled items count a row each.
+    groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features with a joint table, by number or name; these need ``tables="full"``. An integer k joins every k features (Pele
+        & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
+        `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
+        The error is that of the votes of neighbors: some 50 fits for the first pair.
     directions : "auto" (default), "nca-embedded", "forest", "lda", "nca", "discriminant", "combined", "pca", None, or see below
-        Combinations of features that join the raw ones. "nca-embedded" are 32 neighbourhood components that bend, "forest" the
-        leaves of 100 extremely randomised trees (`PartitionFeatures`); "lda" linear discriminants, "nca" neighbourhood
-        components, "discriminant" discriminants that bend at knots, and "combined" the last two together, with the components
-        of up to four samples. With "auto", and ``tables="auto"``, the distance is a sum of three that are learned each on its
-        own: scales of the features by this program, components, and a forest; what share each has is chosen by items held
-        out (`choices_`). Elsewhere "auto" compares "combined" with none at all. Also an array of shape (n_directions,
-        n_features), a transformer with ``components_``, `PartitionFeatures` or a forest of scikit-learn, or a list of those.
+        Combinations of features that join the raw ones. "nca-embedded" are 32 neighborhood components that bend, "forest" the
+        leaves of 100 extremely randomised trees (`PartitionFeatures`), "lda" linear discriminants, "nca" neighborhood
+        components, "discriminant" discriminants that bend at knots, and "combined" the last two, with components of up to
+        four samples. With ``tables="auto"`` too, "auto" learns a sum of three distances, each on its own: scales of the
+        features by this program, components, and a forest; items held out choose their weights (`choices_`). Elsewhere it
+        compares "combined" with none. Also an array of shape (n_directions, n_features), a transformer with
+        ``components_``, `PartitionFeatures` or a forest of scikit-learn, or a list of those.
     even : {"values", "places"}, default "values"
-        What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
-        feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.
+        Differences that the even L1 distance counts: of values, or of places among the knots. With "places", an increasing
+        map of a feature that is linear between knots changes nothing if the knots follow and ``directions=None``.
     tables : {"auto", "warped", "full"}, default "auto"
-        One monotone scale a number (a metric), or full tables. With "auto" the distance is the sum that ``directions`` tells
-        of, or held-out items choose. Scales, and so the sum, have an exact `transform` into L1.
-    {axioms}
+        One monotone scale a number (a metric), or full tables. With "auto" the distance is the sum described at
+        ``directions``, or held-out items choose. Scales, and so the sum, have an exact `transform` into L1.
+    axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
+        Guarantees for all points. "metric" adds the triangle inequality, which scales have anyway and full tables keep by rows
+        of the program. "quasimetric" is a metric without symmetry, and needs full tables.
         ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
-    {delta}
-    {outside}
-    {loss}
+    delta : float, default 1e-6
+        Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
+        claimed.
+    outside : {"extend", "clip"}, default "extend"
+        Beyond the range of the training items a feature keeps the slope of the last fifth of the range. With "clip" a value
+        there counts as the end, but for a slope of ``delta`` that separates points (Pele & Ben-Aliz 2016, Alg. 1), see
+        `Semimetric.outside`. A feature whose training items exceed its given knots is clipped, with a `SemimetricWarning`.
+    loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
+        The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`: without a penalty it is a linear program.
         With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
-    {penalty}
+    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
+        "ridge" shrinks to the weighted L1 distance that fits best, "ridge-zero" and "lasso" to 0; "roughness" and
+        "roughness-2" penalise differences of order 1 and 2. "auto" is a ridge and, for full tables, tensor differences of
+        order 1 and differences under a common shift. Entries without data are at the weighted L1 distance, or with
+        "ridge-zero" and "lasso" at their lower bound: close to 0.
         The weighted L1 distance is here the even one.
-    {alpha}
-    {solver}
-    {categorical_features}
-    {periodic}
-    {missing}
-    {constraints}
+    alpha : float or "auto", default "auto"
+        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
+        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
+    solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "reference"} or Solver, default "auto"
+        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Newton` needs a loss that
+        curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
+    categorical_features : "auto" (default), None, or sequence of int or str
+        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
+        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
+        the rest; all unseen ones are one.
+    periodic : dict of int or str to float, or None, default None
+        Features that wrap around, and their periods: ``{"hour": 24}``.
+    missing : {"error", "level"}, default "error"
+        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
+        value is missing, that level is at the weighted L1 distance across half the range.
+    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+        What else is known of the distance; each class states its guarantee. Tables are held whole.
         Values are in units of the margin.
-    {prior}
-        There are no distances to fit here: the number is the one with which the margin is 0.7 of its mean distance to a
-        target, so that only its proportions count, and the first targets and impostors are found under it.
-    {preprocessor}
-    {n_jobs}
-    {random_state}
-    {effort}
+    prior : Semimetric or None, default None
+        A distance to start from, such as ``gower(X)``: penalties draw tables to it, times the number that fits the data best,
+        in place of the weighted L1 distance. It is a sum over the same single features; directions start from 0.
+        Without distances to fit, its factor makes the margin 0.7 of its mean distance to a target, so that only its
+        proportions count. The first targets and impostors are found under it.
+    preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
+        The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
+        distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Seed of samples, splits and k-means.
+    effort : {"fast", "default", "thorough"}, default "default"
+        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     time_budget : float or None, default None
-        The seconds that a fit may take, for the sum that "auto" makes of ``directions`` and ``tables`` together: scales,
-        components and forest race on few items first, what is hopeless or too slow is left out, and the folds that choose
-        shares are as many as there is time for. A table from which not even scales can be learned in that time is fitted with
-        the cheapest candidate, and a `SemimetricWarning` says how many seconds it takes. What is chosen depends on the speed
-        of the machine then; with None it does not.
-    {verbose}
+        Seconds that a fit may take, for the sum of ``directions="auto"`` and ``tables="auto"``. Scales, components and forest
+        are compared on few items first, and what is too slow or hopeless is left out. If not even scales fit into the time,
+        the cheapest candidate is fitted, and a `SemimetricWarning` names its seconds. The choice then depends on the speed of
+        the machine.
+    verbose : bool or None, default None
+        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        never. Fits that may take minutes say so first.
 
     Attributes
     ----------
@@ -118,22 +152,22 @@ class LargeMarginLearner(LearnedCoordinates):
         In units of the margin.
     classes_ : ndarray
     passes_ : tuple of LargeMarginPass
-        Triplets, how many lack their margin, and the objective before and after each pass.
+        Triplets, the number that lack their margin, and the objective before and after each pass.
     solution_ : Solution
         Of the last pass.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean share of each feature in the distance between an item and its impostors; a direction's share is divided among
-        the features that it combines.
+        Mean fraction of each feature in the distance between an item and its impostors; that of a direction is divided among
+        its features.
     choices_ : Choices
-        What "auto" compared; printed, a table. With a time budget it shows the seconds of each candidate beside its loss.
+        Settings that "auto" compared; printed, a table. With a time budget it shows the seconds of each candidate too.
     held_out_neighbors_ : list of HeldOutNeighbors or None
-        The neighbours of items held out, under the shares that were chosen, by which `SemimetricClassifier` chooses its votes;
-        None where there was no sum to choose.
+        Neighbors of items held out, under the chosen weights, by which `SemimetricClassifier` chooses its votes; None if there
+        was no sum to choose.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        What ``groups="auto"`` compared; printed, a table.
+        Groups that ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
     Examples
@@ -154,8 +188,7 @@ class LargeMarginLearner(LearnedCoordinates):
     """
 
     _learns_from_items = True
-    _fitted = {
-        **LearnedDistance._fitted,
+    _fitted = LEARNED | {
         "classes_": NDArray[Any],
         "passes_": tuple[LargeMarginPass, ...],
         "feature_importances_": Floats,
@@ -244,7 +277,7 @@ class LargeMarginLearner(LearnedCoordinates):
         """
         rule, (recipe, auto) = self._rule(), self._recipe()
         budget = TimeBudget.of(self.time_budget)
-        items, schema = self._encoded(items_named(X, self.preprocessor), min_items=2)
+        items, schema = self.read_items(items_named(X, self.preprocessor), min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
         self.classes_ = labels.classes
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
@@ -252,11 +285,11 @@ class LargeMarginLearner(LearnedCoordinates):
         counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
         problem = LabelProblem(recipe, auto, rule, dataset, schema, float(counts[labels.used].sum()), budget)
         with one_blas_thread(), self._own_knots():
-            self._keep(dataset.items, learn_from_labels(problem))
+            self._set_learned(dataset.items, learn_from_labels(problem))
         return self
 
     def part_task(self) -> ItemTask:
-        """The recipe and the rule to learn by from items in parts, see `LearnedDistance`."""
+        """Return the recipe and the triplet options for items in parts, see `LearnedDistance`."""
         refuse_choices(self, ("auto", *LABELLED))
         if self.time_budget is not None:
             raise NotSupportedError("time_budget= limits what is compared, and parts compare nothing; leave it out")
@@ -273,10 +306,10 @@ class LargeMarginLearner(LearnedCoordinates):
         """Learn from items in parts; nothing is left to choose."""
         self.classes_ = labels.classes
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._keep(items.example, learn_as_told(task.recipe, task.rule, items, schema))
+        self._set_learned(items.example, learn_as_told(task.recipe, task.rule, items, schema))
         return self
 
-    def _keep(self, example: Floats, learned: LearnedFromLabels) -> None:
+    def _set_learned(self, example: Floats, learned: LearnedFromLabels) -> None:
         """Record what was learned; ``example`` are some items."""
         self.recipe_, self.choices_, self.group_choices_ = learned.recipe, learned.choices, learned.group_choices
         self.held_out_neighbors_, result, impostors = learned.held_out, learned.result, learned.impostors
@@ -293,7 +326,7 @@ class LargeMarginLearner(LearnedCoordinates):
             raise InputError("the importances or passes are not those of a fit; restore the file")
 
     def _rule(self) -> LargeMargin:
-        """The parameters of the large-margin program, checked."""
+        """Return the triplet options, checked."""
         for name in ("n_targets", "n_impostors", "n_passes"):
             check_count(name, getattr(self, name))
         if check_alpha("mu", self.mu, strict=True) > 1:
@@ -304,7 +337,7 @@ class LargeMarginLearner(LearnedCoordinates):
         return LargeMargin(self.n_targets, self.n_impostors, float(self.mu), self.n_passes, self.even)
 
     def _recipe(self) -> tuple[Recipe, frozenset[str]]:
-        """The recipe, with stand-ins for what is to be chosen, and the names of that."""
+        """Return the recipe, with stand-ins for settings to be chosen, and the names of these."""
         check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
         check_choice("tables", self.tables, ("auto", "warped", "full"))
         given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
@@ -315,9 +348,9 @@ class LargeMarginLearner(LearnedCoordinates):
                 auto.add(name)
             else:
                 given[name] = value
-        if self.axioms != "semimetric" or not self._singles:
+        if self.axioms != "semimetric" or not only_singles(self.groups):
             auto.discard("tables")
-        given.setdefault("tables", "warped" if self._singles and self.axioms != "quasimetric" else "full")
+        given.setdefault("tables", "warped" if only_singles(self.groups) and self.axioms != "quasimetric" else "full")
         given.setdefault("directions", None)
         given.setdefault("alpha", 1e-2)
         given["penalty"] = self.penalty
@@ -326,20 +359,15 @@ class LargeMarginLearner(LearnedCoordinates):
         return Recipe(**given, loss=resolve_loss(self.loss, margins=True)).checked(), frozenset(auto)
 
     @property
-    def _singles(self) -> bool:
-        """Whether every feature is a group of its own by name."""
-        return only_singles(self.groups)
-
-    @property
-    def _has_scales(self) -> bool:
-        """Whether the parameters ask for scales and trees alone: ``tables="auto"`` is scales in a metric, and in the sum."""
-        if self.tables != "auto" or not self._singles:
+    def has_scales(self) -> bool:
+        """True if the parameters ask for scales and trees alone: ``tables="auto"`` is scales in a metric, and in the sum."""
+        if self.tables != "auto" or not only_singles(self.groups):
             return self.tables == "warped"
         return self.axioms == "metric" or self._asks_for_sum
 
     @property
     def _asks_for_sum(self) -> bool:
-        """Whether the parameters leave directions and tables open, and ask nothing of the raw features."""
+        """True if the parameters leave directions and tables open, and ask nothing of the raw features."""
         open_ = all(isinstance(v, str) and v == "auto" for v in (self.directions, self.tables)) and self.axioms == "semimetric"
         placed = isinstance(self.knots, str) and self.even == "values"
-        return open_ and placed and self._singles and not len(self.constraints) and self.prior is None
+        return open_ and placed and only_singles(self.groups) and not len(self.constraints) and self.prior is None

@@ -1,4 +1,4 @@
-"""Values by the votes of nearest neighbours under a distance that is learned first."""
+"""Values by the votes of nearest neighbors under a distance that is learned first."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
 from ..._foundation.arrays import as_targets
 from ..._foundation.errors import InputError
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -21,38 +21,43 @@ from ..model.semimetric import Semimetric
 from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
 from .kernel_regression_learner import KernelRegressionLearner
 from .regressor import DistanceRegressor
-from .shared_parameters import VOTE_PARAMETERS
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen, strata_of_values
 
 _LEAST_VALUES = 3  # in a part to learn from: the distances of two values are all the same
 
 
 @storable
-@with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
-    """k nearest neighbours under a distance learned from the values: near are items with like values.
+    """k nearest neighbors under a distance learned from the values: items with like values are near.
 
     Parameters
     ----------
     learner : estimator or None, default None
-        With ``fit(X, y)`` and ``semimetric_``; None is a `KernelRegressionLearner`. A `DistanceRegressor` learns
+        Has ``fit(X, y)`` and ``semimetric_``; None is a `KernelRegressionLearner`. A `DistanceRegressor` learns
         abs(y_i - y_j) from pairs, and its ``preprocessor`` is set to the items. Parameters of the learner are set as
         ``learner__effort`` and so on, those of the default one too.
-    {n_neighbors}
-        On "auto", or with `weights` on "auto" or "kernel", that rule is taken which errs least on items held out: those that
-        the learner keeps as ``held_out_neighbors_``, or else on folds for which the distance is learned again with the
-        settings chosen. Where nothing can be held out, the 3 nearest vote alike.
-    {weights}
+    n_neighbors : int or "auto", default "auto"
+        Neighbors that vote, and all that are tied with the last of them; of fewer items all vote.
+        On "auto", or with `weights` on "auto" or "kernel", the rule errs least on items held out: those stored as
+        ``held_out_neighbors_`` by the learner, or else folds, for which the distance is learned again with the chosen
+        settings. If nothing can be held out, the 3 nearest vote alike.
+    weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
+        Votes count alike, by 1 / distance (neighbors at distance 0 then vote alone), or by a kernel exp(-(d - d_1) / h) with
+        the distance d_1 of the nearest and a chosen width h: a distance, or a multiple of that to the 5th or 45th neighbor.
     average : {"mean", "median"}, default "mean"
-        The weighted mean of the neighbours' values, for which votes are chosen by squared errors; or their weighted median, by
-        absolute ones.
+        The weighted mean of the neighbors' values, with votes chosen by squared errors; or their weighted median, by absolute
+        ones.
     n_pairs : int, default 20000
         Pairs of items drawn for a `DistanceRegressor` to learn from, a quarter of them near ones; other learners take none.
-    {algorithm}
-    {n_jobs}
+    algorithm : {"exact", "approximate", "brute"}, default "exact"
+        Search for neighbors. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
+        typically nearest, and "brute" computes every distance. Returned distances are exact in each case.
+    n_jobs : int or None, default None
+        Threads of the search, and of a learner whose own ``n_jobs`` is None: None is one, -1 all.
     random_state : int, RandomState or None, default None
-        Seed of pairs and folds, and of what the learner draws, in place of its own; None leaves the learner as it is.
-    {effort}
+        Seed of pairs and folds, and of the learner in place of its own; None leaves the learner as it is.
+    effort : {"fast", "default", "thorough"} or None, default None
+        Replaces the ``effort`` of the learner for what is "auto"; None leaves the learner as it is.
 
     Attributes
     ----------
@@ -61,7 +66,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     semimetric_ : Semimetric
     index_ : NeighborIndex
     vote_rule_ : VoteRule
-        Who votes, and with which weight; printed, in words.
+        The number of neighbors that vote, and their weights; printed, in words.
     n_neighbors_ : int
     weights_ : str
     n_features_in_ : int
@@ -133,28 +138,28 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         self.vote_rule_ = self._averaged(rule)
         return self
 
-    def _keep_targets(self, targets: Any, used: Any) -> Any:
+    def _set_targets(self, targets: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
         return as_targets(targets, targets)
 
     def _averaged(self, rule: VoteRule) -> VoteRule:
-        """The rule with the average that is asked for."""
+        """Return the rule with the average that is asked for."""
         return VoteRule(rule.n_neighbors, rule.weights, rule.bandwidth, rule.bandwidth_neighbor, average=self.average)
 
     def _rule_of(self, stored: VoteRule | None) -> VoteRule:
         return self._averaged(super()._rule_of(stored))
 
     def _stored(self) -> dict[str, Any]:
-        """What is saved; the learner goes without the items that `fit` gave it, which the index has."""
+        """Return what a file holds: the learner goes without the items that `fit` gave it, which the index has."""
         learner = copy(self.learner_)
         if isinstance(learner, DistanceRegressor):
             learner.set_params(preprocessor=None)
         return super()._stored() | {"learner_": learner}
 
     def _learned(self, learner: Any, X: ArrayLike, values: Floats, sample_weight: Any, seed: int) -> Any:
-        """The learner, fitted to items and values, or to pairs of items and how far their values are apart."""
+        """Fit the learner to items and values, or to pairs of items and the differences of their values."""
         if not isinstance(learner, DistanceRegressor):
             return learner.fit(X, values, **weight_option(learner, sample_weight))
-        items, schema = learner._encoded(X, min_items=2)
+        items, schema = learner.read_items(X, min_items=2)
         weight = check_weights(sample_weight, len(items))
         found = distinct_rows(items, values, weight)
         if found is not None:
@@ -169,16 +174,16 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         return learner.fit(pairs, np.abs(values[left] - values[right]), **option)
 
     def _chosen_rule(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> VoteRule:
-        """The rule chosen on items held out."""
-        kept: list[HeldOutNeighbors] = getattr(self.learner_, "held_out_neighbors_", None) or []
-        kept = [part for part in kept if part.class_shares is None]  # others hold classes, not values
-        parts = kept or self._parts(learner, X, values, weight, seed)
+        """Choose the rule on items held out."""
+        stored: list[HeldOutNeighbors] = getattr(self.learner_, "held_out_neighbors_", None) or []
+        stored = [part for part in stored if part.class_shares is None]  # others hold classes, not values
+        parts = stored or self._parts(learner, X, values, weight, seed)
         if not parts:
             return self._rule_for_few
         return choose_value_votes(parts, self.n_neighbors, self.weights, self.average)[0]
 
     def _parts(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> list[HeldOutNeighbors]:
-        """Held-out neighbours of folds, for each of which the distance is learned with the settings chosen."""
+        """Return held-out neighbors of folds, for each of which the distance is learned with the chosen settings."""
         again = as_chosen(learner, self.learner_)
 
         def learn(rows: Integers) -> Semimetric:
@@ -189,10 +194,10 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         strata = np.zeros(len(values), dtype=np.int64)
         strata[used] = strata_of_values(values[used])
         search = HeldOutSearch(X, values, self._weight, learn, self.n_jobs)
-        return search.folds(self.index_._queries(None), strata, seed, n_targets=_LEAST_VALUES)
+        return search.folds(self._queries(None), strata, seed, n_targets=_LEAST_VALUES)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Mean or median of the neighbours' values, each by its vote, shape (n_queries,)."""
+        """Return the mean or median of the neighbors' values, each by its vote, shape (n_queries,)."""
         queries = self._queries(X)
         out = np.empty(len(queries))
         for found in self._voters(queries):

@@ -1,4 +1,8 @@
-"""Learning a distance from pairs that are judged similar or not (docs/mathematics.md, section 3)."""
+"""Learning a distance from pairs that are labeled similar or not (docs/mathematics.md, section 3).
+
+`check_calibration` refuses arguments in metric-learn's words, to the letter: its methods are here under its names, so code that
+looks for its messages finds them. Advice that these leave out is a note of the error, which Python prints below the message.
+"""
 
 from __future__ import annotations
 
@@ -14,91 +18,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
 from ...data.parts.tuples import TargetSpec
-from ..learning.comparisons import JudgedPairs
+from ..learning.comparisons import LabeledPairs
+from .base import LEARNED
 from .comparison_learner import TupleLearner
-from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
-
-
-def isotonic() -> IsotonicRegression:
-    """An isotonic map of scores to probabilities, not fitted yet."""
-    return IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-
-
-def stored_calibrator(calibrator: LogisticRegression | IsotonicRegression) -> dict[str, Floats]:
-    """The numbers of a fitted calibrator: a line, or the steps of an isotonic map."""
-    if isinstance(calibrator, IsotonicRegression):
-        return {"scores": calibrator.X_thresholds_, "probabilities": calibrator.y_thresholds_}
-    return {"line": np.array([calibrator.coef_[0, 0], calibrator.intercept_[0], calibrator.n_iter_[0]])}
-
-
-def calibrator_of(stored: dict[str, Any]) -> LogisticRegression | IsotonicRegression:
-    """The calibrator of which `stored_calibrator` gave the numbers.
-
-    Raises
-    ------
-    InputError
-        If they are not those of a calibrator.
-    """
-    floats = all(isinstance(v, np.ndarray) and v.dtype == np.float64 and np.isfinite(v).all() for v in stored.values())
-    if floats and set(stored) == {"line"} and stored["line"].shape == (3,):
-        slope, intercept, n_iter = stored["line"]
-        line = LogisticRegression()
-        line.coef_, line.intercept_, line.classes_ = np.array([[slope]]), np.array([intercept]), np.array([False, True])
-        line.n_features_in_, line.n_iter_ = 1, np.array([n_iter]).astype(np.int32)
-        return line
-    if floats and set(stored) == {"scores", "probabilities"}:
-        scores, probabilities = stored["scores"], stored["probabilities"]
-        if scores.ndim == 1 and scores.shape == probabilities.shape and len(scores):
-            steps = isotonic().fit(scores[:, None], probabilities)
-            found = stored_calibrator(steps)
-            if np.array_equal(found["scores"], scores) and np.array_equal(found["probabilities"], probabilities):
-                return steps
-    raise InputError("the calibration is neither a line nor an isotonic map of scores to probabilities; restore the file")
-
 
 _REAL = (int, float, np.integer, np.floating)
-_KEPT = {"max_tpr": "dissimilar pairs that are told apart", "max_tnr": "similar pairs that are found"}
+_BOUNDED = {"max_tpr": "dissimilar pairs that are recognized", "max_tnr": "similar pairs that are found"}
 _MOST_SHOWN = 60  # characters of a value in a note
 
 
-def check_calibration(strategy: Any, min_rate: Any, beta: Any) -> None:
-    """Refuse a strategy that is not known, and the argument of a known one if it is no number, or outside of its range."""
-    if strategy not in ("accuracy", "f_beta", "max_tpr", "max_tnr"):
-        raise InputError(f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{strategy}" instead.')
-    if strategy in _KEPT and not (isinstance(min_rate, _REAL) and 0 <= min_rate <= 1):
-        error = InputError(f"Parameter min_rate must be a number in[0, 1]. Got {min_rate} instead.")  # it has no space there
-        error.add_note(f"strategy={strategy!r} needs min_rate=, the least share of {_KEPT[strategy]}; give 0.9, for example")
-        raise error
-    if strategy == "f_beta":
-        _check_real("beta", beta, "give 1.0 for the F1 score, more if recall is to count more, less if precision is")
-
-
-def check_threshold(threshold: Any) -> float:
-    """A threshold as a float; what is no finite number is refused."""
-    return _check_real("threshold", threshold, "give a distance, up to which pairs are predicted similar")
-
-
-def _check_real(name: str, value: Any, advice: str) -> float:
-    """The value of a parameter, which must be a finite number."""
-    if isinstance(value, bool) or not isinstance(value, _REAL):
-        error = InputError(f"Parameter {name} must be a real number. Got {type(value)} instead.")
-        error.add_note(f"{name}={_shown(value)} is no number; {advice}")
-        raise error
-    return check_finite_number(name, float(value))
-
-
-def _shown(value: Any) -> str:
-    """The beginning of the representation of a value, in one line."""
-    return " ".join(repr(value).split())[:_MOST_SHOWN]
-
-
 def _is_calibrated(learner: PairLearner) -> bool:
-    """Whether it has probabilities; an AttributeError says where they come from."""
+    """Return True if it has probabilities; an AttributeError says where they come from."""
     if not hasattr(learner, "calibrator_"):
         raise NotSupportedError(
             "a distance alone gives no probabilities; call calibrate_probabilities(pairs_valid, y_valid) on held-out pairs "
@@ -108,41 +42,83 @@ def _is_calibrated(learner: PairLearner) -> bool:
 
 
 @storable
-@with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class PairLearner(ClassifierMixin, TupleLearner):
-    """A distance, and a threshold, from pairs judged similar (+1) or dissimilar (-1).
+    """A distance, and a threshold, from pairs labeled similar (+1) or dissimilar (-1).
 
     ``min_{w, b}  sum_i s_i loss(1 + y_i (d_w(x_i, x'_i) - b)) + penalty(w)`` over weights under the axioms
     asked for and b >= 0.
-    Pairs of equal points judged dissimilar, and pairs judged both ways, cannot be satisfied; they are outvoted.
+    Pairs of equal points labeled dissimilar, and pairs labeled both ways, cannot be satisfied; they are outvoted.
 
     Parameters
     ----------
-    {n_knots}
+    n_knots : int, sequence of int or "auto", default "auto"
+        Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
         Settings are compared by 1 - AUC on held-out pairs.
-    {knots}
-    {groups}
-        The error is the share of held-out couples, one pair similar and one dissimilar, in the wrong order.
-    {directions}
-    {tables}
-    {axioms}
-    {delta}
-    {outside}
-    {loss}
-    {penalty}
-    {alpha}
-    {solver}
-    {categorical_features}
-    {periodic}
-    {missing}
-    {constraints}
-    {prior}
+    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
+    groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features with a joint table, by number or name; these need ``tables="full"``. An integer k joins every k features (Pele
+        & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
+        `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
+        The error is the fraction of held-out couples, one pair similar and one dissimilar, in the wrong order.
+    directions : "auto" (default), "discriminant", "pca", None, array, transformer with ``components_``, or list
+        Linear features that join the raw ones, as arrays (n_directions, n_features), `EvenDirections`, `HistogramFeatures` or
+        `PartitionFeatures`. "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most. "auto"
+        adds them unless raw features err less by more than a standard error; never to a single feature or given ``knots``.
+    tables : {"warped", "full", "auto"}, default "warped"
+        One monotone scale a number: a metric with an exact `transform` into L1; or full tables, which categories, periodic and
+        missing values have anyway. "auto" takes full tables if they err less on held-out tuples by more than a standard error.
+        It is "warped" with ``axioms="metric"``, and "full" with "quasimetric" or joint groups.
+    axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
+        Guarantees for all points. "metric" adds the triangle inequality, which scales have anyway and full tables keep by rows
+        of the program. "quasimetric" is a metric without symmetry, and needs full tables.
+    delta : float, default 1e-6
+        Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
+        claimed.
+    outside : {"extend", "clip"}, default "extend"
+        Beyond the range of the training items a feature keeps the slope of the last fifth of the range. With "clip" a value
+        there counts as the end, but for a slope of ``delta`` that separates points (Pele & Ben-Aliz 2016, Alg. 1), see
+        `Semimetric.outside`. A feature whose training items exceed its given knots is clipped, with a `SemimetricWarning`.
+    loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
+        The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`: without a penalty it is a linear program.
+    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
+        "ridge" shrinks to the weighted L1 distance that fits best, "ridge-zero" and "lasso" to 0; "roughness" and
+        "roughness-2" penalise differences of order 1 and 2. "auto" is a ridge and, for full tables, tensor differences of
+        order 1 and differences under a common shift. Entries without data are at the weighted L1 distance, or with
+        "ridge-zero" and "lasso" at their lower bound: close to 0.
+    alpha : float or "auto", default "auto"
+        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
+        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
+    solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "reference"} or Solver, default "auto"
+        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Newton` needs a loss that
+        curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
+    categorical_features : "auto" (default), None, or sequence of int or str
+        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
+        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
+        the rest; all unseen ones are one.
+    periodic : dict of int or str to float, or None, default None
+        Features that wrap around, and their periods: ``{"hour": 24}``.
+    missing : {"error", "level"}, default "error"
+        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
+        value is missing, that level is at the weighted L1 distance across half the range.
+    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+        What else is known of the distance; each class states its guarantee. Tables are held whole.
+    prior : Semimetric or None, default None
+        A distance to start from, such as ``gower(X)``: penalties draw tables to it, times the number that fits the data best,
+        in place of the weighted L1 distance. It is a sum over the same single features; directions start from 0.
         Values are in units of the margin.
-    {preprocessor}
-    {n_jobs}
-    {random_state}
-    {effort}
-    {verbose}
+    preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
+        The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
+        distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Seed of samples, splits and k-means.
+    effort : {"fast", "default", "thorough"}, default "default"
+        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
+    verbose : bool or None, default None
+        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        never. Fits that may take minutes say so first.
 
     Attributes
     ----------
@@ -154,12 +130,12 @@ class PairLearner(ClassifierMixin, TupleLearner):
         (-1, 1).
     solution_ : Solution
     choices_ : Choices
-        What "auto" compared; printed, a table.
+        Settings that "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        What ``groups="auto"`` compared; printed, a table.
+        Groups that ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
     Examples
@@ -174,7 +150,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
 
     threshold_: float
 
-    _fitted = {**TupleLearner._fitted, "threshold_": float, "calibration": NotRequired[dict[str, Any]]}
+    _fitted = LEARNED | {"threshold_": float, "calibration": NotRequired[dict[str, Any]]}
 
     def _stored(self) -> dict[str, Any]:
         calibrator = getattr(self, "calibrator_", None)
@@ -200,7 +176,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         sample_weight: ArrayLike | None = None,
         calibration_params: Mapping[str, Any] | None = None,
     ) -> PairLearner:
-        """Learn from pairs and judgements.
+        """Learn from pairs and their labels.
 
         Parameters
         ----------
@@ -210,8 +186,8 @@ class PairLearner(ClassifierMixin, TupleLearner):
         sample_weight : array-like of shape (n_pairs,) or None
             Pairs of weight 0 are as good as absent.
         calibration_params : mapping or None
-            Arguments of `calibrate_threshold`, which is then called with these same pairs. None keeps the threshold that is
-            learned with the distance.
+            Arguments of `calibrate_threshold`, which is then called with these same pairs. None leaves the threshold
+            that is learned with the distance.
 
         Raises
         ------
@@ -229,15 +205,15 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
-        self._choose_and_learn(recipe, JudgedPairs(checked.take(used), weight[used], labels), names)
+        self._choose_and_learn(recipe, LabeledPairs(checked.take(used), weight[used], labels), names)
         return self if calibration_params is None else self.calibrate_threshold(pairs, y, **calibration_params)
 
-    def _keep_extra(self, extra: Floats) -> None:
+    def _set_extra(self, extra: Floats) -> None:
         self.classes_, self.threshold_ = np.array([-1, 1]), float(extra[0])
         self.__dict__.pop("calibrator_", None)  # of an earlier fit
 
     def decision_function(self, pairs: ArrayLike) -> Floats:
-        """``threshold_`` minus the distance, shape (n_pairs,): > 0 where `predict` says +1, and larger is more similar.
+        """Return ``threshold_`` minus the distance, shape (n_pairs,): > 0 where `predict` gives +1.
 
         The threshold is raised to the next floating-point number, so that a pair right at it comes out > 0. Minus the distance
         itself is `pair_score`.
@@ -246,11 +222,11 @@ class PairLearner(ClassifierMixin, TupleLearner):
         return np.nextafter(self.threshold_, np.inf) - distances
 
     def predict(self, pairs: ArrayLike) -> Floats:
-        """+1 where the distance is at most ``threshold_``, else -1; shape (n_pairs,)."""
+        """Return +1 where the distance is at most ``threshold_``, else -1; shape (n_pairs,)."""
         return np.where(self.decision_function(pairs) > 0, 1, -1)
 
     def score(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Area under the ROC curve of minus the distance: the share of (similar, dissimilar) couples in the right order."""
+        """Return the area under the ROC curve of minus the distance: (similar, dissimilar) couples in the right order."""
         distances = self.pair_distance(pairs)
         return float(roc_auc_score(check_judgements(y, len(distances)), -distances, sample_weight=sample_weight))
 
@@ -279,22 +255,22 @@ class PairLearner(ClassifierMixin, TupleLearner):
         ----------
         pairs_valid, y_valid : as in `fit`
         strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default "accuracy"
-            The largest accuracy; the largest F score; the largest share of similar pairs found with at least ``min_rate``
-            of the dissimilar ones told apart; or the other way round.
+            The largest accuracy; the largest F score; the largest fraction of similar pairs found with at least ``min_rate``
+            of the dissimilar ones recognized; or the other way round.
         min_rate : float in [0, 1] or None
             For "max_tpr" and "max_tnr".
         beta : float, default 1
-            For "f_beta": how much more recall counts than precision; its sign plays no part.
+            For "f_beta": the weight of recall beside precision; its sign plays no part.
         """
         check_is_fitted(self, "semimetric_")
         self.validate_calibration_params(strategy, min_rate, beta)
         distances = self.pair_distance(pairs_valid)
         labels = check_judgements(y_valid, len(distances))
         fpr, tpr, negative = roc_curve(labels, -distances, pos_label=1, drop_intermediate=False)
-        share = float((labels > 0).mean())
+        similar = float((labels > 0).mean())
         merit = {
-            "accuracy": share * tpr + (1 - share) * (1 - fpr),
-            "f_beta": _f_beta(tpr * share, fpr * (1 - share), share, beta),
+            "accuracy": similar * tpr + (1 - similar) * (1 - fpr),
+            "f_beta": _f_beta(tpr * similar, fpr * (1 - similar), similar, beta),
             "max_tpr": np.where(1 - fpr >= (min_rate or 0.0), tpr, -1.0),
             "max_tnr": np.where(tpr >= (min_rate or 0.0), 1 - fpr, -1.0),
         }[strategy]
@@ -303,7 +279,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         return self
 
     def calibrate_probabilities(self, pairs_valid: ArrayLike, y_valid: ArrayLike, method: str = "sigmoid") -> PairLearner:
-        """Learn what a distance says of the probability of being similar, for `predict_proba`.
+        """Learn the probability of being similar as a function of the distance, for `predict_proba`.
 
         Parameters
         ----------
@@ -321,7 +297,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
 
     @available_if(_is_calibrated)
     def predict_proba(self, pairs: ArrayLike) -> Floats:
-        """Probabilities of -1 and of +1, shape (n_pairs, 2); it is there after `calibrate_probabilities`."""
+        """Return probabilities of -1 and of +1, shape (n_pairs, 2); it is there after `calibrate_probabilities`."""
         column = -self.pair_distance(pairs)[:, None]
         if isinstance(self.calibrator_, IsotonicRegression):
             similar = self.calibrator_.predict(column)
@@ -330,6 +306,71 @@ class PairLearner(ClassifierMixin, TupleLearner):
         return np.column_stack([1 - similar, similar])
 
 
-def _f_beta(hits: Floats, false: Floats, share: float, beta: float) -> Floats:
-    """(1 + beta²) precision recall / (beta² precision + recall), from shares of all pairs; 0 where nothing is accepted."""
-    return (1 + beta**2) * hits / np.maximum(hits + false + beta**2 * share, 1e-300)
+def _f_beta(hits: Floats, false: Floats, similar: float, beta: float) -> Floats:
+    """Return (1 + beta²) precision recall / (beta² precision + recall); 0 if no pair is accepted."""
+    return (1 + beta**2) * hits / np.maximum(hits + false + beta**2 * similar, 1e-300)
+
+
+def isotonic() -> IsotonicRegression:
+    """Return an isotonic map of scores to probabilities, not fitted yet."""
+    return IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+
+
+def stored_calibrator(calibrator: LogisticRegression | IsotonicRegression) -> dict[str, Floats]:
+    """Return the numbers of a fitted calibrator, as a file holds them: a line, or the steps of an isotonic map."""
+    if isinstance(calibrator, IsotonicRegression):
+        return {"scores": calibrator.X_thresholds_, "probabilities": calibrator.y_thresholds_}
+    return {"line": np.array([calibrator.coef_[0, 0], calibrator.intercept_[0], calibrator.n_iter_[0]])}
+
+
+def calibrator_of(stored: dict[str, Any]) -> LogisticRegression | IsotonicRegression:
+    """Return the calibrator of which `stored_calibrator` gave the numbers.
+
+    Raises
+    ------
+    InputError
+        If they are not those of a calibrator.
+    """
+    floats = all(isinstance(v, np.ndarray) and v.dtype == np.float64 and np.isfinite(v).all() for v in stored.values())
+    if floats and set(stored) == {"line"} and stored["line"].shape == (3,):
+        slope, intercept, n_iter = stored["line"]
+        line = LogisticRegression()
+        line.coef_, line.intercept_, line.classes_ = np.array([[slope]]), np.array([intercept]), np.array([False, True])
+        line.n_features_in_, line.n_iter_ = 1, np.array([n_iter]).astype(np.int32)
+        return line
+    if floats and set(stored) == {"scores", "probabilities"}:
+        scores, probabilities = stored["scores"], stored["probabilities"]
+        if scores.ndim == 1 and scores.shape == probabilities.shape and len(scores):
+            steps = isotonic().fit(scores[:, None], probabilities)
+            found = stored_calibrator(steps)
+            if np.array_equal(found["scores"], scores) and np.array_equal(found["probabilities"], probabilities):
+                return steps
+    raise InputError("the calibration is neither a line nor an isotonic map of scores to probabilities; restore the file")
+
+
+def check_calibration(strategy: Any, min_rate: Any, beta: Any) -> None:
+    """Refuse an unknown strategy, and an argument of a known one that is no number, or outside of its range."""
+    if strategy not in ("accuracy", "f_beta", "max_tpr", "max_tnr"):
+        raise InputError(f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{strategy}" instead.')
+    if strategy in _BOUNDED and not (isinstance(min_rate, _REAL) and 0 <= min_rate <= 1):
+        error = InputError(f"Parameter min_rate must be a number in[0, 1]. Got {min_rate} instead.")  # it has no space there
+        error.add_note(
+            f"strategy={strategy!r} needs min_rate=, the least fraction of {_BOUNDED[strategy]}; give 0.9, for example"
+        )
+        raise error
+    if strategy == "f_beta":
+        _check_real("beta", beta, "give 1.0 for the F1 score, more if recall is to count more, less if precision is")
+
+
+def check_threshold(threshold: Any) -> float:
+    """Return a threshold as a float; refuse what is no finite number."""
+    return _check_real("threshold", threshold, "give a distance, up to which pairs are predicted similar")
+
+
+def _check_real(name: str, value: Any, advice: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, _REAL):
+        error = InputError(f"Parameter {name} must be a real number. Got {type(value)} instead.")
+        shown = " ".join(repr(value).split())[:_MOST_SHOWN]  # in one line
+        error.add_note(f"{name}={shown} is no number; {advice}")
+        raise error
+    return check_finite_number(name, float(value))

@@ -1,4 +1,4 @@
-"""The tasks by which learners learn from data in parts, and what they refuse to learn from them.
+"""The tasks by which learners learn from data in parts, and the checks of their parameters.
 
 A learner gives a task by `LearnedDistance.part_task`, and learns from the data by ``learn_from_parts``: `out_of_core` reads the
 parts as the task says, and knows nothing else of learners.
@@ -28,34 +28,21 @@ _SAMPLE = "fit on a sample, and take"
 
 @dataclass(frozen=True)
 class TupleTask:
-    """Learning from tuples.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    targets : TargetSpec
-        What the tuples and their targets must be.
-    """
+    """The task of learning from tuples."""
 
     recipe: Recipe
-    targets: TargetSpec
+    targets: TargetSpec  # the kind of the tuples, and the values that their targets take
 
 
 @dataclass(frozen=True)
 class ItemTask:
-    """Learning from labelled items.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    rule : LargeMargin
-    """
+    """The task of learning from labeled items."""
 
     recipe: Recipe
     rule: LargeMargin
 
     def item_bytes(self, n_features: int) -> int:
-        """Bytes that an item takes while its part is worked on: its vectors, and the rows of its targets and impostors."""
+        """Return the bytes of an item while its part is in work: its vectors, and the rows of its targets and impostors."""
         knots, recipe = self.recipe.knots, self.recipe
         most = np.max(np.asarray(recipe.n_knots)) if isinstance(knots, str) else max(len(np.asarray(k)) for k in knots)
         n_pairs = self.rule.n_targets + self.rule.n_impostors
@@ -64,7 +51,7 @@ class ItemTask:
 
 
 def _n_directions(directions: Any, n_features: int) -> int:
-    """How many directions parts can have: components as many as features, or the rows that are given."""
+    """Return the most directions that parts can have: as many components as features, or the given rows."""
     if directions is None:
         return 0
     rows = getattr(directions, "matrix", getattr(directions, "components_", directions))
@@ -72,7 +59,7 @@ def _n_directions(directions: Any, n_features: int) -> int:
 
 
 def refuse_parts(model: Any) -> NotSupportedError:
-    """The error for what does not learn from parts."""
+    """Return the error of a learner that does not learn from parts."""
     return NotSupportedError(
         f"{type(model).__name__} learns from all its data at once; DistanceRegressor, PairLearner, TripletLearner, "
         "QuadrupletLearner and LargeMarginLearner learn from parts: use one of these, or fit on a sample that fits into memory"
@@ -80,7 +67,7 @@ def refuse_parts(model: Any) -> NotSupportedError:
 
 
 def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
-    """Refuse what is found by comparing all data: "auto", directions of these names, kinds of features, groups.
+    """Refuse parameters that need all data at once: "auto", directions of these names, kinds of features, groups.
 
     Parameters
     ----------
@@ -110,7 +97,7 @@ def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
 
 
 def check_solved_by_sums(recipe: Recipe, loss: Loss) -> None:
-    """Refuse what needs all rows at once.
+    """Refuse recipes that need all rows at once.
 
     Raises
     ------

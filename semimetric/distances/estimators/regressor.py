@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError, TooFewError, warn
 from ..._foundation.progress import announce
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
@@ -37,170 +36,22 @@ from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver
-from .base import LearnedDistance
+from .base import LEARNED, LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
-from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 
-_CROSS_FITTED = "of five models, each learned without a fold of the items that it is judged on"
+_CROSS_FITTED = "of five models, each learned without a fold of the items that it is evaluated on"
 SET_ASIDE = "they were set aside before anything was chosen or learned"
 _ENOUGH_FITS = 100  # that have compared settings: five more cost little then
 _SCREENED = "features were screened on all pairs, so that no fold is unseen; validation_fraction=0.1 sets items aside before"
 NOTHING_ASIDE = "no items were set aside"
-
-
-class MeasuredErrors(LearnedDistance):
-    """The part of a learner of measured distances that knows its errors.
-
-    Attributes
-    ----------
-    error_ : DistanceErrors
-        On pairs of items that were not learned from.
-    intervals_ : CalibratedIntervals
-        What `predict` makes intervals of; it is there if enough pairs could be held out.
-    """
-
-    error_: DistanceErrors
-    validation_fraction: Any
-
-    _fitted = {
-        **LearnedDistance._fitted,
-        "error_": NotRequired[DistanceErrors],
-        "intervals_": NotRequired[CalibratedIntervals],
-    }
-
-    def __str__(self) -> str:
-        """What ``print`` shows: the parameters, and of a fitted model its errors on items that it has not seen."""
-        held = getattr(self, "error_", None)
-        return repr(self) if held is None else f"{self!r}\n{held}"
-
-    def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
-        """Learned distances, and intervals that hold the true ones.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
-        interval : float or None, default None
-            The share of pairs of new items whose true distance is to lie in its interval, such as 0.9, by split-conformal
-            prediction: the half-width is a quantile, calibrated on pairs of items that were not learned from, of the error
-            divided by a difficulty, which is learned on further such pairs from the predicted distance and from how far the
-            items lie from those learned from. It holds on average over pairs like those that were held out, not for every
-            pair alone; ``learning/regression/conformal_quantile.py`` says what is proved, and what is measured.
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_pairs,)
-            The same as `pair_distance`.
-        lower, upper : ndarray of shape (n_pairs,)
-            With ``interval``, and then as a tuple of three, as scikit-learn's ``predict(X, return_std=True)`` returns one; no
-            lower end is below 0, unless ``axioms=None``.
-
-        Raises
-        ------
-        InputError
-            If ``interval`` is not between 0 and 1, or asks for more than the pairs held out can tell.
-        NotSupportedError
-            If too few pairs were held out for any interval.
-        """
-        if interval is None:
-            return self.pair_distance(pairs)
-        level = check_alpha("interval", interval, strict=True)
-        if level >= 1:
-            raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
-        check_is_fitted(self, "semimetric_")
-        if not hasattr(self, "intervals_"):
-            error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
-            reason = f"{error.n_pairs} pairs of {error.n_items} items" if error.n_pairs else error.note
-            raise NotSupportedError(
-                f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
-                "fit with validation_fraction=0.3, or give more pairs and items"
-            )
-        checked, n_jobs = self._known(pairs, Pairs), getattr(self, "n_jobs", None)
-        warn_outside_once(self.semimetric_, checked.used)
-        predicted = self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=n_jobs)
-        return self.intervals_.around(self.semimetric_, checked, predicted, level, n_jobs=n_jobs)
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
-        held: CalibratedIntervals | None = getattr(self, "intervals_", None)
-        if held is not None and held.landmarks.shape[1] != self.n_features_in_:
-            raise InputError(f"landmarks have {held.landmarks.shape[1]} features; {self.n_features_in_} are required")
-
-    def _note_parts(self) -> None:
-        """Say that pairs learned in parts leave none to judge by."""
-        self._forget_errors()
-        self.error_ = DistanceErrors(note="pairs that come in parts are all learned from")
-
-    def _forget_errors(self) -> None:
-        """Drop what is known of the errors of an earlier fit."""
-        for name in ("error_", "intervals_"):
-            self.__dict__.pop(name, None)
-
-    def _judge(self, unseen: UnseenPairs, learned_from: Floats, note: str) -> None:
-        """Record the errors on pairs that were not learned from, and what makes intervals of them."""
-        self.error_ = DistanceErrors.of(unseen, note)
-        landmarks = landmarks_among(learned_from, self.random_state)  # type: ignore[attr-defined]
-        least = 0.0 if self.axioms is not None else -np.inf  # type: ignore[attr-defined]
-        with one_blas_thread():
-            intervals = CalibratedIntervals.of(unseen, landmarks, least)
-        if intervals is not None:
-            self.intervals_ = intervals
-        if self.verbose:  # type: ignore[attr-defined]
-            announce(str(self.error_), verbose=True)
-        self.error_.warn_if_useless()
-
-    def _judge_by_folds(self, recipe: Recipe, data: InMemoryDistances, names: Names, *, screened: bool) -> None:
-        """Learn again without each fold of the items, where settings were compared: it then costs little.
-
-        Features that were ``screened`` on all pairs have seen every fold, and screening them anew in each costs five fits.
-        """
-        if screened:
-            self.error_ = DistanceErrors(note=_SCREENED)
-            return
-        if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:
-            compared = f"only {n} fits compared settings" if n else "settings were given, so that nothing was compared"
-            note = f"{compared}, and folds of items would cost five more fits; validation_fraction=0.3 sets items aside"
-            self.error_ = DistanceErrors(note=note)
-            return
-        try:
-            with one_blas_thread():
-                unseen = cross_fitted(recipe, data, names)
-        except InputError as error:
-            self.error_ = DistanceErrors(note=str(error))
-            return
-        self._judge(unseen, data.items, _CROSS_FITTED)
-
-    def _split(self, recipe: Recipe, data: InMemoryDistances) -> tuple[InMemoryDistances, InMemoryDistances | None]:
-        """The pairs to learn from, and those set aside if ``validation_fraction`` is a number and enough pairs are left."""
-        self._forget_errors()
-        share = self.validation_fraction
-        if isinstance(share, str) or share == 0:
-            self.error_ = DistanceErrors(note=NOTHING_ASIDE)
-            return data, None
-        try:
-            return set_aside(data, share, recipe)
-        except TooFewError as error:
-            warn(f"{error}; all pairs are learned from, and error_ is not known")
-            self.error_ = DistanceErrors(note=str(error))
-            return data, None
-
-    def _judge_aside(self, recipe: Recipe, data: InMemoryDistances, held: InMemoryDistances) -> None:
-        """Judge the model by the pairs that were set aside."""
-        landmarks = landmarks_among(data.items, recipe.random_state)
-        self._judge(judged(self.semimetric_, held, landmarks, recipe), data.items, SET_ASIDE)
-
-    def _check_fraction(self) -> None:
-        """Refuse a share of items that is none."""
-        share = self.validation_fraction
-        if isinstance(share, str):
-            if share != "auto":
-                raise InputError(f'validation_fraction={share!r} must be a number between 0 and 1, or "auto"')
-        elif check_alpha("validation_fraction", share) > 1:
-            raise InputError(f"validation_fraction={share!r} must lie between 0 and 1")
+MEASURED: dict[str, Any] = LEARNED | {
+    "error_": NotRequired[DistanceErrors],
+    "intervals_": NotRequired[CalibratedIntervals],
+}  # what files hold of a fitted `DistanceRegressor`
 
 
 @storable
-@with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
-class DistanceRegressor(RegressorMixin, MeasuredErrors):
+class DistanceRegressor(RegressorMixin, LearnedDistance):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
 
     ``min_w  sum_i s_i loss(d_w(x_i, y_i) - target_i) + penalty(w)``  over weights that make d_w a semimetric, with
@@ -209,69 +60,120 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
 
     Parameters
     ----------
-    {n_knots}
-        With both this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. More than 600 numbers, directions
-        included, are screened first, by a weighted L1 distance of few of them; see "Wide distances" in docs/effort.md.
-    {knots}
-    {groups}
-        The error is the loss. Each step costs two fits and a few milliseconds a candidate pair, five times over: for four
-        splits and for everything.
-    {directions}
-    {tables}
-    {axioms}
-    {symmetry}
-    {delta}
-    {outside}
-        The same holds where a later block of `partial_fit` lies beyond the knots of the first.
-    {link}
-    {loss}
-    {relative}
-    {penalty}
-    {alpha}
+    n_knots : int, sequence of int or "auto", default "auto"
+        Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
+        With this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. More than 600 numbers, directions
+        included, are screened first by a weighted L1 distance; see "Wide distances" in docs/effort.md.
+    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
+    groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features with a joint table, by number or name; these need ``tables="full"``. An integer k joins every k features (Pele
+        & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
+        `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
+        The error is the loss. Each step costs two fits and a few milliseconds a candidate pair, five times over.
+    directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
+        Features that join the raw ones: `EvenDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
+        trees, any linear scikit-learn map, or a list of these.
+    tables : {"full", "warped"}, default "full"
+        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
+    axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
+        Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by
+        construction for scales. "quasimetric" and "premetric" are a metric and a semimetric without symmetry. None guarantees
+        nothing and allows negative targets. The last three need ``tables="full"``.
+    symmetry : {"tie", "swap"}, default "tie"
+        Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
+    delta : float, default 1e-6
+        Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
+        claimed.
+    outside : {"extend", "clip"}, default "extend"
+        Beyond the range of the training items a feature keeps the slope of the last fifth of the range. With "clip" a value
+        there counts as the end, but for a slope of ``delta`` that separates points (Pele & Ben-Aliz 2016, Alg. 1), see
+        `Semimetric.outside`. A feature whose training items exceed its given knots is clipped, with a `SemimetricWarning`.
+        Later blocks of `partial_fit` beyond the knots of the first count so too.
+    link : {"identity", "sqrt", "power", "concave"}, float, PowerLink or ConcaveLink, default "identity"
+        Function of the learned sum. With "sqrt" the tables learn the squared distance. A number p is ``sum ** p``, and
+        "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs; below 1 large differences count less, and a metric stays
+        one. Residuals are expanded to first order at their targets, so that the program is convex. "concave" goes on from
+        "power": it learns an increasing concave function and the sum in turn, while held-out pairs gain more than one
+        standard error, and takes no ``constraints``.
+    loss : {"squared", "absolute", "huber"} or Loss, default "squared"
+        Cost of a pair's residual. Losses other than the squared one count large residuals less.
+    relative : bool or float, default False
+        Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
+    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
+        "ridge" shrinks to the weighted L1 distance that fits best, "ridge-zero" and "lasso" to 0; "roughness" and
+        "roughness-2" penalise differences of order 1 and 2. "auto" is a ridge and, for full tables, tensor differences of
+        order 1 and differences under a common shift. Entries without data are at the weighted L1 distance, or with
+        "ridge-zero" and "lasso" at their lower bound: close to 0.
+    alpha : float or "auto", default "auto"
+        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
+        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
         Strengths are compared by least squares, whatever the loss.
-    {solver}
-    {base_distances}
-    {base_exponents}
-    {categorical_features}
-    {periodic}
-    {missing}
-    {constraints}
-    {prior}
-    {preprocessor}
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cutting_plane", "reference"} or Solver, \
+default "auto"
+        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Gram` and `Splitting` need the
+        squared loss, `Newton` a loss that curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
+    base_distances : sequence of callables, default ()
+        Known distances that join the sum with weights >= 0; tables learn what they miss. The sum is a semimetric if they are.
+        Nearest-neighbor search must evaluate them for every candidate.
+    base_exponents : float, sequence of float, or "auto", default 1.0
+        Exponents of the base distances (of their squares with ``link="sqrt"``). "auto" chooses one for all from 1, 0.9, ...,
+        0.5 on held-out pairs, together with an open link.
+    categorical_features : "auto" (default), None, or sequence of int or str
+        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
+        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
+        the rest; all unseen ones are one.
+    periodic : dict of int or str to float, or None, default None
+        Features that wrap around, and their periods: ``{"hour": 24}``.
+    missing : {"error", "level"}, default "error"
+        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
+        value is missing, that level is at the weighted L1 distance across half the range.
+    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+        What else is known of the distance; each class states its guarantee. Tables are held whole.
+    prior : Semimetric or None, default None
+        A distance to start from, such as ``gower(X)``: penalties draw tables to it, times the number that fits the data best,
+        in place of the weighted L1 distance. It is a sum over the same single features; directions start from 0.
+    preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
+        The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
+        distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
     validation_fraction : "auto" (default) or float
-        Where ``error_`` is from. A number sets that share of the items aside (or of the components of pairs that share no item)
-        before anything is chosen, and never learns from them; pairs of items of both sides are left out. "auto" learns from all
-        pairs, and once more without each of five folds of the items, in which errors are counted: knots, directions and weights
-        are then made without them, and only what is chosen by comparing, and a concave link, saw all. It does so where
-        numbers were compared, of which it costs a small part, and no features were screened. 0 does neither.
-    {n_jobs}
-    {random_state}
-    {effort}
-    {verbose}
+        Source of ``error_``. A number sets this fraction of the items aside (or of the components of pairs that share no
+        item), and never learns from them; pairs of items of both sides are left out. "auto" learns from all pairs, and once
+        more without each of five folds of the items, in which errors are counted; only what was compared, and a concave
+        link, saw all. It does so if numbers were compared and no features screened. 0 does neither.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Seed of samples, splits and k-means.
+    effort : {"fast", "default", "thorough"}, default "default"
+        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
+    verbose : bool or None, default None
+        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        never. Fits that may take minutes say so first.
 
     Attributes
     ----------
     semimetric_ : Semimetric
     error_ : DistanceErrors
-        How far distances are off on pairs of items that were not learned from: relative errors, R², rank correlation, and
-        recall of neighbours; printed, three lines. Those of the model itself if a share of the items was set aside, and else
-        those of models like it, each learned from four folds of five; the model, which learned from all, is as good or better.
-        A warning says where it is no better than one distance for all pairs. NaN, with the reason, where nothing is held out.
+        Errors on pairs of items that were not learned from: relative errors, R², rank correlation, and recall of neighbors;
+        printed, three lines. They are those of the model itself if items were set aside, else those of models learned from
+        four folds of five, and the model is as good or better. A warning says if it is no better than one distance for all
+        pairs. NaN, with the reason, if nothing is held out.
     intervals_ : CalibratedIntervals
-        What `predict` makes intervals of, if enough pairs were held out.
+        The intervals of `predict`, if enough pairs were held out.
     solution_ : Solution
     choices_ : Choices
-        What "auto" compared; printed, a table. Taken is the simplest within one standard error of the best: the fewest
-        knots, then the strongest penalty.
+        Settings that "auto" compared; printed, a table. It takes the simplest within one standard error of the best: the
+        fewest knots, then the strongest penalty.
     recipe_ : Recipe
         Every parameter as it was used.
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        What ``groups="auto"`` compared, step by step; printed, a table.
+        Groups that ``groups="auto"`` compared, step by step; printed, a table.
     link_choices_ : Choices
-        What ``link="power"``, ``link="concave"`` and ``base_exponents="auto"`` compared; printed, a table. Taken is the least
-        loss.
+        Candidates of ``link="power"``, ``link="concave"`` and ``base_exponents="auto"``; printed, a table. The least loss is
+        taken.
     n_features_in_ : int
 
     Examples
@@ -283,6 +185,11 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
     >>> bool(model.score(pairs, y) > 0.999)
     True
     """
+
+    error_: DistanceErrors
+    intervals_: CalibratedIntervals
+
+    _fitted = MEASURED
 
     def __init__(
         self,
@@ -372,13 +279,14 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         data, held = self._split(recipe, InMemoryDistances(checked, target, weight))
         screened = self._choose_and_learn(recipe, data, schema or names)
         if held is not None:
-            self._judge_aside(self.recipe_, data, held)
+            landmarks = landmarks_among(data.items, self.recipe_.random_state)
+            self._record_errors(judged(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
         elif self.validation_fraction == "auto":
-            self._judge_by_folds(self.recipe_, data, schema or names, screened=screened)
+            self._cross_fit(self.recipe_, data, schema or names, screened=screened)
         return self
 
     def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
-        """Choose what is "auto", and learn from pairs in memory; whether the features were screened on all of them."""
+        """Choose what is "auto", and learn from pairs in memory; return True if features were screened on all of them."""
         check_varied(data.items)
         with one_blas_thread(), self._own_knots():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
@@ -400,13 +308,12 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         return False
 
     def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
-        """Record what was learned."""
         self.n_features_in_ = data.items.shape[1]
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(semimetric, solution)
 
     def part_task(self) -> TupleTask:
-        """The recipe and the pairs to learn from in parts, see `LearnedDistance`."""
+        """Return the recipe, and what the pairs in parts must be, see `LearnedDistance`."""
         refuse_choices(self, ())
         recipe = self._recipe()
         refuse_open_links(recipe, "parts cannot be held out")
@@ -475,6 +382,63 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         self._sums = sums
         return self
 
+    def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
+        """Return learned distances, and intervals that hold the true ones.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
+        interval : float or None, default None
+            The fraction of pairs of new items whose true distance is to lie in its interval, such as 0.9. By split-conformal
+            prediction, the half-width is a quantile, calibrated on held-out pairs, of the error divided by a difficulty. This
+            is learned on further such pairs from the predicted distance and from how far the items lie from those learned
+            from. The fraction holds on average over pairs like those held out, not for every pair alone; see
+            ``learning/regression/conformal_quantile.py``.
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_pairs,)
+            The same as `pair_distance`.
+        lower, upper : ndarray of shape (n_pairs,)
+            With ``interval``, and then as a tuple of three, as scikit-learn's ``predict(X, return_std=True)`` returns one; no
+            lower end is below 0, unless ``axioms=None``.
+
+        Raises
+        ------
+        InputError
+            If ``interval`` is not between 0 and 1, or asks for more than the pairs held out allow.
+        NotSupportedError
+            If too few pairs were held out for any interval.
+        """
+        if interval is None:
+            return self.pair_distance(pairs)
+        level = check_alpha("interval", interval, strict=True)
+        if level >= 1:
+            raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
+        check_is_fitted(self, "semimetric_")
+        if not hasattr(self, "intervals_"):
+            error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
+            reason = f"{error.n_pairs} pairs of {error.n_items} items" if error.n_pairs else error.note
+            raise NotSupportedError(
+                f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
+                "fit with validation_fraction=0.3, or give more pairs and items"
+            )
+        checked = self._known(pairs, Pairs)
+        warn_outside_once(self.semimetric_, checked.used)
+        predicted = self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=self.n_jobs)
+        return self.intervals_.around(self.semimetric_, checked, predicted, level, n_jobs=self.n_jobs)
+
+    def __str__(self) -> str:
+        """Return the parameters, and of a fitted model its errors on items that it has not seen."""
+        error = getattr(self, "error_", None)
+        return repr(self) if error is None else f"{self!r}\n{error}"
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        held: CalibratedIntervals | None = getattr(self, "intervals_", None)
+        if held is not None and held.landmarks.shape[1] != self.n_features_in_:
+            raise InputError(f"landmarks have {held.landmarks.shape[1]} features; {self.n_features_in_} are required")
+
     def _recipe(self) -> Recipe:
         names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha")]
         return Recipe(**{name: getattr(self, name) for name in names}, **self._numbers()).checked()
@@ -503,3 +467,68 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
         return checked.take(used), target[used], (weight if normalise else raw)[used]
+
+    def _note_parts(self) -> None:
+        self._forget_errors()
+        self.error_ = DistanceErrors(note="pairs that come in parts are all learned from")
+
+    def _forget_errors(self) -> None:
+        """Drop the errors and intervals of an earlier fit."""
+        for name in ("error_", "intervals_"):
+            self.__dict__.pop(name, None)
+
+    def _record_errors(self, unseen: UnseenPairs, learned_from: Floats, note: str) -> None:
+        """Record the errors on pairs that were not learned from, and the intervals calibrated on them."""
+        self.error_ = DistanceErrors.of(unseen, note)
+        landmarks = landmarks_among(learned_from, self.random_state)
+        least = 0.0 if self.axioms is not None else -np.inf
+        with one_blas_thread():
+            intervals = CalibratedIntervals.of(unseen, landmarks, least)
+        if intervals is not None:
+            self.intervals_ = intervals
+        if self.verbose:
+            announce(str(self.error_), verbose=True)
+        self.error_.warn_if_useless()
+
+    def _cross_fit(self, recipe: Recipe, data: InMemoryDistances, names: Names, *, screened: bool) -> None:
+        """Learn again without each fold of the items, if settings were compared: it then costs little.
+
+        Features that were ``screened`` on all pairs have seen every fold, and screening them anew in each costs five fits.
+        """
+        if screened:
+            self.error_ = DistanceErrors(note=_SCREENED)
+            return
+        if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:
+            compared = f"only {n} fits compared settings" if n else "settings were given, so that nothing was compared"
+            note = f"{compared}, and folds of items would cost five more fits; validation_fraction=0.3 sets items aside"
+            self.error_ = DistanceErrors(note=note)
+            return
+        try:
+            with one_blas_thread():
+                unseen = cross_fitted(recipe, data, names)
+        except InputError as error:
+            self.error_ = DistanceErrors(note=str(error))
+            return
+        self._record_errors(unseen, data.items, _CROSS_FITTED)
+
+    def _split(self, recipe: Recipe, data: InMemoryDistances) -> tuple[InMemoryDistances, InMemoryDistances | None]:
+        """Return the pairs to learn from, and those set aside, or None with "auto", 0 or too few pairs."""
+        self._forget_errors()
+        fraction = self.validation_fraction
+        if isinstance(fraction, str) or fraction == 0:
+            self.error_ = DistanceErrors(note=NOTHING_ASIDE)
+            return data, None
+        try:
+            return set_aside(data, fraction, recipe)
+        except TooFewError as error:
+            warn(f"{error}; all pairs are learned from, and error_ is not known")
+            self.error_ = DistanceErrors(note=str(error))
+            return data, None
+
+    def _check_fraction(self) -> None:
+        fraction = self.validation_fraction
+        if isinstance(fraction, str):
+            if fraction != "auto":
+                raise InputError(f'validation_fraction={fraction!r} must be a number between 0 and 1, or "auto"')
+        elif check_alpha("validation_fraction", fraction) > 1:
+            raise InputError(f"validation_fraction={fraction!r} must lie between 0 and 1")

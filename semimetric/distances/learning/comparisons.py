@@ -167,7 +167,7 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedPairs(InMemoryComparisons):
+class LabeledPairs(InMemoryComparisons):
     """Pairs judged similar or not; the threshold b is one column more.
 
     Parameters
@@ -197,13 +197,13 @@ class JudgedPairs(InMemoryComparisons):
         """The pairs judged dissimilar, and their weights."""
         return self._pairs_judged(-1)
 
-    def take(self, rows: Integers) -> "JudgedPairs":
+    def take(self, rows: Integers) -> "LabeledPairs":
         """Some of the pairs, their weights again summing to 1."""
-        return JudgedPairs(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
+        return LabeledPairs(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
 
-    def over(self, items: Floats) -> "JudgedPairs":
+    def over(self, items: Floats) -> "LabeledPairs":
         """The same judgements over other features of the items."""
-        return JudgedPairs(Pairs(items, self.tuples.index), self.weight, self.y)
+        return LabeledPairs(Pairs(items, self.tuples.index), self.weight, self.y)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
         """The design matrix of rows y (a, -1), where a is the row of a pair; shape (n_pairs, n_columns + 1)."""
@@ -262,7 +262,7 @@ def _comparisons(part: TuplePart, table: TupleTable) -> InMemoryComparisons:
     read = read_tuples(part, table)
     if isinstance(read.tuples, Comparisons):
         return OrderedTuples(read.tuples, read.weight)
-    return JudgedPairs(read.pairs, read.weight, read.y)
+    return LabeledPairs(read.pairs, read.weight, read.y)
 
 
 def _weights(part: TuplePart, table: TupleTable) -> Floats:

@@ -264,7 +264,7 @@ def _without(
     )  # fmt: skip
 
 
-_FEW_PAIRS = 20  # fewer cannot judge a model
+_FEW_PAIRS = 20  # fewer cannot evaluate a model
 _EXPLAINED = 0.1  # of the variance: less is next to nothing
 _CLOSE = 0.05  # a relative error that is good enough where distances hardly differ
 _FEW_QUERIES = 10  # whose mean recall is off by .1 easily
@@ -273,7 +273,7 @@ _NAN = float("nan")
 
 
 def relative_errors(true: Floats, predicted: Floats) -> Floats:
-    """Errors divided by the true distances, of the pairs whose true distance is not 0."""
+    """Return errors divided by the true distances, of the pairs whose true distance is not 0."""
     there = true != 0
     return np.abs(predicted[there] - true[there]) / np.abs(true[there])
 
@@ -281,9 +281,9 @@ def relative_errors(true: Floats, predicted: Floats) -> Floats:
 @storable
 @dataclass(frozen=True)
 class DistanceErrors:
-    """How far predicted distances are off on pairs of items that were not learned from; every pair counts once.
+    """Errors of predicted distances on pairs of items that were not learned from; every pair counts once.
 
-    Figures that the pairs cannot tell are NaN, and ``note`` says why where all of them are.
+    Figures that the pairs do not determine are NaN; if all are, ``note`` says why.
 
     Parameters
     ----------
@@ -294,14 +294,14 @@ class DistanceErrors:
     rank_correlation : float
         Spearman's, of true and predicted distances.
     recall : float
-        The share of an item's 10 nearest others by predicted distance that are among its 10 nearest by true distance: the mean
-        over items whose distances to all others, 20 at least, were evaluated.
+        The fraction of an item's 10 nearest others by predicted distance that are among its 10 nearest by true distance: the
+        mean over items whose distances to all others, 20 at least, were evaluated.
     n_pairs, n_items : int
-        Of how many pairs, and of how many items.
+        Numbers of pairs and of their items.
     n_queries : int
-        Of how many items ``recall`` is the mean.
+        The number of items over which ``recall`` is the mean.
     note : str
-        Whose errors these are, or why there are none.
+        The models that were evaluated, or why there are no errors.
 
     Examples
     --------
@@ -335,7 +335,7 @@ class DistanceErrors:
 
     @classmethod
     def of(cls, unseen: UnseenPairs, note: str) -> DistanceErrors:
-        """The errors of pairs that were judged."""
+        """Return the errors of evaluated pairs."""
         true, predicted = unseen.true, unseen.predicted
         relative, varied = relative_errors(true, predicted), len(true) > 1 and np.ptp(true) > 0
         median, mean, high = _NAN, _NAN, _NAN
@@ -370,7 +370,6 @@ class DistanceErrors:
 
     @property
     def _recall_of(self) -> str:
-        """Whose neighbours the recall is of, in words."""
         few = ": a rough figure" if self.n_queries < _FEW_QUERIES else ""
         return f"{_counted(self.n_queries, 'item')}, each compared with all others held out{few}"
 
@@ -390,7 +389,7 @@ class DistanceErrors:
         return html_table([("figure", "value"), *rows], title=title)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all figures are the same; NaN is the same as NaN."""
+        """Return True if all figures are the same; NaN is the same as NaN."""
         if not isinstance(other, DistanceErrors):
             return NotImplemented
         pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
@@ -412,22 +411,20 @@ class DistanceErrors:
 
 
 def quantiles_of(relative: Floats, levels: Sequence[float]) -> dict[float, float]:
-    """Quantiles of relative errors by their levels; NaN of no pair."""
+    """Return quantiles of relative errors by their levels; NaN without pairs."""
     found = np.quantile(relative, levels).tolist() if len(relative) else [_NAN] * len(levels)
     return dict(zip(levels, found, strict=True))
 
 
-def _percent(share: float) -> str:
-    if np.isnan(share):
+def _percent(fraction: float) -> str:
+    if np.isnan(fraction):
         return "not known"
-    return f"below {100 * _LEAST_SHOWN:g} %" if 0 < share < _LEAST_SHOWN else f"{100 * share:.3g} %"
+    return f"below {100 * _LEAST_SHOWN:g} %" if 0 < fraction < _LEAST_SHOWN else f"{100 * fraction:.3g} %"
 
 
 def _figure(value: float, n_digits: int) -> str:
-    """A figure, or that the pairs cannot tell it."""
     return "not known" if np.isnan(value) else f"{value:.{n_digits}f}"
 
 
 def _counted(n: int, what: str) -> str:
-    """A number of things in words."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"

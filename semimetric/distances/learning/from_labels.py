@@ -1,7 +1,7 @@
 """From labelled items to a distance: what is "auto" is chosen, then everything is learned from all items.
 
-Where directions and the kind of tables are to be chosen and nothing stands against it, the distance is a sum of three
-(`shares`); else settings of one program are compared stage by stage (`selection`), and groups of features are searched.
+If directions and the kind of tables are to be chosen and no other setting forbids it, the distance is a sum of three
+(`shares`). Else settings of one program are compared stage by stage (`selection`), and groups of features are searched.
 """
 
 from dataclasses import dataclass, replace
@@ -21,27 +21,14 @@ from .sum_of_distances import learn_sum, learn_sum_within
 
 @dataclass(frozen=True, eq=False)
 class LearnedFromLabels:
-    """What was learned.
+    """The result of learning from labels."""
 
-    Parameters
-    ----------
-    recipe : Recipe
-        With everything decided.
-    result : LargeMarginResult
-    impostors : Pairs
-        Pairs of an item and an impostor of the last pass, taken while items in parts are still there.
-    choices, group_choices : Choices
-        What was compared.
-    held_out : list of HeldOutNeighbors or None
-        The neighbours of items held out, by which votes can be chosen.
-    """
-
-    recipe: Recipe
+    recipe: Recipe  # with everything decided
     result: LargeMarginResult
-    impostors: Pairs
+    impostors: Pairs  # of an item and an impostor of the last pass, taken while items in parts are still there
     choices: Choices = Choices()
     group_choices: Choices = Choices()
-    held_out: list[HeldOutNeighbors] | None = None
+    held_out: list[HeldOutNeighbors] | None = None  # neighbors of items held out, by which votes can be chosen
 
 
 def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
@@ -71,7 +58,7 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
 
 
 def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:
-    """A sum of distances; None where too few items can be held out to choose its shares."""
+    """Learn a sum of distances; return None if too few items can be held out to choose its weights."""
     try:
         budget = problem.time_budget
         found = learn_sum(problem) if budget is None else learn_sum_within(problem, budget)

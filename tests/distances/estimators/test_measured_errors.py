@@ -7,7 +7,6 @@ from cases import assert_refused
 from sklearn.base import clone
 
 from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, load
-from semimetric.distances.estimators import regressor as measured_errors
 
 RNG = np.random.default_rng(0)
 ITEMS, NEW = RNG.random((200, 3)), RNG.random((800, 2, 3))
@@ -176,7 +175,7 @@ def test_print_shows_the_errors_of_a_fitted_model_and_repr_the_parameters():
 @pytest.mark.filterwarnings("ignore:on .* pairs of items that were")
 @pytest.mark.filterwarnings("ignore:.*hardly better")
 def test_pairs_that_features_were_screened_on_judge_nothing(monkeypatch):
-    monkeypatch.setattr(measured_errors, "_ENOUGH_FITS", 0)
+    monkeypatch.setattr("semimetric.distances.estimators.regressor._ENOUGH_FITS", 0)
     rng = np.random.default_rng(0)
     items, index, noise = rng.normal(size=(60, 8)), rng.integers(0, 60, (800, 2)), rng.random(800)
     many = {"directions": rng.normal(size=(700, 8)), "preprocessor": items}

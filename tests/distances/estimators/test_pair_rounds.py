@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceApproximator, DistanceCallError, InputError, SemimetricWarning, load
-from semimetric.distances.estimators.approximator import _fell
+from semimetric.distances.estimators.approximator import errors_fell
 
 ITEMS = np.random.default_rng(0).random((150, 2))
 
@@ -92,9 +92,9 @@ def test_a_fall_is_told_by_items_and_not_by_pairs():
     index = np.column_stack(np.triu_indices(60, 1))
     one = np.where((index == 0).any(axis=1), 1.0, 0.0) - 0.4 * (index == 1).any(axis=1)
     assert one.mean() > 2 * one.std() / np.sqrt(len(one))
-    assert not _fell(one, index)
-    assert _fell(np.full(len(index), 0.1), index)
-    assert not _fell(np.zeros(len(index)), index)
+    assert not errors_fell(one, index)
+    assert errors_fell(np.full(len(index), 0.1), index)
+    assert not errors_fell(np.zeros(len(index)), index)
 
 
 def test_a_file_keeps_how_pairs_were_drawn(tmp_path):

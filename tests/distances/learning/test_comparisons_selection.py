@@ -20,7 +20,7 @@ from semimetric.distances.learning.comparison_fit import (
     scales_unless_tables_are_better,
     simplest_with_discriminants,
 )
-from semimetric.distances.learning.comparisons import JudgedPairs, OrderedTuples
+from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples
 from semimetric.distances.learning.options import BESIDE, COMPARISONS, Recipe
 from semimetric.distances.learning.search import Candidate, Trial, simplest
 from semimetric.distances.programs.losses import SquaredHinge
@@ -29,7 +29,7 @@ WEIGHT = np.full(600, 1 / 600)
 RECIPE = Recipe(n_knots=3, tables="warped", loss=SquaredHinge(), random_state=0)
 NAMES = ("u", "v", "w")
 DATA = {
-    "pairs": JudgedPairs(Pairs(ITEMS, PAIRS), WEIGHT, Y),
+    "pairs": LabeledPairs(Pairs(ITEMS, PAIRS), WEIGHT, Y),
     "triplets": OrderedTuples(Triplets(ITEMS, TRIPLETS), WEIGHT),
     "quadruplets": OrderedTuples(Quadruplets(ITEMS, QUADRUPLETS), WEIGHT),
 }

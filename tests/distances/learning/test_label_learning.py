@@ -60,7 +60,7 @@ def test_votes_follow_the_neighbour_that_the_width_follows(numbers):
 def test_class_weights_do_not_change_how_many_neighbours_an_item_is(numbers):
     X, y = numbers
     model = SemimetricClassifier(class_weight={"yes": 4.0, "no": 0.5}).fit(X, y)
-    for part in model._kept_parts(np.where(y == "yes", 4.0, 0.5)):
+    for part in model._stored_parts(np.where(y == "yes", 4.0, 0.5)):
         assert_allclose(part.neighbor_weight, 1.0)
 
 
