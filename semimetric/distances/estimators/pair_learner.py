@@ -191,7 +191,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
 
     @property
     def _targets(self) -> TargetSpec:
-        return TargetSpec(judged=True)
+        return TargetSpec(labeled=True)
 
     def fit(
         self,

@@ -66,7 +66,7 @@ verbose : bool or None, default None
 
 REGRESSION_PARAMETERS = """
 directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
-    Features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, the leaves of
+    Features that join the raw ones: `UniformDirections`, `HistogramFeatures`, any linear scikit-learn map, the leaves of
     `PartitionFeatures("random")` or of trees that are fitted, or a list of such transformers.
 tables : {"full", "warped"}, default "full"
     Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
@@ -107,8 +107,8 @@ directions : "auto" (default), "discriminant", "pca", None, array, transformer w
     Linear features that join the raw ones. "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ
     most and near ones least; "auto" adds them unless raw features alone err less on held-out tuples by more than a standard
     error. It adds none to a single feature, nor where ``knots`` are given. Discriminants combine numbers that no item of the
-    tuples lacks. An array has the shape (n_directions, n_features); see `EvenDirections`, `HistogramFeatures`, and, for leaves
-    of trees, `PartitionFeatures`.
+    tuples lacks. An array has the shape (n_directions, n_features); see `UniformDirections`, `HistogramFeatures`, and, for
+    leaves of trees, `PartitionFeatures`.
 tables : {"warped", "full", "auto"}, default "warped"
     One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables. Categories, periodic features
     and what may be missing have tables in either case, and the distance is then a semimetric unless ``axioms`` asks for more.
