@@ -25,12 +25,12 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from semimetric import DistanceRegressor, EvenDirections, SemimetricWarning
+from semimetric import DistanceRegressor, SemimetricWarning, UniformDirections
 
 COLOURS = data("combvd_colour")
 PAIRS = np.stack([COLOURS["lab1"], COLOURS["lab2"]], axis=1)
 SEEN = COLOURS["dv"]
-DIRECTIONS = [EvenDirections([1, 2], n_directions=8), EvenDirections(n_directions=16)]
+DIRECTIONS = [UniformDirections([1, 2], n_directions=8), UniformDirections(n_directions=16)]
 
 
 def protocols() -> dict[str, list[tuple[np.ndarray, np.ndarray]]]:

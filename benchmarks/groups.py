@@ -15,9 +15,9 @@ import numpy as np
 from report import data, report
 from sklearn.model_selection import KFold, train_test_split
 
-from semimetric import DistanceRegressor, EvenDirections, LargeMarginLearner, SemimetricClassifier, SemimetricWarning
+from semimetric import DistanceRegressor, LargeMarginLearner, SemimetricClassifier, SemimetricWarning, UniformDirections
 
-DIRECTIONS = [EvenDirections([1, 2], n_directions=8), EvenDirections(n_directions=16)]
+DIRECTIONS = [UniformDirections([1, 2], n_directions=8), UniformDirections(n_directions=16)]
 CLASSES = ("glass", "liver_bupa", "breast_tissue")
 FULL = {"tables": "full", "directions": None}
 LEARNERS = {"singles": FULL, "auto": FULL | {"groups": "auto"}, "default learner": {}}

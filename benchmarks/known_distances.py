@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from semimetric import DistanceRegressor, EvenDirections, HistogramFeatures, SemimetricWarning
+from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning, UniformDirections
 from semimetric.datasets import DistancePairs, make_distance_pairs
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -40,7 +40,7 @@ RECIPES: dict[str, dict] = {
     "saturating": CURVED | {"n_knots": 56, "outside": "clip"},
     "emd_1d": WEAK | {"directions": HistogramFeatures(np.arange(16)), "tables": "warped", "n_knots": 4},
     "haversine": WEAK | {"groups": [(0, 1)], "n_knots": 16, "knots": "uniform"},
-    "ciede2000": {"alpha": 3e-8, "knots": "kmeans", "n_knots": 7, "directions": EvenDirections([1, 2], n_directions=6)}
+    "ciede2000": {"alpha": 3e-8, "knots": "kmeans", "n_knots": 7, "directions": UniformDirections([1, 2], n_directions=6)}
     | {"groups": [(0, 1), (0, 2), (1, 2), (3, 5), (4, 6)]},  # the a-b plane also turned by 30 and by 60 degrees
     "kullback_leibler": WEAK | {"n_knots": 12, "axioms": "premetric"},
 }

@@ -19,15 +19,15 @@ from sklearn.model_selection import GroupKFold, StratifiedShuffleSplit
 
 from semimetric import (
     DistanceRegressor,
-    EvenDirections,
     HistogramFeatures,
     LargeMarginLearner,
     SemimetricClassifier,
     SemimetricWarning,
+    UniformDirections,
 )
 
 AXIOMS = ("semimetric", "metric")
-DIRECTIONS = [EvenDirections([1, 2], n_directions=8), EvenDirections(n_directions=16)]
+DIRECTIONS = [UniformDirections([1, 2], n_directions=8), UniformDirections(n_directions=16)]
 
 
 def colour_model(axioms: str) -> DistanceRegressor:

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from semimetric import DistanceRegressor, EvenDirections
+from semimetric import DistanceRegressor, UniformDirections
 from semimetric.plotting import plot_around, plot_predicted
 
 rng = np.random.default_rng(0)
@@ -56,7 +56,7 @@ colours = pd.DataFrame(np.vstack([x, y]), columns=NAMES)
 pairs = np.column_stack([np.arange(len(x)), len(x) + np.arange(len(x))])
 model = DistanceRegressor(
     preprocessor=colours,
-    directions=EvenDirections(["a", "b"], n_directions=8),  # hue has no axis of its own
+    directions=UniformDirections(["a", "b"], n_directions=8),  # hue has no axis of its own
     n_knots=16,
     alpha=1e-4,
 ).fit(pairs[~test], seen[~test])

@@ -30,7 +30,7 @@ from .distances.estimators.quadruplet_learner import QuadrupletLearner as Quadru
 from .distances.estimators.regressor import DistanceRegressor as DistanceRegressor
 from .distances.estimators.transformer import SemimetricNeighborsTransformer as SemimetricNeighborsTransformer
 from .distances.estimators.triplet_learner import TripletLearner as TripletLearner
-from .distances.features.even_directions import EvenDirections as EvenDirections
+from .distances.features.even_directions import UniformDirections as UniformDirections
 from .distances.features.histograms import HistogramFeatures as HistogramFeatures
 from .distances.features.landmarks import LandmarkFeatures as LandmarkFeatures
 from .distances.features.partition_features import PartitionFeatures as PartitionFeatures
@@ -122,7 +122,6 @@ __all__ = [
     "EditBounds",
     "EmbeddedLinearClassifier",
     "EmbeddedLinearRegressor",
-    "EvenDirections",
     "FilterRefineIndex",
     "FirstOrder",
     "FourierEmbedding",
@@ -183,6 +182,7 @@ __all__ = [
     "TranslationInvariant",
     "TransportBounds",
     "TripletLearner",
+    "UniformDirections",
     "calibrate_distance",
     "gower",
     "load",

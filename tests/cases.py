@@ -8,7 +8,6 @@ from semimetric import (
     ConcaveLink,
     DistanceApproximator,
     DistanceRegressor,
-    EvenDirections,
     FirstOrder,
     Gram,
     IDEmbedding,
@@ -18,6 +17,7 @@ from semimetric import (
     PartitionFeatures,
     PL1Embedding,
     PL2Embedding,
+    UniformDirections,
 )
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.data.pair_sampling import sample_pairs
@@ -145,10 +145,10 @@ RECIPES = {
     "periodic": FAST | {"periodic": {0: 2.0}, "groups": [(0,), (1, 2)]},
     "missing": FAST | {"missing": "level"},
     "mixed warped": FAST | {"tables": "warped", "categorical_features": [2], "periodic": {1: 2.0}},
-    "directions": FAST | {"directions": EvenDirections((0, 1), n_directions=3), "tables": "warped", "knots": "uniform"},
+    "directions": FAST | {"directions": UniformDirections((0, 1), n_directions=3), "tables": "warped", "knots": "uniform"},
     "trees": FAST | {"directions": TREES},
     "metric trees": FAST
-    | {"directions": [EvenDirections((0, 1), n_directions=3), TREES], "tables": "warped", "axioms": "metric"},
+    | {"directions": [UniformDirections((0, 1), n_directions=3), TREES], "tables": "warped", "axioms": "metric"},
     "tables of leaves": FAST | {"directions": clone(TREES).set_params(leaf_tables="full")},
 }
 

@@ -225,7 +225,7 @@ REGRESSORS = {
     "auto groups": {"groups": sm.AutoGroups(max_groups=1)},
     "swapped": {"groups": "pairs", "symmetry": "swap"},
     "principal directions": {"directions": "pca"},
-    "even directions": {"directions": sm.EvenDirections((0, 1), n_directions=3), "tables": "warped"},
+    "even directions": {"directions": sm.UniformDirections((0, 1), n_directions=3), "tables": "warped"},
     "trees": {"directions": sm.PartitionFeatures("random", n_trees=8, max_leaf_nodes=6, random_state=0)},
     "tables of leaves": {
         "directions": sm.PartitionFeatures("random", n_trees=4, max_leaf_nodes=5, random_state=0, leaf_tables="full")
@@ -732,7 +732,7 @@ def schemas():
 
 @answer
 def directions():
-    even = sm.EvenDirections((0, 1), n_directions=5).fit(X)
+    even = sm.UniformDirections((0, 1), n_directions=5).fit(X)
     trees = sm.PartitionFeatures("random", n_trees=4, max_leaf_nodes=5, random_state=0).fit(X)
     bins = sm.HistogramFeatures(BINS, bins=True).fit(HISTOGRAMS)
     circle = sm.HistogramFeatures(BINS, periodic={0: 6.0}, n_edges=0, ball_radii=()).fit(HISTOGRAMS)

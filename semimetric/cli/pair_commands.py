@@ -12,8 +12,8 @@ from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
 from ..distances.estimators.regressor import DistanceRegressor
-from ..distances.features.even_directions import EvenDirections
 from ..distances.features.histograms import HistogramFeatures
+from ..distances.features.uniform_directions import UniformDirections
 from ..out_of_core.calls import fit
 from .dask_client import dask_client
 from .model_files import check_output, load_model
@@ -175,7 +175,7 @@ def _directions(given: str) -> Any:
             warn(f"columns of {rest} that are not numeric are not used: {', '.join(bins.unused)}")
         return HistogramFeatures(bins.values)
     if kind == "even":
-        return EvenDirections(rest.split(",") if rest else None)
+        return UniformDirections(rest.split(",") if rest else None)
     if given not in ("none", "pca"):
         raise InputError(f"--directions {given} is not known; use none, pca, even, even:COLUMN,COLUMN or histogram:FILE")
     return None if given == "none" else "pca"

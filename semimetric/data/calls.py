@@ -57,7 +57,7 @@ class DistanceFunction:
     def detect(
         cls, function: Distance | None, items: Floats, *, name: str = "distance", schema: Schema | None = None
     ) -> DistanceFunction:
-        """The function, tried on a few pairs of different items to find out whether it takes batches.
+        """Return the function, tried on a few pairs of different items to find out whether it takes batches.
 
         It takes batches if a batch gives the same numbers as its vectors one by one. A pair on which the function fails does
         not count; if that pair is evaluated later, `evaluate` names it.
@@ -94,7 +94,7 @@ class DistanceFunction:
         return cls(function, False, name, schema)
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        """The distances of the rows of X to the same rows of Y, shape (n,)."""
+        """Return the distances of the rows of X to the same rows of Y, shape (n,)."""
         if self.schema is not None:
             X, Y = self.schema.decode(X), self.schema.decode(Y)
         if self.batch:
@@ -102,7 +102,10 @@ class DistanceFunction:
         return np.array([float(self.function(x, y)) for x, y in zip(X, Y, strict=True)], dtype=np.float64)
 
     def asymmetry(self, items: Floats) -> tuple[float, float] | None:
-        """d(x, y) and d(y, x) of the first of a few pairs of items for which they differ; None if there is no such pair."""
+        """Return d(x, y) and d(y, x) of the first of a few pairs of items for which they differ.
+
+        None if there is no such pair.
+        """
         left, right = _probe(items)
         there, _ = _attempt(lambda: self(left, right))
         back, _ = _attempt(lambda: self(right, left))
@@ -112,7 +115,7 @@ class DistanceFunction:
         return (float(there[differ[0]]), float(back[differ[0]])) if len(differ) else None
 
     def evaluate(self, pairs: Pairs, **options: Any) -> Floats:
-        """The distances of ``pairs``, shape (n_pairs,); the options are those of `stream`."""
+        """Return the distances of ``pairs``, shape (n_pairs,); the options are those of `stream`."""
         return np.concatenate([np.empty(0), *self.stream(pairs, **options)])
 
     def stream(
@@ -124,7 +127,7 @@ class DistanceFunction:
         nonnegative: bool = True,
         kind: str = "items",
     ) -> Iterator[Floats]:
-        """The distances of ``pairs``, block by block, computed by ``n_jobs`` threads, with a progress bar.
+        """Return the distances of ``pairs``, block by block, computed by ``n_jobs`` threads, with a progress bar.
 
         If an error or Ctrl-C ends the evaluation, the distances of all pairs before it have been yielded.
 
@@ -134,11 +137,11 @@ class DistanceFunction:
         n_jobs : int or None, default None
             Threads: None is one, -1 all.
         verbose : bool or None, default None
-            Whether a progress bar is shown; None shows it to those who look, if it takes long.
+            True shows a progress bar; None shows it in a terminal or notebook, if the work takes long.
         nonnegative : bool, default True
-            Whether negative numbers are refused.
+            True refuses negative numbers.
         kind : str, default "items"
-            What the rows of ``pairs.items`` are, for messages.
+            The name of the rows of ``pairs.items``, for messages.
 
         Raises
         ------
@@ -161,7 +164,7 @@ class DistanceFunction:
                 bar.update(len(values))
 
     def _checked(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, BaseException | None]:
-        """The distances of the pairs before the first failure, and the failure, None if there is none."""
+        """Return the distances of the pairs before the first failure, and the failure, None if there is none."""
         if not self.batch:
             return self._one_by_one(pairs, nonnegative)
         try:
@@ -176,7 +179,6 @@ class DistanceFunction:
         return (values[: bad[0]], InputError(f"it returned {values[bad[0]]}")) if len(bad) else (values, None)
 
     def _one_by_one(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, BaseException | None]:
-        """The values of `_checked`, evaluated pair by pair."""
         done: list[float] = []
         try:
             for x, y in zip(pairs.items[pairs.left], pairs.items[pairs.right], strict=True):
@@ -200,7 +202,7 @@ class DistanceFunction:
 
 
 def _probe(items: Floats) -> tuple[Floats, Floats]:
-    """The first items and the second items of a few pairs, which differ if there are different items."""
+    """Return the first items and the second items of a few pairs, which differ if there are different items."""
     n = _PROBE if items.shape[1] != _PROBE else _PROBE + 1  # n values must not be mistaken for n_features values
     different = np.sort(np.unique(items[:_SEARCHED], axis=0, return_index=True)[1])
     rows = different[np.arange(2 * n) % len(different)]
@@ -208,14 +210,13 @@ def _probe(items: Floats) -> tuple[Floats, Floats]:
 
 
 def _values(call: Callable[..., float], pairs: Sequence[tuple[Floats, Floats]]) -> tuple[dict[int, float], Exception | None]:
-    """The value of ``call`` by the number of its pair, for the pairs without a failure, and the first failure."""
+    """Return the value of ``call`` by the number of its pair, for the pairs without a failure, and the first failure."""
     attempts = [_attempt(partial(call, x, y)) for x, y in pairs]
     failures = [error for _, error in attempts if error is not None]
     return {k: a for k, (a, _) in enumerate(attempts) if a is not None}, failures[0] if failures else None
 
 
 def _only_value(values: Any) -> float:
-    """The one number that a function has returned for a batch of one pair."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (1,):
         raise InputError(f"it returned shape {array.shape} for 1 pairs")
@@ -223,7 +224,7 @@ def _only_value(values: Any) -> float:
 
 
 def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:
-    """The value of a call and None, or None and the error that it raised."""
+    """Return the value of a call and None, or None and the error that it raised."""
     try:
         return call(), None
     except ImportError:  # a missing package says nothing about the form of the function
@@ -233,7 +234,6 @@ def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:
 
 
 def _brief(error: Exception | None) -> str:
-    """The error in a few words, for a message."""
     if isinstance(error, InputError):
         return str(error)
     return f"{type(error).__name__}: {error}" if error is not None else "the wrong number of values"
@@ -341,7 +341,7 @@ _Called = tuple[Floats, int, BaseException | None]
 
 
 class CallCount:
-    """How many calls were answered within `counted_calls`, in ``n``."""
+    """Number ``n`` of calls that were answered within `counted_calls`."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -372,7 +372,7 @@ class ObjectDistance:
     others : sequence of objects or None
         The second members; None takes ``objects``.
     kinds : tuple of str
-        What the first and the second member of a pair are, for messages.
+        The names of the first and the second member of a pair, for messages.
     known : callable or None
         From pairs of positions, shape (n, 2), to their distances, shape (n,), NaN where it knows none.
     backend : {"threads", "processes"}
@@ -383,7 +383,7 @@ class ObjectDistance:
     Attributes
     ----------
     n_calls : int
-        How often the callable was called, as far as it has answered.
+        The number of calls that the callable has answered.
     """
 
     def __init__(
@@ -406,11 +406,11 @@ class ObjectDistance:
         self.n_calls = 0
 
     def evaluate(self, pairs: Pairs, **options: Any) -> Floats:
-        """The distances of ``pairs``, shape (n_pairs,); the options are those of `stream`."""
+        """Return the distances of ``pairs``, shape (n_pairs,); the options are those of `stream`."""
         return np.concatenate([np.empty(0), *self.stream(pairs, **options)])
 
     def asymmetry(self, items: Floats) -> tuple[float, float] | None:
-        """d(x, y) and d(y, x) of the first of a few pairs of objects for which they differ; None if there is no such pair.
+        """Return d(x, y) and d(y, x) of the first of a few pairs of objects for which they differ, or None.
 
         ``items`` are the features of the objects, of which different ones are taken.
         """
@@ -436,7 +436,7 @@ class ObjectDistance:
         kind: str = "",
         bar: Any = None,
     ) -> Iterator[Floats]:
-        """The distances of ``pairs``, of which the positions alone count, block by block.
+        """Return the distances of ``pairs``, of which the positions alone count, block by block.
 
         If an error or Ctrl-C ends the evaluation, the distances of all pairs before it have been yielded, and are in the cache;
         those that other threads or processes have under way are lost.
@@ -447,9 +447,9 @@ class ObjectDistance:
         n_jobs : int or None, default None
             Threads or processes: None is one, -1 all.
         verbose : bool or None, default None
-            Whether a progress bar is shown; None shows it to those who look, if it takes long.
+            True shows a progress bar; None shows it in a terminal or notebook, if the work takes long.
         nonnegative : bool, default True
-            Whether negative numbers are refused.
+            True refuses negative numbers.
         kind : ignored
         bar : progress bar or None
             One that is shown already.
@@ -488,12 +488,10 @@ class ObjectDistance:
             count.n += n_calls
 
     def _members(self, index: Integers) -> tuple[list[Any], list[Any]]:
-        """The first and the second objects of pairs."""
         left, right = index.T.tolist()
         return [self._objects[i] for i in left], [self._others[j] for j in right]
 
     def _keys(self, index: Integers) -> Iterator[tuple[Any, Any]]:
-        """The pairs as keys of the cache."""
         sides = (self._objects, self._others)
         found: list[dict[int, Any]] = [{}, {}]
         for pair in index.tolist():
@@ -503,7 +501,7 @@ class ObjectDistance:
             yield found[0][pair[0]], found[1][pair[1]]
 
     def _remembered(self, index: Integers) -> Floats:
-        """What is known of the distances of pairs without a call, shape (n,); NaN of others."""
+        """Return the distances of pairs that are known without a call, shape (n,); NaN for others."""
         values = np.full(len(index), np.nan) if self._known is None else self._known(index)
         if self._cache is not None:
             for k, (a, b) in enumerate(self._keys(index)):
@@ -534,7 +532,7 @@ class ObjectDistance:
 
 @contextmanager
 def _ended(results: Any) -> Iterator[None]:
-    """At the end no call is begun any more: joblib cancels what it has not begun, without a warning that it did."""
+    """Begin no call after the end: joblib cancels the others, without a warning that it did."""
     try:
         yield
     finally:
@@ -544,7 +542,7 @@ def _ended(results: Any) -> Iterator[None]:
 
 
 def _called(function: Distance, left: list[Any], right: list[Any], nonnegative: bool) -> _Called:
-    """The distances of the pairs before the first failure, the number of calls, and the failure, None if there is none."""
+    """Return distances of the pairs before the first failure, the number of calls, and the failure, None if there is none."""
     done: list[float] = []
     try:
         for x, y in zip(left, right, strict=True):
@@ -555,7 +553,7 @@ def _called(function: Distance, left: list[Any], right: list[Any], nonnegative: 
 
 
 def _checked_number(value: Any, nonnegative: bool) -> float:
-    """What a distance has returned, as a number."""
+    """Return the result of a distance as a number; refuse other results."""
     array = np.asarray(value) if not isinstance(value, (float, int)) else None
     if array is not None and (array.shape != () or array.dtype.kind not in "fiub"):
         given = f"an array of shape {array.shape}" if array.shape else f"{value!r:.40}"
@@ -567,7 +565,7 @@ def _checked_number(value: Any, nonnegative: bool) -> float:
 
 
 def _sendable(failure: BaseException) -> BaseException:
-    """The failure, or its words if it cannot be sent from one process to another."""
+    """Return the failure, or its words if it cannot be sent from one process to another."""
     try:
         again = pickle.loads(pickle.dumps(failure))
     except Exception:  # an error of a user may hold anything

@@ -22,30 +22,33 @@ _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
 def is_categorical(column: Any) -> bool:
-    """Whether the dtype of a column says that it holds categories."""
+    """Return True if the dtype of a column says that it holds categories."""
     return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
 
 
 def as_table(X: Any, name: str = "X") -> Any:
-    """A frame, as `read_table` returns it, or a dense array; anything else as an array of objects, which keep their types."""
+    """Return a frame, as `read_table` returns it, or a dense array.
+
+    Anything else as an array of objects, which keep their types.
+    """
     X = read_table(dense_table(X, name), name=name)
     return X if hasattr(X, "columns") else as_cells(X, name)
 
 
 def column_of(X: Any, k: int) -> Any:
-    """The column number ``k`` of a frame or array."""
+    """Return the column number ``k`` of a frame or array."""
     return X.iloc[:, k] if hasattr(X, "iloc") else X[:, k]
 
 
 def cells_of(column: Any) -> Sequence[Any]:
-    """The cells of a column as a list of Python objects."""
+    """Return the cells of a column as a list of Python objects."""
     if hasattr(column, "to_list"):
         return column.to_list()
     return column.tolist()
 
 
 def numbers_of(column: Any, title: str, source: str) -> Floats:
-    """The numbers of a column as float64, NaN where a value is missing.
+    """Return the numbers of a column as float64, NaN where a value is missing.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
 
 
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:
-    """The code of every cell: its place among the K categories, K for any other value, NaN for a missing value."""
+    """Return the code of every cell: its place among the K categories, K for any other value, NaN for a missing value."""
     place: dict[Any, float] = {category: float(k) for k, category in enumerate(categories)}
     try:
         codes = [place.get(cell, -1.0) for cell in cells]
@@ -87,7 +90,7 @@ def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) 
 
 
 def categories_of(column: Any, source: str) -> tuple[Category, ...]:
-    """The categories of a column: those that its dtype lists, in its order, or else those that occur, sorted.
+    """Return the categories of a column: those that its dtype lists, in its order, or else those that occur, sorted.
 
     Raises
     ------

@@ -56,11 +56,11 @@ class Comparison:
     values: tuple[float | str | Moment, ...]
 
     def negated(self) -> Comparison:
-        """What holds where this does not, and nothing is missing."""
+        """Return the condition that holds where this one does not and no value is missing."""
         return replace(self, sign=_OPPOSITES[self.sign])
 
     def holds(self, columns: Mapping[str, Cells]) -> NDArray[np.bool_]:
-        """The rows on which the comparison is true, shape (n_rows,); it is false where a number or a time is missing.
+        """Return the rows on which the comparison is true, shape (n_rows,); it is false where a number or a time is missing.
 
         Raises
         ------
@@ -103,11 +103,11 @@ class Joined:
     parts: tuple[Condition, ...]
 
     def negated(self) -> Joined:
-        """What holds where this does not, and nothing is missing."""
+        """Return the condition that holds where this one does not and no value is missing."""
         return Joined("or" if self.word == "and" else "and", tuple(part.negated() for part in self.parts))
 
     def holds(self, columns: Mapping[str, Cells]) -> NDArray[np.bool_]:
-        """The rows on which the condition is true, shape (n_rows,); see `Comparison.holds`."""
+        """Return the rows on which the condition is true, shape (n_rows,); see `Comparison.holds`."""
         join = np.logical_and if self.word == "and" else np.logical_or
         return np.asarray(join.reduce([part.holds(columns) for part in self.parts]))
 
@@ -117,7 +117,7 @@ Condition: TypeAlias = Comparison | Joined
 
 
 def read_condition(text: str) -> Condition:
-    """The condition that a text states in the grammar above; ``not`` is resolved into opposite signs.
+    """Return the condition that a text states in the grammar above; ``not`` is resolved into opposite signs.
 
     Raises
     ------
@@ -136,7 +136,6 @@ class _Token(NamedTuple):
 
 
 def _tokens(text: str) -> list[_Token]:
-    """The parts of a text, of the kinds name, text, sign, mark and word, and an end."""
     tokens, place = [], 0
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -200,7 +199,6 @@ class _Reader:
         return Comparison(column, sign, tuple(values))
 
     def _value(self, column: str, sign: str) -> float | str | Moment:
-        """The text between quotes, the number, or the date or time."""
         token = self._take("text", "word")
         if token.kind == "text":
             return token.value
@@ -219,7 +217,7 @@ class _Reader:
         return number
 
     def _skip(self, word: str) -> bool:
-        """Whether this word or mark comes next; then it is passed."""
+        """Return True, and pass the word or mark, if it comes next."""
         found = self._next.kind in ("word", "mark") and self._next.value == word
         if found:
             self._next = next(self._tokens)
@@ -241,7 +239,7 @@ class _Reader:
 
 
 def _unreadable(text: str, place: int) -> InputError:
-    """The error that a condition cannot be read from some place on; quotes before a name belong to what is left."""
+    """Return the error that a condition cannot be read from some place on; quotes before a name belong to what is left."""
     left = text[place:].strip()
     given = f"the condition cannot be read from {left!r} on" if left else f"the condition {text!r} is not complete"
     return InputError(f"{given}; {_REQUIRED}")

@@ -89,7 +89,7 @@ class JointGroups:
         check_alpha("share", self.share, strict=True)
 
     def shares(self, names: Sequence[str] = ()) -> dict[tuple[int, ...], float]:
-        """The factor of the penalties on each of the groups, by the numbers of their features."""
+        """Return the factor of the penalties on each of the groups, by the numbers of their features."""
         return {_group(group, names, "groups"): self.share for group in self.groups}
 
 
@@ -97,16 +97,16 @@ Groups: TypeAlias = str | int | AutoGroups | JointGroups | Sequence[Sequence[int
 
 
 def automatic(groups: object) -> AutoGroups | None:
-    """The budget for finding groups, if ``groups`` asks to find them; else None."""
+    """Return the budget for finding groups, if ``groups`` asks to find them; else None."""
     if isinstance(groups, str) and groups == "auto":
         return AutoGroups()
     return groups if isinstance(groups, AutoGroups) else None
 
 
 def common_size(groups: object, n_features: int) -> int | None:
-    """The size that all groups share if ``groups`` asks for every group of it: "singles", "pairs" or an integer; else None.
+    """Return size that all groups share if ``groups`` asks for every group of it: "singles", "pairs" or an integer; else None.
 
-    Where there are fewer features than the size, all of them make one group.
+    If there are fewer features than the size, all of them make one group.
 
     Raises
     ------
@@ -128,14 +128,14 @@ def common_size(groups: object, n_features: int) -> int | None:
 
 
 def only_singles(groups: object) -> bool:
-    """Whether ``groups`` asks for a group of every single feature and for nothing else: "singles" or 1."""
+    """Return True if ``groups`` asks for a group of every single feature and for nothing else: "singles" or 1."""
     return isinstance(groups, (str, int)) and groups in ("singles", 1)
 
 
 def resolve_groups(
     groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = (), *, parameter: str = "groups"
 ) -> tuple[tuple[int, ...], ...]:
-    """The valid groups of features, by number: all ``"singles"``, all ``"pairs"``, all of a size, or the given tuples.
+    """Return the valid groups of features, by number: all ``"singles"``, all ``"pairs"``, all of a size, or the given tuples.
 
     ``names`` are the names by which features may be given; ``parameter`` is the name of the caller's parameter, for messages.
 
@@ -176,7 +176,6 @@ def resolve_groups(
 
 
 def _group(group: object, names: Sequence[str], parameter: str) -> tuple[int, ...]:
-    """The numbers of the features of a group."""
     if isinstance(group, str) or not isinstance(group, Iterable):
         raise InputError(
             f"{parameter}= holds {group!r}, which is no group; groups are tuples of features, by number or by column name of a "
@@ -186,7 +185,6 @@ def _group(group: object, names: Sequence[str], parameter: str) -> tuple[int, ..
 
 
 def _feature(feature: object, names: Sequence[str], parameter: str) -> int:
-    """The number of a feature that is given by number or by name."""
     if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
         return int(feature)
     if isinstance(feature, str) and feature in names:

@@ -45,7 +45,7 @@ class Grid:
     kinds : sequence of {"numeric", "periodic", "categorical"}
         The kind of each feature; all are numeric by default.
     missing : sequence of bool
-        Whether each feature has a level for missing values; none by default.
+        True for each feature with a level for missing values; none by default.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Grid:
         names: Sequence[str] = (),
         schema: Schema | None = None,
     ) -> Grid:
-        """A grid whose knots are placed from data.
+        """Return a grid whose knots are placed from data.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Grid:
         random_state: int | None,
         names: Sequence[str] = (),
     ) -> Grid:
-        """The grid of `fit`, for a matrix that the schema has encoded already."""
+        """Return the grid of `fit`, for a matrix that the schema has encoded already."""
         check_choice("knots", strategy, STRATEGIES)
         counts = knot_counts(n_knots, items.shape[1], _MOST_KNOTS)
         grid = cls(place_knots(items, schema, counts, strategy, random_state), schema.kinds, schema.missing)
@@ -158,17 +158,17 @@ class Grid:
 
     @cached_property
     def varies(self) -> NDArray[np.bool_]:
-        """Whether each feature has more than one different vertex, shape (n_features,)."""
+        """True for each feature with more than one different vertex, shape (n_features,)."""
         return self.sizes - (self.seams > 0) > 1
 
     @cached_property
     def extends(self) -> NDArray[np.bool_]:
-        """Whether values of each feature can lie outside its range, which is so for numeric ones: shape (n_features,)."""
+        """True for each feature with values outside its range, which numeric ones can have: shape (n_features,)."""
         return np.array(self.kinds) == "numeric"
 
     @property
     def plain(self) -> bool:
-        """Whether all features are numeric, without levels for missing values."""
+        """True if all features are numeric, without levels for missing values."""
         return bool(self.extends.all()) and not any(self.missing)
 
     @cached_property
@@ -210,22 +210,25 @@ class Grid:
         return Grid(counted, self.kinds, self.missing)
 
     def place(self, X: ArrayLike) -> Floats:
-        """X with every number replaced by its position among its knots; other values, and missing ones, are unchanged."""
+        """Return X with every number replaced by its position among its knots.
+
+        Other values, and missing ones, are unchanged.
+        """
         x = self._checked(X).copy()
         for f in np.flatnonzero(self.extends):
             x[:, f] = np.interp(x[:, f], self.knots[f], np.arange(len(self.knots[f])))
         return x
 
     def select(self, features: Integers) -> Grid:
-        """The grid of some of the features."""
+        """Return the grid of some of the features."""
         return Grid(*([values[f] for f in features] for values in (self.knots, self.kinds, self.missing)))
 
     def vertices(self, feature: int) -> Floats:
-        """The values of a feature at its vertices: its knots, and NaN for the level of missing values."""
+        """Return the values of a feature at its vertices: its knots, and NaN for the level of missing values."""
         return np.append(self.knots[feature], np.nan) if self.missing[feature] else self.knots[feature]
 
     def gap(self, feature: int, a: Floats | Integers, b: Floats | Integers) -> Floats:
-        """The gap between the positions ``a`` and ``b`` of a feature in the Gower distance, in the unit of the feature.
+        """Return the gap between the positions ``a`` and ``b`` of a feature in the Gower distance, in the unit of the feature.
 
         It is |u - v| for the numbers u and v at these positions, min(|u - v|, P - |u - v|) on a circle, and 1 between two
         different categories. Between a missing value and any other it is half the range of numbers, a quarter of the period, 1
@@ -244,7 +247,7 @@ class Grid:
         return out
 
     def locate(self, X: ArrayLike) -> Located:
-        """The lower vertex, the upper vertex and the fraction between them of every value; values outside are clipped.
+        """Return the lower vertex, the upper vertex and the fraction between them of every value; values outside are clipped.
 
         Parameters
         ----------
@@ -272,7 +275,7 @@ class Grid:
         return located
 
     def _in_range(self, x: Floats) -> Floats:
-        """The values with angles taken to the turn of their knots and missing values at the first knot; codes are checked."""
+        """Return the values, angles within one turn and missing ones at the first knot; codes are checked."""
         x = np.where(np.isnan(x), self.low, x)
         for f in np.flatnonzero(self.seams):
             turn = np.mod(x[:, f] / 2 - self.low[f] / 2, (self.high[f] - self.low[f]) / 2)  # halves do not overflow
@@ -283,14 +286,17 @@ class Grid:
         return x
 
     def excess(self, X: ArrayLike) -> Floats:
-        """x - clip(x), the signed distance of each number from its range, inf on overflow: 0 inside, on circles, if missing."""
+        """Return x - clip(x), the signed distance of each number from its range, inf on overflow.
+
+        It is 0 inside, on circles, and for missing values.
+        """
         x = self._checked(X)
         with np.errstate(over="ignore"):
             out = x - np.clip(x, self.low, self.high)
         return out if self.plain else np.where(self.extends & ~np.isnan(x), out, 0.0)
 
     def _checked(self, X: ArrayLike) -> Floats:
-        """X as a C-contiguous float64 matrix with one column for each feature, as the kernels need it."""
+        """Return X as a C-contiguous float64 matrix with one column for each feature, as the kernels need it."""
         x = np.ascontiguousarray(X, dtype=np.float64)
         if x.shape != (len(x), self.n_features):
             raise InputError(f"X has shape {x.shape}; (n_items, {self.n_features}) is required, one column a feature")
@@ -314,7 +320,7 @@ def _check_knots(feature: int, knots: Floats) -> None:
 
 
 def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) -> Schema:
-    """The schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes.
+    """Return the schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes.
 
     Raises
     ------
@@ -333,7 +339,7 @@ def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) ->
 
 
 def _feature_of(name: str, kind: str, knots: Floats, missing: bool) -> Feature:
-    """The feature that has these knots; the categories of a categorical one are their codes."""
+    """Return the feature that has these knots; the categories of a categorical one are their codes."""
     categories = tuple(range(len(knots) - 1)) if kind == "categorical" else ()
     period = float(knots[-1] - knots[0]) if kind == "periodic" else 0.0
     return Feature(name, kind, categories, period, missing)

@@ -1,4 +1,4 @@
-"""Which items are identical, and the distinct ones among many.
+"""Identical items, and the distinct ones among many.
 
 An item given twice is one item: both stand on the same side of every split, and the knots of tuples count it once, so that
 tuples are the same whether they name items by row numbers or bring them as points, and a weight is the same as repetition.
@@ -27,25 +27,17 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64: 2^64 divided by the gold
 
 
 class Identities(NamedTuple):
-    """Which rows are the same item.
+    """Rows that are the same item."""
 
-    Attributes
-    ----------
-    first : ndarray of shape (n_items,)
-        The row where each distinct item occurs first, increasing.
-    number : ndarray of shape (n_rows,)
-        The number of the item in each row: row r is the same item as row ``first[number[r]]``.
-    hashes : ndarray of shape (n_items,), uint64
-        The hash of each distinct item, all different: an order of the items that does not depend on the order of the rows.
-    """
-
-    first: Integers
-    number: Integers
+    first: Integers  # (n_items,), the row where each distinct item occurs first, increasing
+    number: Integers  # (n_rows,), the number of the item in each row: row r is the same item as row ``first[number[r]]``
+    # (n_items,), the hash of each distinct item, all different: an order of the items that does not depend on the order of
+    # the rows.
     hashes: NDArray[np.uint64]
 
 
 def identities(rows: Floats | sparse.csr_array) -> Identities:
-    """The identities of the rows of a matrix, dense or sparse, shape (n_rows, n_features); missing values are NaN."""
+    """Return the identities of the rows of a matrix, dense or sparse, shape (n_rows, n_features); missing values are NaN."""
     return _identities(rows, _hashes(rows))
 
 
@@ -62,7 +54,7 @@ def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> 
 
 
 def _first_of_hash(hashes: NDArray[np.uint64]) -> Integers:
-    """The first row with the hash of every row, shape (n_rows,)."""
+    """Return the first row with the hash of every row, shape (n_rows,)."""
     order = np.argsort(hashes)
     ordered = hashes[order]
     starts = np.ones(len(order), dtype=bool)
@@ -73,25 +65,24 @@ def _first_of_hash(hashes: NDArray[np.uint64]) -> Integers:
 
 
 def surely_differ(rows: Floats) -> bool:
-    """Whether all rows of a dense matrix have different hashes, so that none is the item of another."""
+    """Return True if all rows of a dense matrix have different hashes, so that none is the item of another."""
     ordered = np.sort(_hashes(rows))
     return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def _same(a: Floats | sparse.csr_array, b: Floats | sparse.csr_array) -> bool:
-    """Whether all values of two matrices are equal, missing ones being equal to one another."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b, equal_nan=True)
     return (_with_data(a, _bits(a.data)) != _with_data(b, _bits(b.data))).nnz == 0
 
 
 def _with_data(rows: sparse.csr_array, data: NDArray[np.uint64]) -> sparse.csr_array:
-    """Sparse rows with other numbers where these hold numbers."""
+    """Return sparse rows with other numbers where these hold numbers."""
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64, in place; 0 stays 0."""
+    """Return the finaliser of SplitMix64, in place; 0 stays 0."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x ^= x >> np.uint64(shift)
         x *= np.uint64(factor)
@@ -100,7 +91,7 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _bits(values: Floats) -> NDArray[np.uint64]:
-    """The bits of a copy of the values, the same for 0 and -0, and for every NaN."""
+    """Return the bits of a copy of the values, the same for 0 and -0, and for every NaN."""
     values = np.asarray(values, dtype=np.float64) + 0.0
     missing = np.isnan(values)
     if missing.any():
@@ -109,7 +100,7 @@ def _bits(values: Floats) -> NDArray[np.uint64]:
 
 
 def _hashes(rows: Floats | sparse.csr_array, seed: int = 0) -> NDArray[np.uint64]:
-    """A hash of every row, shape (n_rows,); the same for a sparse row as for a dense one."""
+    """Return a hash of every row, shape (n_rows,); the same for a sparse row as for a dense one."""
     n, n_features = rows.shape
     numbers = np.arange(1, n_features + 1, dtype=np.uint64) + np.uint64(seed * n_features)
     factors = _mixed(numbers * _STEP) | np.uint64(1)
@@ -127,33 +118,24 @@ class DistinctItems:
 
     The sample is those of the least hash (bottom-k sampling, Cohen & Kaplan 2007), so that it depends neither on how often nor
     in which order items come: samples of parts add up to that of the whole.
-
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        Distinct, in the order of their hashes.
-    ends : ndarray of shape (2, n_features)
-        The least and the largest value of every feature; NaN where all are missing.
-    is_sample : bool
-        Whether items were left out.
     """
 
-    items: Floats
-    ends: Floats
-    is_sample: bool = False
+    items: Floats  # (n_items, n_features), distinct, in the order of their hashes
+    ends: Floats  # (2, n_features), the least and the largest value of every feature; NaN where all are missing
+    is_sample: bool = False  # whether items were left out
 
     @classmethod
     def of(cls, items: Floats) -> "DistinctItems":
-        """Those among the rows of a matrix."""
-        return cls(items, np.array([np.fmin.reduce(items), np.fmax.reduce(items)]))._reduced()
+        """Return those among the rows of a matrix."""
+        return cls(items, np.array([np.fmin.reduce(items), np.fmax.reduce(items)])).reduced()
 
     def __add__(self, other: "DistinctItems") -> "DistinctItems":
-        """Those among the items of both."""
+        """Return those among the items of both."""
         ends = np.array([np.fmin(self.ends[0], other.ends[0]), np.fmax(self.ends[1], other.ends[1])])
-        return DistinctItems(np.vstack([self.items, other.items]), ends, self.is_sample or other.is_sample)._reduced()
+        return DistinctItems(np.vstack([self.items, other.items]), ends, self.is_sample or other.is_sample).reduced()
 
-    def _reduced(self) -> "DistinctItems":
-        """The same, each item once, and no more than fit into the sample."""
+    def reduced(self) -> "DistinctItems":
+        """Return the same, each item once, and no more than fit into the sample."""
         hashes = _hashes(self.items)
         ordered = np.sort(hashes)
         different = ordered[np.append(True, ordered[1:] != ordered[:-1])]
@@ -170,5 +152,5 @@ class DistinctItems:
 
 
 def distinct_items(items: Floats) -> Floats:
-    """The items that knots of a matrix of items are placed among, each once."""
+    """Return the items that knots of a matrix of items are placed among, each once."""
     return DistinctItems.of(items).knot_items

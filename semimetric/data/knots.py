@@ -23,9 +23,9 @@ def _uniform_knots(values: Floats, n_knots: int) -> Floats:
 
 
 def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
-    """The minimum, the maximum and n_knots - 2 centres of clusters (paper 0, section 3); all values if there are few.
+    """Return the minimum, the maximum and n_knots - 2 centres of clusters (paper 0, section 3); all values if there are few.
 
-    Of all knots that hold both ends, these have the least sum of squared distances of the values to the nearest knot.
+    Among all knots with both ends, these have the least sum of squared distances of the values to the nearest knot.
     """
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= n_knots:
@@ -41,7 +41,7 @@ def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
 
 
 def sampled_rows(n: int, random_state: int | None) -> Integers | None:
-    """The rows of the sample of ``n`` items from which knots are placed; None if all rows are used.
+    """Return the rows of the sample of ``n`` items from which knots are placed; None if all rows are used.
 
     A sample together with its two extremes is not sampled again, so the knots of a stream are those of all of its items.
     """
@@ -51,7 +51,7 @@ def sampled_rows(n: int, random_state: int | None) -> Integers | None:
 
 
 def _sample(items: Floats, random_state: int | None) -> Floats:
-    """The items, or of many of them a sample, followed by a row of minima and a row of maxima over all items."""
+    """Return the items, or of many of them a sample, followed by a row of minima and a row of maxima over all items."""
     rows = sampled_rows(len(items), random_state)
     if rows is None:
         return items
@@ -59,7 +59,7 @@ def _sample(items: Floats, random_state: int | None) -> Floats:
 
 
 def _circle_knots(values: Floats, n_knots: int, strategy: str, period: float) -> Floats:
-    """Knots of one turn, from the value after the widest gap up to that same value one period later.
+    """Return knots of one turn, from the value after the widest gap up to that same value one period later.
 
     A gap that is wider than a cell of equal knots is a cell of its own.
     """
@@ -74,7 +74,6 @@ def _circle_knots(values: Floats, n_knots: int, strategy: str, period: float) ->
 
 
 def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str) -> Floats:
-    """The knots of a feature of any kind, from its encoded column."""
     if feature.kind == "categorical":
         return np.arange(len(feature.categories) + 1.0)
     values = column[~np.isnan(column)]
@@ -90,7 +89,7 @@ STRATEGIES = tuple(_PLACE)
 
 
 def knot_counts(n_knots: int | Sequence[int], n_features: int, most: int) -> Integers:
-    """The valid number of knots of every feature, at most ``most``: shape (n_features,)."""
+    """Return the valid number of knots of every feature, at most ``most``: shape (n_features,)."""
     given = np.asarray(n_knots)
     if given.ndim > 1 or given.size not in (1, n_features):
         raise InputError(
@@ -104,12 +103,12 @@ def knot_counts(n_knots: int | Sequence[int], n_features: int, most: int) -> Int
 
 
 def knots_of_values(values: Floats, n_knots: int, strategy: str) -> Floats:
-    """At most ``n_knots`` strictly increasing knots, from the minimum to the maximum of the values."""
+    """Return at most ``n_knots`` strictly increasing knots, from the minimum to the maximum of the values."""
     return np.unique(_PLACE[strategy](values, n_knots))
 
 
 def place_knots(items: Floats, schema: Schema, counts: Integers, strategy: str, random_state: int | None) -> list[Floats]:
-    """The knots of every feature of an encoded matrix of items; ``counts`` are the numbers of knots to place."""
+    """Return the knots of every feature of an encoded matrix of items; ``counts`` are the numbers of knots to place."""
     columns = zip(_sample(items, random_state).T, schema.features, counts, strict=True)
     return [_knots_of(column, feature, int(c), strategy) for column, feature, c in columns]
 

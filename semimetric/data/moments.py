@@ -32,21 +32,13 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class TimeCells:
-    """A column of times, as a condition compares them.
+    """A column of times, as a condition compares them."""
 
-    Parameters
-    ----------
-    days : ndarray of shape (n_rows,), float64
-        Days since 1970-01-01, in UTC if the column has a time zone; NaN where a time is missing.
-    zone : str
-        "UTC" if the times have a time zone, "" if they have none.
-    """
-
-    days: Floats
-    zone: str
+    days: Floats  # (n_rows,), days since 1970-01-01, in UTC if the column has a time zone; NaN where a time is missing
+    zone: str  # "UTC" if the times have a time zone, "" if they have none
 
     def number(self, value: float | str | Moment, column: str) -> float:
-        """A value of a condition on the scale of ``days``.
+        """Return a value of a condition on the scale of ``days``.
 
         Raises
         ------
@@ -70,7 +62,7 @@ class TimeCells:
 
 
 def _days(times: Sequence[datetime | None], column: str) -> Floats:
-    """Days since 1970-01-01 as the fit counts them, to the bit: of times with an offset in UTC; NaN for None."""
+    """Return days since 1970-01-01 as the fit counts them, to the bit: of times with an offset in UTC; NaN for None."""
     try:
         utc = [time if time is None or time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None) for time in times]
     except OverflowError as error:
@@ -79,7 +71,7 @@ def _days(times: Sequence[datetime | None], column: str) -> Floats:
 
 
 def times_in_text(cells: NDArray[Any], column: str, value: Moment) -> TimeCells:
-    """A column of text as times, which a condition compares with a date or a time; empty cells are missing.
+    """Return a column of text as times, which a condition compares with a date or a time; empty cells are missing.
 
     Raises
     ------
@@ -102,12 +94,12 @@ def times_in_text(cells: NDArray[Any], column: str, value: Moment) -> TimeCells:
 
 
 def looks_like_time(text: str) -> bool:
-    """Whether a bare word is meant as a date or a time: three whole numbers joined by -, / or ., or a year and month."""
+    """Return True if a bare word is a date or a time: three whole numbers joined by -, / or ., or a year and month."""
     return _LOOKS.fullmatch(text) is not None
 
 
 def read_moment(text: str) -> Moment:
-    """The date or the time that a text says.
+    """Return the date or the time that a text says.
 
     Raises
     ------

@@ -19,7 +19,7 @@ _ADVICE = "give a list of objects, such as strings or arrays"
 
 
 def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
-    """X as it is, if it is a sequence of objects; of a pandas Series its values, of which none is copied.
+    """Return X as it is, if it is a sequence of objects; of a pandas Series its values, of which none is copied.
 
     Raises
     ------
@@ -39,11 +39,12 @@ def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
     if len(X) < min_objects:
         called = "object" if min_objects == 1 else "objects"
         raise TooFewError(f"{name} has {len(X)} objects; at least {min_objects} {called} are required")
-    return X  # type: ignore[no-any-return]  # which was checked to be one
+    objects: Objects = X
+    return objects
 
 
 def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
-    """The objects of a sequence as a list: rows of an array or a frame, entries of anything else, of which none is copied.
+    """Return objects of a sequence as a list: rows of an array or a frame, entries of anything else, of which none is copied.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
 
 
 def object_key(value: Any) -> Hashable:
-    """What is equal for equal objects, and different for others: the object itself, or a hash of what it holds.
+    """Return a key that is equal for equal objects only: the object itself, or a hash of its content.
 
     Raises
     ------
@@ -65,7 +66,8 @@ def object_key(value: Any) -> Hashable:
         If the object can neither be hashed nor pickled.
     """
     if _is_hashable(value):
-        return value  # type: ignore[no-any-return]  # which was just seen
+        key: Hashable = value
+        return key
     try:
         return ("hash", joblib.hash(value))
     except Exception as error:  # pickling runs code of the object, which may raise anything
@@ -76,7 +78,7 @@ def object_key(value: Any) -> Hashable:
 
 
 def hold_out_objects(objects: Objects, share: float, random_state: int | None) -> tuple[Integers, Integers]:
-    """The sorted positions of objects to learn from, and of those held out: a share of the distinct objects.
+    """Return the sorted positions of objects to learn from, and of those held out: a share of the distinct objects.
 
     Equal objects stay on one side. None are held out where that would leave fewer than two on a side.
     """
@@ -89,7 +91,7 @@ def hold_out_objects(objects: Objects, share: float, random_state: int | None) -
 
 
 def object_numbers(objects: Objects) -> Integers:
-    """The number of each object among the distinct ones, from 0 on in the order of their first positions."""
+    """Return the number of each object among the distinct ones, from 0 on in the order of their first positions."""
     numbers: dict[Hashable, int] = {}
     number = np.empty(len(objects), np.int64)
     for i in range(len(objects)):
@@ -103,7 +105,7 @@ def object_numbers(objects: Objects) -> Integers:
 
 
 def object_pairs(pairs: Any) -> tuple[list[Any], Integers]:
-    """The objects of pairs, each once where that is seen, and the pairs as positions among them, shape (n_pairs, 2).
+    """Return the objects of pairs, each once where that is seen, and the pairs as positions among them, shape (n_pairs, 2).
 
     Raises
     ------
@@ -129,7 +131,7 @@ def object_pairs(pairs: Any) -> tuple[list[Any], Integers]:
 
 
 def _is_hashable(value: Any) -> bool:
-    """Whether an object can be a key of a dict; a tuple with an array in it cannot."""
+    """Return True if an object can be a key of a dict; a tuple with an array in it cannot."""
     try:
         hash(value)
     except TypeError:

@@ -13,7 +13,7 @@ from .._foundation.types import Floats, Integers
 def sample_pairs(
     items: Floats, n_pairs: int, *, near: float = 0.25, n_neighbors: int = 30, random_state: int | None = None
 ) -> Integers:
-    """Distinct pairs of different rows, shape (n_pairs, 2); all pairs, if there are at most ``n_pairs``.
+    """Return distinct pairs of different rows, shape (n_pairs, 2); all pairs, if there are at most ``n_pairs``.
 
     Some are random pairs, and some are pairs of near neighbours, so that small distances are learned too.
 
@@ -24,7 +24,7 @@ def sample_pairs(
     near : float, default 0.25
         Share of the pairs whose second item is among the nearest of the first.
     n_neighbors : int, default 30
-        How many of the other items count as nearest, in Euclidean distance of standardised features.
+        The number of other items that count as nearest, in Euclidean distance of standardised features.
     random_state : int or None, default None
     """
     n = len(items)
@@ -52,7 +52,7 @@ def _add_pairs(found: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> No
 
 
 def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:
-    """``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
+    """Return ``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
     if not n:
         return np.empty((0, 2), np.int64)
     width = spread(items)

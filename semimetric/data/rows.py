@@ -28,24 +28,17 @@ _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measure
 
 
 class DistinctRows(NamedTuple):
-    """The rows that stand for all rows of a weight > 0.
+    """The rows that stand for all rows of a weight > 0."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (m,), int64
-        Their numbers, in the order of the hashes of their items; rows of one item in the order of their targets.
-    weight : ndarray of shape (m,)
-        The sum of the weights of all rows that are equal to each.
-    """
-
+    # (m,), their numbers, in the order of the hashes of their items; rows of one item in the order of their targets.
     rows: Integers
-    weight: Floats
+    weight: Floats  # (m,), the sum of the weights of all rows that are equal to each
 
 
 def distinct_rows(
     items: Floats | sparse.csr_array, targets: NDArray[Any], weight: Floats, *, always: bool = False
 ) -> DistinctRows | None:
-    """The distinct rows of ``items``, each together with its target; None if all rows count alike and none is repeated.
+    """Return the distinct rows of ``items``, each together with its target; None if all rows count alike and none is repeated.
 
     Parameters
     ----------
@@ -53,9 +46,9 @@ def distinct_rows(
     targets : ndarray of numbers, shape (n,)
         Items with different targets are different rows.
     weight : ndarray of shape (n,)
-        Of which one at least is > 0.
+        At least one is > 0.
     always : bool
-        Whether rows that count alike, and none of which is repeated, are ordered too, so that other weights leave the order.
+        True if rows that count alike, and none of which is repeated, are ordered too, so that other weights leave the order.
     """
     may_be_left = not always and np.ptp(weight) == 0
     if may_be_left and isinstance(items, np.ndarray):
@@ -73,7 +66,7 @@ def distinct_rows(
 
 
 def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
-    """The item as an encoded matrix of shape (1, n_features), and its label: that of a row or series of pandas, else None.
+    """Return item as an encoded matrix of shape (1, n_features), and its label: that of a row or series of pandas, else None.
 
     Raises
     ------
@@ -93,14 +86,14 @@ _MOST_SHOWN = 3  # labels in a message
 
 
 def item_rows(tuples: ArrayLike, preprocessor: Any, name: str) -> tuple[ArrayLike, Any]:
-    """The tuples as row numbers, and the items that they number; the tuples as they are and None if they hold points.
+    """Return the tuples as row numbers, and the items that they number; the tuples as they are and None if they hold points.
 
     Parameters
     ----------
     tuples : array-like of shape (n_tuples, size) or (n_tuples, size, n_features)
     preprocessor : array-like, frame, callable or None
     name : str
-        What messages call the tuples.
+        The name of the tuples in messages.
 
     Raises
     ------
@@ -122,7 +115,7 @@ def item_rows(tuples: ArrayLike, preprocessor: Any, name: str) -> tuple[ArrayLik
 
 
 def items_named(X: Any, preprocessor: Any) -> Any:
-    """The table whose rows a one-dimensional X names, of the kind of the preprocessor; X itself if it is a table."""
+    """Return the table whose rows a one-dimensional X names, of the kind of the preprocessor; X itself if it is a table."""
     if preprocessor is None or hasattr(X, "columns") or n_axes(X) != 1:
         return X
     rows, items = item_rows(np.asanyarray(X)[:, None], preprocessor, "item")
@@ -152,14 +145,14 @@ def warn_of_integer_index(tuples: ArrayLike, preprocessor: Any) -> None:
 
 
 def _are_labels(names: NDArray[Any], labels: Any) -> bool:
-    """Whether names are looked up in an index: such as are no numbers, in an index that holds no numbers either."""
+    """Return True if names are looked up in an index: neither they nor the index are numbers."""
     if names.dtype.kind == "O" and all(isinstance(name, (int, np.integer)) for name in names.flat):
         return False
     return names.dtype.kind not in "iuf" and getattr(labels.dtype, "kind", "O") not in "iuf"
 
 
 def _rows_of(names: NDArray[Any], labels: Any, name: str) -> Integers:
-    """The row numbers of labels, of the same shape; an error names those that are missing or not unique."""
+    """Return the row numbers of labels, of the same shape; an error names those that are missing or not unique."""
     if not labels.is_unique:
         twice = labels[labels.duplicated()][0]
         raise InputError(f"the index of the preprocessor has {twice!r} twice; unique labels are required to name items by them")
@@ -176,7 +169,7 @@ def _rows_of(names: NDArray[Any], labels: Any, name: str) -> Integers:
 
 
 def _made_by(function: Callable[[Any], Any], tuples: ArrayLike, name: str) -> tuple[Integers, Any]:
-    """The row numbers and the table that a function makes of the distinct names, each of which it is given once."""
+    """Return the row numbers and the table that a function makes of the distinct names, each of which it is given once."""
     with input_errors():
         names, rows = np.unique(np.asarray(tuples), return_inverse=True)
     try:
@@ -196,7 +189,7 @@ def _made_by(function: Callable[[Any], Any], tuples: ArrayLike, name: str) -> tu
 
 
 def filled_table(X: Any, schema: Schema, missing: NDArray[np.bool_], rows: Integers, filled: Floats) -> Any:
-    """The table X with the values of ``filled`` where it is missing some.
+    """Return the table X with the values of ``filled`` where it is missing some.
 
     Parameters
     ----------
@@ -230,14 +223,13 @@ def filled_table(X: Any, schema: Schema, missing: NDArray[np.bool_], rows: Integ
 
 
 def _decoded(feature: Feature, codes: Floats) -> NDArray[Any]:
-    """The values that codes stand for: numbers, categories, or times."""
     if feature.time == SCALE:
         return times_of(codes, feature.zone)
     return feature.decode(codes) if feature.kind == "categorical" else codes
 
 
 def _filled_frame(X: Any, values: dict[int, tuple[Integers, NDArray[Any]]]) -> Any:
-    """A frame with values in place of those that are missing, column by column."""
+    """Return a frame with values in place of those that are missing, column by column."""
     if hasattr(X, "iloc"):
         columns = {k: _filled_series(X.iloc[:, k], *found) for k, found in values.items()}
         out = X.copy()
@@ -260,7 +252,7 @@ def _filled_frame(X: Any, values: dict[int, tuple[Integers, NDArray[Any]]]) -> A
 
 
 def _filled_series(column: Any, places: Integers, found: NDArray[Any]) -> Any:
-    """A column of pandas with values in these places; whole numbers and truth values become floating-point numbers."""
+    """Return a column of pandas with values in these places; whole numbers and truth values become floating-point numbers."""
     name = str(column.dtype).lower()
     if name.startswith(("int", "uint", "bool")):
         column = column.astype("Float64")

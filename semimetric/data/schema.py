@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def chosen_columns(X: Any, given: Any, names: Sequence[str]) -> set[int]:
-    """The numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
+    """Return the numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
     if given is None:
         return set()
     if isinstance(given, str):
@@ -54,7 +54,7 @@ def chosen_columns(X: Any, given: Any, names: Sequence[str]) -> set[int]:
 
 
 def column_number(feature: object, names: Sequence[str], parameter: str) -> int:
-    """The number of a column that is given by number or by name."""
+    """Return the number of a column that is given by number or by name."""
     if isinstance(feature, str) and feature in names:
         return list(names).index(feature)
     if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
@@ -66,14 +66,14 @@ def column_number(feature: object, names: Sequence[str], parameter: str) -> int:
 
 
 def column_numbers(features: object, names: Sequence[str], parameter: str) -> list[int]:
-    """The numbers of some columns, each once, in the order in which they are given; one name or number is one column."""
+    """Return the numbers of some columns, each once, in the order in which they are given; one name or number is one column."""
     if isinstance(features, str) or not isinstance(features, Iterable):
         features = (features,)
     return list(dict.fromkeys(column_number(feature, names, parameter) for feature in features))
 
 
 def by_column(given: Mapping[Any, T], names: Sequence[str], parameter: str) -> dict[int, T]:
-    """What a dict gives for some columns, by number or name, by their numbers; a column that it names twice is refused."""
+    """Return the values that a dict has for columns, by their numbers; refuse a column that it names twice."""
     found: dict[int, T] = {}
     keys: dict[int, object] = {}
     for feature, value in given.items():
@@ -88,7 +88,7 @@ def by_column(given: Mapping[Any, T], names: Sequence[str], parameter: str) -> d
 
 
 def check_period(feature: object, period: Any) -> float:
-    """The valid period of a feature."""
+    """Return the valid period of a feature."""
     number = isinstance(period, (int, float, np.number)) and not isinstance(period, bool)
     if not number or not 0 < period < np.inf:
         raise InputError(f"periodic= gives {feature!r} the period {period!r}; a finite number > 0 is required")
@@ -111,9 +111,9 @@ class Feature:
     period : float
         The period of a periodic feature.
     missing : bool
-        Whether a missing value is a level of its own; else it is an error.
+        True if a missing value is a level of its own; else it is an error.
     time : {"", "scale", "day", "week", "year"}
-        What is counted of times, see `times`; "" for a column that holds none.
+        The unit of times, see `times`; "" for a column without times.
     zone : str
         The time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone.
     """
@@ -146,7 +146,7 @@ class Feature:
             check_categories(self.categories, f"{self.name!r}")
 
     def encode(self, column: Any, source: str) -> Floats:
-        """The encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
+        """Return the encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
         if self.kind == "categorical":
             return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
         if self.time:
@@ -160,7 +160,7 @@ class Feature:
         return numbers
 
     def whole_knots(self, knots: ArrayLike) -> ArrayLike:
-        """The knots of the feature, made of those that a user gives: its kind adds the codes of categories, or the seam."""
+        """Return knots of the feature, made of those that a user gives: its kind adds the codes of categories, or the seam."""
         if self.kind == "categorical":
             return np.arange(len(self.categories) + 1.0)
         if self.kind == "numeric":
@@ -169,9 +169,9 @@ class Feature:
         return np.append(turn, turn[0] + self.period)
 
     def decode(self, codes: Floats) -> NDArray[Any]:
-        """The values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit.
+        """Return the values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit.
 
-        Of times they are the numbers that are counted.
+        Knots of times are the numbers that are counted.
         """
         if self.kind != "categorical":
             return codes.astype(object)
@@ -184,13 +184,16 @@ class Feature:
         return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
 
     def state(self) -> dict[str, Any]:
-        """The feature as values that JSON can hold; of times only if it holds any, so that earlier versions read the others."""
+        """Return the feature as values that JSON can hold.
+
+        The unit of times is included only if there is one, so that earlier versions read the others.
+        """
         values = asdict(self) | {"categories": list(self.categories)}
         return values if self.time else {name: value for name, value in values.items() if name not in ("time", "zone")}
 
     @classmethod
     def read(cls, state: Members) -> Feature:
-        """The feature whose `state` is given."""
+        """Return the feature whose `state` is given."""
         kinds = (str, bool, int, float)
         times = {name: state.text(name) for name in ("time", "zone") if name in state}
         return cls(
@@ -231,12 +234,12 @@ class Schema:
 
     @classmethod
     def numeric(cls, names: Sequence[str]) -> Schema:
-        """The schema of numeric features that are never missing."""
+        """Return the schema of numeric features that are never missing."""
         return cls(tuple(Feature(name) for name in names))
 
     @classmethod
     def of(cls, given: Names) -> Schema:
-        """The given schema; for names, the schema of numeric features with these names."""
+        """Return the given schema; for names, the schema of numeric features with these names."""
         return given if isinstance(given, Schema) else cls.numeric(given)
 
     @classmethod
@@ -249,7 +252,7 @@ class Schema:
         missing: str = "error",
         name: str = "X",
     ) -> Schema:
-        """The schema of the columns of X, by the parameters and the dtypes of a frame.
+        """Return the schema of the columns of X, by the parameters and the dtypes of a frame.
 
         Parameters
         ----------
@@ -266,7 +269,7 @@ class Schema:
             Monday, and "year" the day since 1 January. A column of times without a period is a scale, in days; for several of
             these give the column several times.
         missing : {"error", "level"}
-            Whether a missing value (NaN, None, NA) is refused, or a level of its own in every feature.
+            "error" refuses a missing value (NaN, None, NA); "level" makes it a level of its own in every feature.
         name : str
             The name of X in messages.
 
@@ -311,31 +314,31 @@ class Schema:
 
     @property
     def missing(self) -> tuple[bool, ...]:
-        """Whether each feature has a level for missing values."""
+        """True for each feature with a level for missing values."""
         return tuple(f.missing for f in self.features)
 
     @property
     def plain(self) -> bool:
-        """Whether all features are numbers that are never missing, so that a table needs no encoding."""
+        """True if all features are numbers that are never missing, so that a table needs no encoding."""
         return all(f.kind == "numeric" and not f.missing and not f.time for f in self.features)
 
     def renamed(self, names: Sequence[str]) -> Schema:
-        """The schema with other names of the features."""
+        """Return the schema with other names of the features."""
         if self.names == tuple(names):
             return self
         return Schema(tuple(replace(f, name=name) for f, name in zip(self.features, names, strict=True)))
 
     def reads_as(self, other: Schema) -> bool:
-        """Whether both schemas encode the same values alike; the names of their features may differ."""
+        """Return True if both schemas encode the same values alike; the names of their features may differ."""
         return len(self.names) == len(other.names) and self.renamed(other.names) == other
 
     @property
     def usable(self) -> NDArray[np.bool_]:
-        """Whether directions may combine each feature, which is true of numeric ones: shape (n_features,)."""
+        """True for each feature that directions may combine, which are the numeric ones: shape (n_features,)."""
         return np.array(self.kinds) == "numeric"
 
     def extended(self, names: Sequence[str], uses: NDArray[np.bool_], n_leaves: Sequence[int] = ()) -> Schema:
-        """The schema of the features followed by directions called ``names``, of which the last are trees.
+        """Return the schema of the features followed by directions called ``names``, of which the last are trees.
 
         A linear direction may be missing if a feature that it uses may be; ``uses``, of shape (n_directions, n_features), says
         which features each direction uses. The categories of a tree are the numbers of its leaves, ``n_leaves`` of each tree; a
@@ -348,7 +351,7 @@ class Schema:
         return Schema((*self.features, *linear, *(Feature(n, "categorical", tuple(range(count))) for n, count in trees)))
 
     def encode(self, X: Any, *, name: str = "X", min_items: int = 1) -> Floats:
-        """The table X as a C-contiguous float64 matrix of shape (n_items, n_features).
+        """Return the table X as a C-contiguous float64 matrix of shape (n_items, n_features).
 
         Raises
         ------
@@ -366,30 +369,30 @@ class Schema:
         out = np.empty((table.shape[0], n))
         for k, feature in enumerate(self.features):
             out[:, k] = feature.encode(column_of(table, k), name)
-        self._check_values(out, name)
+        check_finite(out, name, names=self.names, may_miss=self.missing, advice=MISSING_ADVICE)
         return out
 
     def decode(self, X: Floats) -> NDArray[Any]:
-        """The values of an encoded matrix, or of one encoded vector, as objects; X itself if the schema is plain."""
+        """Return the values of an encoded matrix, or of one encoded vector, as objects; X itself if the schema is plain."""
         if self.plain:
             return X
         return np.stack([f.decode(X[..., k]) for k, f in enumerate(self.features)], axis=-1)
 
-    def told(self, X: Floats) -> NDArray[Any]:
+    def display(self, X: Floats) -> NDArray[Any]:
         """`decode` as a person says it, and as `encode` reads it again.
 
         A category that was not in the fit is "(other)", and a time on a scale is a `datetime`.
         """
         if self.plain:
             return X
-        told = np.where(self.unseen(X), "(other)", self.decode(X).astype(object))
+        cells = np.where(self.unseen(X), "(other)", self.decode(X).astype(object))
         for k, feature in enumerate(self.features):
             if feature.time == SCALE:
-                told[:, k] = times_of(X[:, k], feature.zone)
-        return told
+                cells[:, k] = times_of(X[:, k], feature.zone)
+        return cells
 
     def coordinates(self, X: Floats) -> Floats:
-        """Coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.
+        """Return coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.
 
         A number has one coordinate, and an angle has two, those of its point on the circle. A category has one indicator for
         each of up to 30 categories, and none if there are more. A missing number or angle is at the mean of the others.
@@ -409,46 +412,42 @@ class Schema:
         return np.hstack(parts)
 
     def table(self, X: Any, name: str = "X") -> Any:
-        """A table whose rows are dicts, or a dict, or that is sparse, as an array; anything else as it is."""
+        """Return a table whose rows are dicts, or a dict, or that is sparse, as an array; anything else as it is."""
         found = named_rows(dense_table(X, name), self.names, name=name)
         return found[None] if found is not X and found.ndim == 1 else found
 
     def row(self, x: Any) -> NDArray[Any]:
-        """One vector, or dict, as a table of one row."""
+        """Return one vector, or dict, as a table of one row."""
         x = x if type(x) is np.ndarray else named_rows(x, self.names, name="x")
         return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
 
     def rows(self, x: Any, name: str = "x") -> Any:
-        """One vector, or dict, as a table of one row; a table, or a list of dicts, as a table."""
+        """Return one vector, or dict, as a table of one row; a table, or a list of dicts, as a table."""
         x = named_rows(x, self.names, name=name)
         if not hasattr(x, "columns") and n_axes(x) == 0:
             raise InputError(f"{name}={x!r} is no vector; one value for each of the {len(self.features)} features is required")
         return self.row(x) if not hasattr(x, "columns") and n_axes(x) == 1 else x
 
     def unseen(self, X: Floats) -> NDArray[np.bool_]:
-        """Whether each value of an encoded matrix is a category that was not in the fit, shape (n_items, n_features)."""
+        """Return True for each value of an encoded matrix that is a category not in the fit, shape (n_items, n_features)."""
         counts = [len(f.categories) if f.kind == "categorical" else np.inf for f in self.features]
         return np.asarray(counts) == X
 
     def state(self) -> list[dict[str, Any]]:
-        """The features as values that JSON can hold."""
+        """Return the features as values that JSON can hold."""
         return [f.state() for f in self.features]
 
     @classmethod
     def read(cls, state: Sequence[Members]) -> Schema:
-        """The schema whose `state` is given."""
+        """Return the schema whose `state` is given."""
         return cls(tuple(Feature.read(f) for f in state))
-
-    def _check_values(self, items: Floats, name: str) -> None:
-        """Refuse infinite values, and missing values without a level."""
-        check_finite(items, name, names=self.names, may_miss=self.missing, advice=MISSING_ADVICE)
 
 
 Names: TypeAlias = Schema | Sequence[str]
 
 
 def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
-    """The column names of a frame whose columns have names; else x0, x1, ..."""
+    """Return the column names of a frame whose columns have names; else x0, x1, ..."""
     columns = getattr(read_table(X), "columns", None)
     if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
         return tuple(columns)
@@ -456,7 +455,7 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
 
 
 def _kind_of(column: Any, title: str, period: Any) -> dict[str, Any]:
-    """What a feature that is no category has beside its name: its period, and what is counted of times."""
+    """Return the parameters of a feature that is no category: its period, and the unit of times."""
     if not holds_times(column):
         if isinstance(period, str):
             raise InputError(

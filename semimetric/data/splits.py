@@ -24,7 +24,7 @@ _LEAST = 2  # tuples on either side
 
 
 def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
-    """The number of the item of every member of every tuple, shape (n_tuples, size).
+    """Return the number of the item of every member of every tuple, shape (n_tuples, size).
 
     Items are numbered in the order of their hashes, so that tuples given as points, or as row numbers in any order, have the
     same numbers.
@@ -39,12 +39,12 @@ def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
 def item_disjoint_splits(
     pairs: Tuples, *, n_splits: int | None, random_state: int | None, held_out: float = 0.3
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
+    """Return splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
 
-    Where the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
+    If the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
     share of the items is held out, and pairs with items of both sides are left out.
 
-    Where few pairs are given, some draws leave fewer than two on one side. Others are drawn in their place, up to a number of
+    If few pairs are given, some draws leave fewer than two on one side. Others are drawn in their place, up to a number of
     draws that does not depend on ``n_splits``: whether pairs can be held out is the same however many splits are asked for.
 
     Parameters
@@ -90,7 +90,7 @@ def item_disjoint_splits(
 
 
 def units_of(identity: Integers) -> Integers:
-    """The number of the unit that is held out together with each item, shape (n_items,).
+    """Return the number of the unit that is held out together with each item, shape (n_items,).
 
     Units are the components that share no item, where there are many; otherwise every item is one.
 
@@ -107,13 +107,13 @@ def units_of(identity: Integers) -> Integers:
 
 
 def leaves_enough(labels: NDArray[Any], n_classes: int = 2) -> bool:
-    """Whether items of these classes are of ``n_classes`` classes at least, and one class has two of them."""
+    """Return True if items have at least ``n_classes`` classes, and one class has two items."""
     counts = np.unique(labels, return_counts=True)[1]
     return len(counts) >= n_classes and int(counts.max()) > 1
 
 
 def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Integers, Integers]:
-    """The sorted numbers of rows to learn from, and of rows held out: those of a share of the distinct items.
+    """Return the sorted numbers of rows to learn from, and of rows held out: those of a share of the distinct items.
 
     None are held out where that would leave fewer than two on a side.
     """
@@ -163,7 +163,7 @@ class ItemClasses:
         return max(map(len, self.members))
 
     def folds(self, n_folds: int, random_state: int) -> list[tuple[Integers, Integers]]:
-        """Row numbers to learn from and to judge by, of ``n_folds`` folds with equal shares of the items of every class.
+        """Return row numbers to train on and to test on, of ``n_folds`` folds with equal fractions of every class.
 
         A class of fewer items than folds has items in some of them.
         """
@@ -173,12 +173,12 @@ class ItemClasses:
         return [self._sides(held) for _, held in split]
 
     def shares(self, share: float, random_state: int) -> tuple[Integers, Integers]:
-        """Row numbers to learn from, and to judge by: a share of the items of every class."""
+        """Return row numbers to learn from and to test with: a fraction of the items of every class."""
         rng = np.random.default_rng(random_state)
         return self._sides(np.concatenate([rng.permutation(m)[: int(share * len(m) + 0.5)] for m in self.members]))
 
     def _sides(self, held_items: Integers) -> tuple[Integers, Integers]:
-        """The sorted numbers of all other rows, and of the rows of these items."""
+        """Return the sorted numbers of all other rows, and of the rows of these items."""
         held = np.zeros(len(self.labels), dtype=bool)
         held[held_items] = True
         return np.flatnonzero(~held[self.number]), np.flatnonzero(held[self.number])

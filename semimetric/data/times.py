@@ -36,7 +36,7 @@ _Times = NDArray[np.datetime64]
 
 
 def holds_times(column: Any) -> bool:
-    """Whether a column holds times or dates, by its dtype, or by its first cell that is not missing."""
+    """Return True if a column holds times or dates, by its dtype, or by its first cell that is not missing."""
     series = _series(column)
     if series is not None:
         if series.dtype != nw.Object:
@@ -49,14 +49,14 @@ def holds_times(column: Any) -> bool:
 
 
 def zone_of(column: Any) -> str:
-    """The time zone of a column of times, by its name or its offset from UTC; "" if its first time has none."""
+    """Return the time zone of a column of times, by its name or its offset from UTC; "" if its first time has none."""
     zone = next(iter(_zones(column)), None)
     name = "" if zone is None else str(getattr(zone, "key", None) or zone)
     return name if not name or clock_zone(name) is not None else "UTC"
 
 
 def clock_zone(name: str) -> tzinfo | None:
-    """The time zone of a name or of an offset from UTC; None if it is not known."""
+    """Return the time zone of a name or of an offset from UTC; None if it is not known."""
     if offset := _OFFSET.fullmatch(name):
         sign, hours, minutes = offset.groups()
         return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
@@ -67,7 +67,7 @@ def clock_zone(name: str) -> tzinfo | None:
 
 
 def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) -> Floats:
-    """The numbers of a column of times, shape (n,), NaN where one is missing; ``unit`` is `SCALE` or one of `PERIODS`.
+    """Return the numbers of a column of times, shape (n,), NaN where one is missing; ``unit`` is `SCALE` or one of `PERIODS`.
 
     A time may be a text as ISO 8601 writes it with dashes, such as "2024-05-01" or "2024-05-01T12:30+02:00". A column of
     numbers is taken for numbers that were counted already.
@@ -109,7 +109,7 @@ def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) ->
 
 
 def times_of(days: Floats, zone: str) -> NDArray[Any]:
-    """The times of days on a scale, shape (n,), as `datetime` objects in the time zone; None for a missing one."""
+    """Return the times of days on a scale, shape (n,), as `datetime` objects in the time zone; None for a missing one."""
     out = np.full(len(days), None, dtype=object)
     there = ~np.isnan(days)
     out[there] = np.round(days[there] * _DAY).astype("M8[us]").astype(object)
@@ -119,18 +119,18 @@ def times_of(days: Floats, zone: str) -> NDArray[Any]:
 
 
 def _series(column: Any) -> Any:
-    """The column of a frame as narwhals reads it; None for an array."""
+    """Return the column of a frame as narwhals reads it; None for an array."""
     return None if isinstance(column, np.ndarray) else nw.from_native(nw.to_native(column, pass_through=True), series_only=True)
 
 
 def _texts_of(column: Any) -> list[str]:
-    """The cells of a column that are texts, if its dtype lets it have any."""
+    """Return the cells of a column that are texts, if its dtype lets it have any."""
     kind = str(getattr(column, "dtype", "object")).lower()
     return texts_of(cells_of(column)) if kind.startswith(_MAY_BE_TEXT) else []
 
 
 def _with_texts_read(column: Any) -> Any:
-    """The column with texts that are times as such, in an array of objects; the column itself if it has none."""
+    """Return the column with texts that are times as such, in an array of objects; the column itself if it has none."""
     if not any(is_time(text) for text in _texts_of(column)):
         return column
     cells = cells_of(column)
@@ -140,7 +140,7 @@ def _with_texts_read(column: Any) -> Any:
 
 
 def _zones(column: Any) -> list[Any]:
-    """The time zones of a column, as names or objects, None for none: one if the dtype says it, else of each time."""
+    """Return the time zones of a column, as names or objects, None for none: one if the dtype says it, else of each time."""
     series = _series(column)
     if series is not None and series.dtype != nw.Object:
         return [getattr(series.dtype, "time_zone", None)]
@@ -149,7 +149,7 @@ def _zones(column: Any) -> list[Any]:
 
 
 def _shown(column: Any, zone: str) -> _Times:
-    """What clocks in the time zone show, in microseconds."""
+    """Return the time on clocks in the time zone, in microseconds."""
     series, clocks = _series(column), clock_zone(zone) if zone else None
     if series is None and column.dtype.kind == "M":
         return column.astype("M8[us]")
@@ -166,7 +166,7 @@ def _shown(column: Any, zone: str) -> _Times:
 
 
 def _clock(cell: Any, clocks: tzinfo | None) -> Any:
-    """What a clock in the time zone shows at one time; NaT for a missing one."""
+    """Return the time on a clock in the time zone; NaT for a missing one."""
     if is_missing(cell):
         return np.datetime64("NaT")
     if isinstance(cell, datetime) and cell.tzinfo is not None:
@@ -175,7 +175,6 @@ def _clock(cell: Any, clocks: tzinfo | None) -> Any:
 
 
 def _numbers(shown: _Times, unit: str) -> Floats:
-    """The numbers of times; that of a missing one is any."""
     if unit == SCALE:
         return shown.astype(np.int64) / _DAY
     if unit == "day":

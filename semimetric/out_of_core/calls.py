@@ -34,11 +34,11 @@ from ..data.parts.labeled_parts import (
     labeled_parts,
     loaded,
     read_label_columns,
-    survey_items,
+    sample_items,
 )
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import LazyRows, parse_memory
-from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, survey_tuples
+from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sum_columns
 from ..data.schema import Schema
 from ..distances.estimators.base import LearnedDistance
 from ..distances.estimators.part_tasks import ItemTask, TupleTask, refuse_parts
@@ -449,7 +449,7 @@ def fit_tuples(engine: Engine, model: Any, task: TupleTask, parts: list[TuplePar
         raise InputError(f"there are 0 parts of {table.spec.called}; at least one is required")
     with one_blas_thread():
         parts, counts = count_tuples(engine, parts, table)
-        survey = survey_tuples(engine, parts, counts, table)
+        survey = sum_columns(engine, parts, counts, table)
         survey.check_targets(table.spec)
         check_varied(survey.items)
         kind = PartitionedDistances if table.spec.measured else PartitionedComparisons
@@ -500,7 +500,7 @@ def fit_labeled(
         parts, weights = _used_parts(parts, counts, labels.used, labels.weight)
         counts = list(map(len, weights))
         rows = np.unique(drawn_rows(sum(counts), N_DRAWN, task.recipe.random_state))
-        survey = survey_items(engine, parts, table, counts, rows, task.recipe.random_state)
+        survey = sample_items(engine, parts, table, counts, rows, task.recipe.random_state)
         check_varied(survey.items)
         codes = labels.codes.astype(np.min_scalar_type(int(labels.codes.max())))
         items = PartitionedItems(engine, parts, table, codes, weights, survey, limit, scratch)

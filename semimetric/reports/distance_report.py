@@ -46,7 +46,7 @@ def distance_report(
     shares = shares_of(model, d, None if items is None else items.values, rng)
     drawn = None if measured is None else _drawn_pairs(measured, rng)
     names = d.contribution_names("features") if shares.features is not None else ()
-    outside = None if items is None else d.beyond(items.values)
+    outside = None if items is None else d.out_of_range(items.values)
     facts = {
         "title": title, "summary": repr(d).splitlines(), "terms": list(d.terms), "link": str(d.link),
         "importances": importances(shares, d.terms, names), "axioms": axiom_facts(d, random_state),

@@ -31,7 +31,7 @@ def axiom_facts(d: Semimetric, random_state: int | None) -> dict[str, Any]:
     ]
     triple = None
     if report.triple is not None and report.excess > 0:
-        told = d.schema.told(report.triple)[:, :_MOST_COLUMNS].T
+        told = d.schema.display(report.triple)[:, :_MOST_COLUMNS].T
         triple = [[name, *map(_told, row)] for name, row in zip(d.feature_names, told.tolist(), strict=False)]
     return {
         "name": report.axioms.name, "proofs": proofs, "triangle": report.triangle, "triple": triple,

@@ -215,7 +215,7 @@ def test_times_on_a_scale_are_told_as_times_and_read_again(zone):
     frame = pd.DataFrame({"when": times, "size": 1.0})
     schema = Schema.fit(frame, missing="level")
     encoded = schema.encode(frame)
-    told = schema.told(encoded)
+    told = schema.display(encoded)
     assert told[2, 0] is None
     assert [pd.Timestamp(told[k, 0]) for k in (0, 1, 3)] == [times[k] for k in (0, 1, 3)]
     np.testing.assert_array_equal(schema.encode(told), encoded)

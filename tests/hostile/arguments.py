@@ -206,7 +206,7 @@ MAPS = {
     "AdditiveChi2Embedding": sm.AdditiveChi2Embedding(),
     "FourierEmbedding": sm.FourierEmbedding(degree=2),
     "HermiteEmbedding": sm.HermiteEmbedding(degree=2),
-    "EvenDirections": sm.EvenDirections(n_directions=3),
+    "UniformDirections": sm.UniformDirections(n_directions=3),
     "PartitionFeatures": sm.PartitionFeatures("random", n_trees=3, random_state=0),
     "HistogramFeatures": sm.HistogramFeatures(np.arange(3.0)[:, None]),
 }

@@ -30,7 +30,6 @@ from semimetric import (
     DistanceRegressor,
     DPLMClassifier,
     EmbeddedLinearClassifier,
-    EvenDirections,
     FourierEmbedding,
     HermiteEmbedding,
     HistogramFeatures,
@@ -52,6 +51,7 @@ from semimetric import (
     SemimetricRegressor,
     SupportPointClassifier,
     TripletLearner,
+    UniformDirections,
 )
 
 
@@ -215,10 +215,10 @@ CHECKED = [
     PartitionFeatures("random-forest", n_trees=2, max_leaf_nodes=3, random_state=1),
     PartitionFeatures("random", n_trees=5, max_leaf_nodes=4, random_state=0),
     PartitionFeatures("boosting", n_trees=3, leaf_tables="full", random_state=0),
-    EvenDirections(),
-    EvenDirections(n_directions=3),
-    EvenDirections(n_directions=2),
-    EvenDirections(n_directions=5),
+    UniformDirections(),
+    UniformDirections(n_directions=3),
+    UniformDirections(n_directions=2),
+    UniformDirections(n_directions=5),
     *(HistogramsOfAnyLength(n_slices=n) for n in (1, 2, 4, 8)),
     ConicEmbedding(),
     ConicEmbedding(2, "each"),

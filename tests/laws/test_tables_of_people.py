@@ -14,12 +14,12 @@ from sklearn.model_selection import GridSearchCV
 from semimetric import (
     DistanceApproximator,
     DistanceRegressor,
-    EvenDirections,
     InputError,
     NeighborIndex,
     NotSupportedError,
     SemimetricNeighborsTransformer,
     SemimetricWarning,
+    UniformDirections,
     load,
 )
 
@@ -366,8 +366,8 @@ def test_directions_combine_numbers():
     frame["weight"] = rng.random(len(frame))
     for directions, n in (
         ("pca", 2),
-        (EvenDirections(["size", "weight"], n_directions=4), 2),
-        (EvenDirections(n_directions=4), 2),
+        (UniformDirections(["size", "weight"], n_directions=4), 2),
+        (UniformDirections(n_directions=4), 2),
     ):
         model, _ = learned(frame, true, missing="level", directions=directions)
         d = model.semimetric_
@@ -375,7 +375,7 @@ def test_directions_combine_numbers():
         assert np.isfinite(d.pairwise(frame)).all()
         if d.directions is not None:
             assert not d.directions.matrix[:, :2].any()
-    for wrong in ([[1.0, 0.0, 1.0, 0.0]], EvenDirections(["colour", "size"])):
+    for wrong in ([[1.0, 0.0, 1.0, 0.0]], UniformDirections(["colour", "size"])):
         assert_refused(lambda w=wrong: learned(frame, true, missing="level", directions=w), "'colour'", "combine numbers")
 
 

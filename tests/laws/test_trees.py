@@ -51,7 +51,9 @@ WAYS = {
     "warped": {"tables": "warped"},
     "square root": {"link": "sqrt"},
     "full leaf tables": {"directions": PartitionFeatures("random", n_trees=5, max_leaf_nodes=6, leaf_tables="full")},
-    "with lines": {"directions": [sm.EvenDirections(["age", "pay"], n_directions=3), PartitionFeatures("random", n_trees=5)]},
+    "with lines": {
+        "directions": [sm.UniformDirections(["age", "pay"], n_directions=3), PartitionFeatures("random", n_trees=5)]
+    },
     "no axioms": {"axioms": None},
     "premetric": {"axioms": "premetric"},
     "metric": {"axioms": "metric"},
@@ -232,7 +234,7 @@ def test_every_learner_takes_trees():
     given = DistanceRegressor(**FAST, directions=forest, preprocessor=X).fit(index, y)
     for model in (approximator, learner, given):
         assert model.semimetric_.directions.n_trees >= 1
-    for directions in (PartitionFeatures(n_trees=4), [sm.EvenDirections(n_directions=4), PartitionFeatures(n_trees=4)]):
+    for directions in (PartitionFeatures(n_trees=4), [sm.UniformDirections(n_directions=4), PartitionFeatures(n_trees=4)]):
         grown = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=directions, random_state=0).fit(X, side)
         assert grown.semimetric_.directions.n_trees >= 1
     for copied in (given.semimetric_.directions.partitions, [given.semimetric_.directions.partitions]):

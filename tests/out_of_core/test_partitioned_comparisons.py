@@ -23,7 +23,7 @@ from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, survey_tuples
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sum_columns
 from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples, PartitionedComparisons
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
@@ -182,8 +182,8 @@ def test_bad_tuples_are_named_by_part():
     refused("triplets", "axioms='metric' on full tables", "fit on a sample", axioms="metric", tables="full", **unsaid)
 
 
-SPECS = {"pairs": TargetSpec(judged=True), "triplets": TargetSpec(Triplets, judged=True),
-         "quadruplets": TargetSpec(Quadruplets, judged=True)}  # fmt: skip
+SPECS = {"pairs": TargetSpec(labeled=True), "triplets": TargetSpec(Triplets, labeled=True),
+         "quadruplets": TargetSpec(Quadruplets, labeled=True)}  # fmt: skip
 
 
 def in_memory(kind, weight):
@@ -201,7 +201,7 @@ def in_parts(kind, cuts, weight):
     targets = [None] * (len(cuts) + 1) if y is None else np.split(y, cuts)
     pieces = zip(np.split(index, cuts), targets, np.split(weight, cuts), strict=True)
     parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
-    survey = survey_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
+    survey = sum_columns(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
     return PartitionedComparisons(SerialEngine(), parts, table, survey)
 
 

@@ -14,7 +14,7 @@ from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, survey_tuples
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sum_columns
 from semimetric.distances.learning.measured import InMemoryDistances, MomentSums, PartitionedDistances
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import fit_l1_prior, with_vertices
@@ -113,7 +113,7 @@ def both(name, cuts, weight):
     table = TupleTable(names, TargetSpec(), array_rows(ITEMS, 40, "preprocessor")[0])
     pieces = zip(*(np.split(a, cuts) for a in (INDEX, Y, weight)), strict=True)
     parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
-    survey = survey_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
+    survey = sum_columns(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
     apart = PartitionedDistances(SerialEngine(), parts, table, survey)
     return recipe, structure, whole.scaled(recipe, structure), apart.scaled(recipe, structure)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable, survey_items
+from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable, sample_items
 from semimetric.distances.learning import items as partitioned_items
 from semimetric.distances.learning.items import (
     InMemoryItems,
@@ -34,7 +34,7 @@ def both(request, tmp_path, monkeypatch):
     structure, engine, table = build_structure(recipe, ITEMS, NAMES), SerialEngine(), LabeledTable(NAMES)
     ends = np.cumsum(COUNTS)[:-1]
     parts = [LabeledPart(f"part {k}", x) for k, x in enumerate(np.split(ITEMS, ends))]
-    survey = survey_items(engine, parts, table, COUNTS, np.unique(drawn_rows(90, 50, 0)), 0)
+    survey = sample_items(engine, parts, table, COUNTS, np.unique(drawn_rows(90, 50, 0)), 0)
     monkeypatch.setattr(partitioned_items, "shard_size", lambda *_: 40)
     labels, weights = LABELS.astype(np.uint8), np.split(WEIGHT, ends)
     apart = PartitionedItems(engine, parts, table, labels, weights, survey, 1_000_000, tmp_path)

@@ -81,7 +81,7 @@ def test_probes_are_distances_of_python():
 
 
 def vectors_as_told(d):
-    return d.schema.told(vectors(30, 7, gaps=any(d.schema.missing)))
+    return d.schema.display(vectors(30, 7, gaps=any(d.schema.missing)))
 
 
 def test_classes_and_values_are_told_apart(fitted):

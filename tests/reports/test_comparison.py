@@ -83,7 +83,7 @@ def test_models_of_an_asymmetric_distance_and_of_other_columns():
     from reports_cases import DISTANCES, vectors
 
     d = DISTANCES["asymmetric"]()
-    told = d.schema.told(vectors(30, 1))
+    told = d.schema.display(vectors(30, 1))
     found = sm.report([d, d], told).facts["comparison"][0]
     assert found["rows"][0][1] == pytest.approx(1.0)
     wide = sm.Semimetric.l1(np.random.default_rng(0).random((9, 4)))

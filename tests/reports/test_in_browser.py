@@ -22,7 +22,7 @@ TABS = ("distance", "items", "neighbors", "evidence", "data")
 
 
 def told(d, seed=7, n=40):
-    return d.schema.told(vectors(n, seed, gaps=any(d.schema.missing)))
+    return d.schema.display(vectors(n, seed, gaps=any(d.schema.missing)))
 
 
 def people():
@@ -46,7 +46,7 @@ def with_trees():
 
 def with_bends():
     d = mixed_distances.distance(3, "of everything", bends=True, gaps=True, link="sqrt")
-    return sm.report(d, d.schema.told(mixed_distances.items(np.random.default_rng(1), 50, True))), d
+    return sm.report(d, d.schema.display(mixed_distances.items(np.random.default_rng(1), 50, True))), d
 
 
 @cache

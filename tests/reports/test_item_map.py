@@ -51,8 +51,8 @@ def test_an_asymmetric_distance_has_the_map_of_the_mean_of_both_directions():
 
     d = DISTANCES["asymmetric"]()
     X = vectors(30, 1)
-    places = sm.report(d, d.schema.told(X)).page["map"]
-    D = d.pairwise(d.schema.told(X))
+    places = sm.report(d, d.schema.display(X)).page["map"]
+    D = d.pairwise(d.schema.display(X))
     expected = classical_scaling((D + D.T) / 2)
     x = np.frombuffer(base64.b64decode(places["x"]["base64"]), "<f8")
     np.testing.assert_allclose(np.abs(x), np.abs(expected[:, 0]), rtol=1e-6, atol=1e-9)

@@ -36,7 +36,7 @@ def cityblock(X, Y):
 MODELS: dict[str, dict[str, Any]] = {
     "groups and directions": FAST
     | {"groups": [(0, 1), (2,), (3,)], "directions": np.array([[1.0, -1.0, 0.0]]), "knots": "uniform"},
-    "even directions": FAST | {"directions": sm.EvenDirections((0, 1), n_directions=3), "tables": "warped"},
+    "even directions": FAST | {"directions": sm.UniformDirections((0, 1), n_directions=3), "tables": "warped"},
     "warped": FAST | {"tables": "warped", "axioms": "metric"},
     "clipped": FAST | {"outside": "clip", "groups": "pairs"},
     "part of a table": {"n_knots": 11, "alpha": 1e-3, "groups": [(0, 1, 2)]},

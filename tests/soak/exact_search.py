@@ -99,7 +99,7 @@ LINKS = ("identity", "sqrt")
 def vectors(rng, d, n, wild):
     """Vectors inside the range, at knots, beyond it as far as it goes, and some of them twice."""
     grid, f = d.embedding.grid, d.n_features
-    low, high, most = grid.low[:f], grid.high[:f], d.reach.most[:f]
+    low, high, most = grid.low[:f], grid.high[:f], d.value_limits.most[:f]
     x = low + (high - low) * rng.uniform(-0.2, 1.2, (n, f)) * grid.extends[:f]
     for k in range(f):
         at_knot = rng.random(n) < (0.3 if grid.kinds[k] == "numeric" else 1.0)
@@ -173,7 +173,7 @@ def size_of(d, *sides):
     """What rounding errors of the sums are relative to: tables, how far both sides lie outside the range, and a cell there."""
     view = QueryView(d)
     steepest = d.epsilon.max(axis=1)
-    outside = sum(np.abs(d.reach.excess(with_directions(d.directions, x))) @ steepest for x in sides)
+    outside = sum(np.abs(d.value_limits.excess(with_directions(d.directions, x))) @ steepest for x in sides)
     return view.size + (view.scales.epsilon.max(axis=1) * view.scales.size).sum() + outside
 
 

@@ -1,4 +1,4 @@
-"""Where work over parts is done, and in which order its results add up.
+"""The engines that work over parts, and the order in which results add up.
 
     ((0 + 1) + (2 + 3)) + 4
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def tree_sum(values: Iterable[T], add: Callable[[T, T], T]) -> T:
-    """The sum of n values along the tree, added up as they come: at most log2(n) + 1 sums are held at a time.
+    """Return the sum of n values along the tree, added up as they come: at most log2(n) + 1 sums are held at a time.
 
     Examples
     --------
@@ -45,10 +45,10 @@ class Engine(ABC):
 
     @abstractmethod
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
-        """The results of ``function(part, *share)``, one for each part, in the order of the parts."""
+        """Return the results of ``function(part, *share)``, one for each part, in the order of the parts."""
 
     def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
-        """The same as `each`, for parts that are tuples; an engine of many processes may use that some parts belong together.
+        """Do the same as `each`, for parts that are tuples, of which some may belong together.
 
         Parts with the same first member and the same number in ``near`` are best sent to one process, which has the files of
         that member open already.
@@ -62,7 +62,7 @@ class Engine(ABC):
 
     @abstractmethod
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
-        """The sum of ``function(part, *share)`` over all parts, added up by ``add`` along the tree of `tree_sum`."""
+        """Return the sum of ``function(part, *share)`` over all parts, added up by ``add`` along the tree of `tree_sum`."""
 
     @abstractmethod
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
@@ -87,11 +87,11 @@ class SerialEngine(Engine):
         self.limit = limit
 
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
-        """The results one after the other; each call is made when its result is taken from the iterator."""
+        """Return the results one after the other; each call is made when its result is taken from the iterator."""
         return (function(evaluated(part), *share) for part in parts)
 
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
-        """The sum along the tree, for which one part and at most log2(n_parts) + 1 sums are held at a time."""
+        """Return the sum along the tree, for which one part and at most log2(n_parts) + 1 sums are held at a time."""
         return tree_sum(self.each(function, parts, *share), add)
 
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
@@ -99,7 +99,7 @@ class SerialEngine(Engine):
         return [_LazyPart(function, part, share) for part in parts]
 
     def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """The results themselves, held in memory."""
+        """Return the results themselves, held in memory."""
         return list(self.each(function, parts, *share))
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
@@ -115,7 +115,7 @@ class _LazyPart:
 
 
 def evaluated(part: Any) -> Any:
-    """The part itself, or the result of its call if it is lazy; of a tuple, all members are evaluated."""
+    """Return the part itself, or the result of its call if it is lazy; of a tuple, all members are evaluated."""
     if isinstance(part, _LazyPart):
         return part.function(evaluated(part.part), *part.share)
     return tuple(map(evaluated, part)) if type(part) is tuple else part

@@ -18,44 +18,24 @@ from .row_parts import LazyRows, ParquetRows, open_array
 
 @dataclass(frozen=True, eq=False)
 class LabeledPart:
-    """Some labelled items.
+    """Some labelled items."""
 
-    Parameters
-    ----------
-    name : str
-        What error messages call the part.
-    items : LazyRows, array or frame
-        The items, or rows from which they are read.
-    n : int or None
-        How many items these are; None where that is known only once they are read.
-    keep : ndarray of shape (n,), bool, or None
-        Which of the items have a weight > 0; None for all.
-    """
-
-    name: str
-    items: Any
-    n: int | None = None
-    keep: NDArray[np.bool_] | None = None
+    name: str  # what error messages call the part
+    items: LazyRows | Any  # the items, or rows from which they are read
+    n: int | None = None  # how many items these are; None where that is known only once they are read
+    keep: NDArray[np.bool_] | None = None  # (n,) or None: which of the items have a weight > 0; None for all
 
 
 @dataclass(frozen=True)
 class LabeledTable:
-    """What all parts have in common.
+    """Facts that all parts share."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the features.
-    y, weight : str or None
-        Names of the columns that hold classes and weights; None where these are given apart from the items.
-    """
-
-    names: tuple[str, ...]
-    y: str | None = None
+    names: tuple[str, ...]  # names of the features
+    y: str | None = None  # names of the columns that hold classes and weights; None where these are given apart from the items
     weight: str | None = None
 
 
-class ItemSurvey(NamedTuple):
+class ItemSample(NamedTuple):
     """Items that knots are placed among, and items picked by row number, both of shape (n, n_features)."""
 
     items: Floats
@@ -63,7 +43,7 @@ class ItemSurvey(NamedTuple):
 
 
 def labeled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[LabeledPart], LabeledTable]:
-    """Parts of at most ``size`` items of an array, mapped or not, of a .npy file, or of Parquet."""
+    """Return parts of at most ``size`` items of an array, mapped or not, of a .npy file, or of Parquet."""
     rows = item_rows(X, size)
     label_columns = [column_named(v) for v in (y, weight)]
     if isinstance(rows[0], ParquetRows):
@@ -83,13 +63,16 @@ def labeled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[LabeledP
 
 
 def loaded(values: Any) -> Any:
-    """Classes or weights as they are given, or the mapped array if that is the path of a .npy file."""
+    """Return classes or weights as they are given, or the mapped array if that is the path of a .npy file."""
     is_path = isinstance(values, (str, os.PathLike)) and column_named(values) is None
     return open_array(values) if is_path else values
 
 
 def features_of(columns: Sequence[str], label_columns: Sequence[str | None], name: str) -> tuple[str, ...]:
-    """The columns that are features: all but those that hold classes or weights; ``name`` is what messages call the table."""
+    """Return the columns that are features: all but those that hold classes or weights.
+
+    ``name`` is what messages call the table.
+    """
     missing = [c for c in label_columns if c is not None and c not in columns]
     if missing:
         raise InputError(f"{name} has the columns {', '.join(columns[:6])}, and none is called {missing[0]!r}; name another")
@@ -97,7 +80,7 @@ def features_of(columns: Sequence[str], label_columns: Sequence[str | None], nam
 
 
 def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
-    """The items of a part that have a weight > 0, shape (n, n_features), float64.
+    """Return the items of a part that have a weight > 0, shape (n, n_features), float64.
 
     Raises
     ------
@@ -127,7 +110,7 @@ def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
 
 
 def _frame(part: LabeledPart) -> Any:
-    """The rows of a part, as an array or a frame of at least one row.
+    """Return the rows of a part, as an array or a frame of at least one row.
 
     Raises
     ------
@@ -141,7 +124,7 @@ def _frame(part: LabeledPart) -> Any:
 
 
 class LabelColumns(NamedTuple):
-    """How many items one part has, and the classes and weights in its columns, of shape (n,), where it has such columns."""
+    """Number of items of one part, and its classes and weights, of shape (n,), if it has such columns."""
 
     n: int
     y: NDArray[Any] | None = None
@@ -149,7 +132,7 @@ class LabelColumns(NamedTuple):
 
 
 def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
-    """The classes and weights in the columns of a part.
+    """Return the classes and weights in the columns of a part.
 
     Raises
     ------
@@ -189,14 +172,14 @@ def check_same_kind(parts: Sequence[LabeledPart], columns: Sequence[LabelColumns
             )
 
 
-def survey_items(
+def sample_items(
     engine: Engine,
     parts: Sequence[LabeledPart],
     table: LabeledTable,
     counts: Sequence[int],
     rows: Integers,
     random_state: int | None,
-) -> ItemSurvey:
+) -> ItemSample:
     """Read every part once, and take the items that are needed before learning.
 
     Parameters
@@ -205,7 +188,7 @@ def survey_items(
     parts : sequence of LabeledPart
     table : LabeledTable
     counts : sequence of int
-        How many items each part has.
+        The number of items of each part.
     rows : ndarray of int, increasing
         Row numbers, among the items of all parts, of those to be picked.
     random_state : int or None
@@ -213,16 +196,16 @@ def survey_items(
     """
     sampled = sampled_rows(sum(counts), random_state)
     tasks = list(zip(parts, divided(sampled, counts), divided(rows, counts), strict=True))
-    surveys = list(engine.each(_survey_part, tasks, table))
-    items = np.concatenate([s.sample for s in surveys])
+    samples = list(engine.each(_sample_part, tasks, table))
+    items = np.concatenate([s.sample for s in samples])
     if sampled is not None:
-        low, high = np.min([s.low for s in surveys], axis=0), np.max([s.high for s in surveys], axis=0)
+        low, high = np.min([s.low for s in samples], axis=0), np.max([s.high for s in samples], axis=0)
         items = np.vstack([items[np.argsort(np.argsort(sampled))], low, high])  # in the order of the draw
-    return ItemSurvey(items, np.concatenate([s.picked for s in surveys]))
+    return ItemSample(items, np.concatenate([s.picked for s in samples]))
 
 
 def divided(rows: Integers | None, counts: Sequence[int]) -> Iterator[Integers | None]:
-    """The row numbers that lie in each of parts of ``counts`` rows, numbered within the part; None for all rows."""
+    """Return the row numbers that lie in each of parts of ``counts`` rows, numbered within the part; None for all rows."""
     start, order = 0, None if rows is None else np.sort(rows)
     for n in counts:
         yield None if order is None else order[np.searchsorted(order, start) : np.searchsorted(order, start + n)] - start
@@ -230,7 +213,7 @@ def divided(rows: Integers | None, counts: Sequence[int]) -> Iterator[Integers |
 
 
 class _PartItems(NamedTuple):
-    """What one part adds to an `ItemSurvey`: items of the sample, items picked, the least and largest value of each feature."""
+    """Sums of one part for an `ItemSample`: items of the sample, items picked, the least and largest value of each feature."""
 
     sample: Floats
     picked: Floats
@@ -238,7 +221,7 @@ class _PartItems(NamedTuple):
     high: Floats
 
 
-def _survey_part(task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable) -> _PartItems:
+def _sample_part(task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable) -> _PartItems:
     part, sampled, picked = task
     items = read_items(part, table)
     sample = items if sampled is None else items[sampled]

@@ -14,12 +14,12 @@ from .tuples import TargetSpec, TuplePart, TupleTable, tuple_columns
 
 
 def is_parquet(source: Any) -> bool:
-    """Whether ``source`` is the path of a Parquet file or folder: a path that does not end in .npy."""
+    """Return True if ``source`` is the path of a Parquet file or folder: it does not end in .npy."""
     return isinstance(source, (str, os.PathLike)) and Path(source).suffix != ".npy"
 
 
 def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
-    """The number of tuples of ``size`` items in a part, so that the work on it takes less than half of ``limit`` bytes.
+    """Return the number of tuples of ``size`` items in a part, so that the work on it takes less than half of ``limit`` bytes.
 
     That counts the vectors of the items in up to four copies (as read, as float64, side by side, located on the grid), and the
     numbers that every tuple has besides.
@@ -28,7 +28,7 @@ def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
 
 
 def item_rows(X: Any, size: int, *, even: bool = True) -> Sequence[LazyRows]:
-    """The rows of a table of items in parts of at most ``size`` rows, where row groups of Parquet are not larger.
+    """Return the rows of a table of items in parts of at most ``size`` rows, where row groups of Parquet are not larger.
 
     Parts of an array have almost the same length if ``even``; else all of them but the last have ``size`` rows.
     """
@@ -43,7 +43,7 @@ def item_rows(X: Any, size: int, *, even: bool = True) -> Sequence[LazyRows]:
 def tuple_parts(
     tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec, *, limit: int
 ) -> tuple[list[TuplePart], TupleTable]:
-    """Parts of tuples, the work on each of which takes at most ``limit`` bytes, and what all parts have in common.
+    """Return parts of tuples, the work on each of which takes at most ``limit`` bytes, and what all parts have in common.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def tuple_parts(
 
 
 def column_named(values: Any) -> str | None:
-    """The name of a column, if targets, classes or weights are given by one; None for arrays and paths of .npy files."""
+    """Return the name of a column, if targets, classes or weights are given by one; None for arrays and paths of .npy files."""
     return values if isinstance(values, str) and not values.endswith(".npy") else None
 
 
 def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str) -> list[TuplePart]:
-    """Parts of tuples, each with the same rows of the targets and of the weights; names of columns stay names."""
+    """Return parts of tuples, each with the same rows of the targets and of the weights; names of columns stay names."""
     counts = [len(r) for r in rows]
     targets = _divided_values(y, counts, "y", called)
     weights = _divided_values(weight, counts, "sample_weight", called)
@@ -83,7 +83,7 @@ def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str) -
 
 
 def _divided_values(values: Any, counts: Sequence[int], name: str, called: str) -> list[Any]:
-    """The entries of ``values`` for each part: `LazyRows` of the lengths ``counts``, or None, or the name of a column."""
+    """Return entries of ``values`` for each part: `LazyRows` of the lengths ``counts``, or None, or the name of a column."""
     if values is None or column_named(values) is not None:
         return [values] * len(counts)
     array = open_numbers(values, name)
@@ -94,7 +94,7 @@ def _divided_values(values: Any, counts: Sequence[int], name: str, called: str) 
 
 
 def rows_of(items: Any) -> LazyRows:
-    """All items that row numbers stand for, as one part of shape (n_items, n_features)."""
+    """Return all items that row numbers stand for, as one part of shape (n_items, n_features)."""
     array = open_numbers(items, "preprocessor")
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufb":
         raise InputError(
@@ -104,26 +104,25 @@ def rows_of(items: Any) -> LazyRows:
 
 
 def names_of(items: Any, n: int) -> tuple[str, ...]:
-    """Names of the n features of items: the columns of a frame, else x0, x1, ..."""
+    """Return names of the n features of items: the columns of a frame, else x0, x1, ..."""
     columns = getattr(items, "columns", None)
     return tuple(f"x{k}" for k in range(n)) if columns is None else tuple(map(str, columns))
 
 
 def named_in(columns: Sequence[str], spec: TargetSpec) -> tuple[str, ...]:
-    """Names of the features in a table of tuples, from the columns of the first member of each tuple."""
+    """Return names of the features in a table of tuples, from the columns of the first member of each tuple."""
     prefix = spec.kind.sides[0] + "."
     return tuple(c.removeprefix(prefix) for c in columns if c.startswith(prefix))
 
 
 def columns_needed(spec: TargetSpec) -> str:
-    """The columns that a table of tuples needs, as words of an error message."""
+    """Return the columns that a table of tuples needs, as words of an error message."""
     *first, last = spec.kind.sides
     by_point = f"{', '.join(f'{s}.NAME' for s in first)} and {last}.NAME of every feature"
     return f"{by_point} are required, or {', '.join(first)} and {last} with row numbers of the preprocessor="
 
 
 def _feature_names(path: Any, spec: TargetSpec) -> tuple[str, ...]:
-    """Names of the features in a Parquet file of tuples."""
     columns = parquet_rows(path, 1)[0].columns
     names = named_in(columns, spec)
     if not names:
@@ -146,14 +145,14 @@ def _check_shape(array: Any, spec: TargetSpec, *, by_row: bool) -> None:
 
 
 def width_of(X: Any) -> int:
-    """The number of columns of a table of items, which is not read."""
+    """Return the number of columns of a table of items, which is not read."""
     if is_parquet(X):
         return len(parquet_rows(X, 1)[0].columns)
     return int(_open_items(X).shape[1])
 
 
 def _open_items(X: Any) -> Any:
-    """A table of items as an array, mapped if it is; it is not read."""
+    """Return a table of items as an array, mapped if it is; it is not read."""
     array = open_numbers(X, "X")
     if array.ndim != 2:
         raise InputError(f"X has shape {array.shape}; items of shape (n, n_features) are required: reshape it")

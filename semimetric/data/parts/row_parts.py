@@ -27,7 +27,7 @@ _SUFFIXES = (".parquet", ".pq")
 
 
 def parse_memory(limit: str | int) -> int:
-    """The number of bytes that a number, or text such as "2 GiB" or "500MB", stands for.
+    """Return the number of bytes that a number, or text such as "2 GiB" or "500MB", stands for.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def parse_memory(limit: str | int) -> int:
 
 
 def format_memory(n: float) -> str:
-    """A number of bytes as text that `parse_memory` reads, such as "3.5 MiB"."""
+    """Return a number of bytes as text that `parse_memory` reads, such as "3.5 MiB"."""
     power = 0
     while n >= 1024 and power < 4:
         n, power = n / 1024, power + 1
@@ -60,14 +60,14 @@ class LazyRows(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of rows, which is known without reading them."""
+        """Return the number of rows, which is known without reading them."""
 
     @abstractmethod
     def read(self) -> Any:
-        """The rows as an array of shape (n, ...), or as a frame of pandas."""
+        """Return the rows as an array of shape (n, ...), or as a frame of pandas."""
 
     def view(self) -> Any:
-        """The rows for picking some of them: of a mapped file only those that are picked are read."""
+        """Return the rows for picking some of them: of a mapped file only those that are picked are read."""
         return self.read()
 
 
@@ -87,7 +87,7 @@ class ArrayRows(LazyRows):
         return type(self), (self.name, np.ascontiguousarray(self.array[self.start : self.stop]), 0, len(self))
 
     def read(self) -> NDArray[Any]:
-        """The slice, a view of the array."""
+        """Return the slice, a view of the array."""
         return self.array[self.start : self.stop]
 
 
@@ -106,7 +106,7 @@ class MappedRows(LazyRows):
         return self.n
 
     def read(self) -> NDArray[Any]:
-        """A copy of the rows in memory; the file is closed again."""
+        """Return a copy of the rows in memory; the file is closed again."""
         count = self.n * int(np.prod(self.shape, dtype=np.int64))
         with _naming(self.name, self.path):
             values = np.fromfile(self.path, self.dtype, count, offset=self.offset)
@@ -115,7 +115,7 @@ class MappedRows(LazyRows):
         return values.reshape(self.n, *self.shape)
 
     def view(self) -> NDArray[Any]:
-        """The rows as a mapped array, whose file stays open as long as the array is used."""
+        """Return the rows as a mapped array, whose file stays open as long as the array is used."""
         with _naming(self.name, self.path):
             return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))
 
@@ -134,14 +134,14 @@ class ParquetRows(LazyRows):
         return self.n
 
     def read(self) -> Any:
-        """The rows as a frame of pandas; the file is closed again."""
+        """Return the rows as a frame of pandas; the file is closed again."""
         with _naming(self.name, self.path), optional("pyarrow.parquet").ParquetFile(self.path) as file:
             return file.read_row_groups(list(self.groups), columns=list(self.columns)).to_pandas()
 
 
 @contextmanager
 def _naming(name: str, path: str) -> Iterator[None]:
-    """Errors of reading a file name the rows and the file, which was there, and could be read, when the call began."""
+    """Name the rows and the file in errors of reading a file that could be read when the call began."""
     try:
         yield
     except FileNotFoundError as error:
@@ -153,13 +153,16 @@ def _naming(name: str, path: str) -> Iterator[None]:
 
 
 def slices(n: int, size: int) -> list[slice]:
-    """Slices of at most ``size`` rows each, whose lengths differ by one row at most."""
+    """Return slices of at most ``size`` rows each, whose lengths differ by one row at most."""
     ends = np.linspace(0, n, -(-n // max(size, 1)) + 1).astype(np.int64).tolist()
     return [slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
 
 
 def open_array(source: Any) -> Any:
-    """The array of a .npy file, mapped, if ``source`` is a path; else ``source`` as an array, which stays mapped if it is."""
+    """Return the array of a .npy file, mapped, if ``source`` is a path.
+
+    Else ``source`` as an array, which stays mapped if it is.
+    """
     if isinstance(source, (str, os.PathLike)):
         with input_errors():
             return np.load(source, mmap_mode="r")
@@ -173,16 +176,16 @@ def open_numbers(source: Any, name: str) -> Any:
 
 
 def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[LazyRows]:
-    """The rows of an array in parts of at most ``size`` rows; those of a mapped file are read from the file.
+    """Return the rows of an array in parts of at most ``size`` rows; those of a mapped file are read from the file.
 
     Parameters
     ----------
     array : ndarray, possibly a memmap, or a path of a .npy file
     size : int
     name : str
-        What error messages call the array.
+        The name of the array in messages.
     even : bool
-        Whether the lengths of the parts differ by one row at most; else all parts but the last have ``size`` rows.
+        True if the lengths of the parts differ by one row at most; else all parts but the last have ``size`` rows.
     """
     array = open_array(array)
     root = _mapped_root(array)
@@ -196,7 +199,7 @@ def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[L
 
 
 def _mapped_root(array: Any) -> Any:
-    """The memmap of the file that ``array`` is a slice of; None if the array is not mapped, or not contiguous."""
+    """Return the memmap of the file that ``array`` is a slice of; None if the array is not mapped, or not contiguous."""
     if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
         return None
     root = array
@@ -206,7 +209,7 @@ def _mapped_root(array: Any) -> Any:
 
 
 def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str] | None = None) -> list[ParquetRows]:
-    """A Parquet file, or a folder of them, in parts of one row group or several.
+    """Return a Parquet file, or a folder of them, in parts of one row group or several.
 
     Row groups that follow one another are joined as long as they have at most ``size`` rows together.
 
@@ -254,7 +257,7 @@ def _check_same(file: Path, types: dict[str, str], other: Path, expected: dict[s
 
 
 def _merged_groups(counts: Sequence[int], size: int) -> list[tuple[list[int], int]]:
-    """Numbers of row groups that are read together, and how many rows each of these lists has."""
+    """Return numbers of row groups that are read together, and how many rows each of these lists has."""
     merged: list[tuple[list[int], int]] = []
     for group, n in enumerate(counts):
         if not n:

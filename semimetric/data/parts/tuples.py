@@ -21,34 +21,24 @@ from .row_parts import LazyRows
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """The tuples that a learner takes, and what their targets y are.
+    """The tuples that a learner takes, and what their targets y are."""
 
-    Parameters
-    ----------
-    kind : type of Tuples
-        `Pairs`, `Triplets` or `Quadruplets`.
-    judged : bool
-        Whether y is a judgement, +1 or -1, and not a distance.
-    least : float
-        The smallest distance allowed, where y is a distance.
-    """
-
-    kind: type[Tuples] = Pairs
-    judged: bool = False
-    least: float = -np.inf
+    kind: type[Tuples] = Pairs  # `Pairs`, `Triplets` or `Quadruplets`
+    labeled: bool = False  # true if y is a label, +1 or -1, and not a distance
+    least: float = -np.inf  # the smallest distance allowed, where y is a distance
 
     @property
     def called(self) -> str:
-        """What the tuples are called: "pairs", for instance."""
+        """Name of the tuples: "pairs", for instance."""
         return self.kind.__name__.lower()
 
     @property
     def measured(self) -> bool:
-        """Whether the tuples are pairs with measured distances."""
-        return self.kind is Pairs and not self.judged
+        """True if the tuples are pairs with measured distances."""
+        return self.kind is Pairs and not self.labeled
 
     def targets(self, y: Any) -> Any:
-        """The targets to read: y, or None for triplets, which are comparisons by their order alone.
+        """Return the targets to read: y, or None for triplets, which are comparisons by their order alone.
 
         Raises
         ------
@@ -56,63 +46,37 @@ class TargetSpec:
             If pairs have no y.
         """
         if self.kind is Pairs and y is None:
-            wanted = "+1 or -1" if self.judged else "a distance"
+            wanted = "+1 or -1" if self.labeled else "a distance"
             raise InputError(f"requires y to be passed, but the target y is None; give {wanted} for every pair")
         return None if self.kind is Triplets else y
 
 
 @dataclass(frozen=True, eq=False)
 class TuplePart:
-    """Some tuples with their targets and weights.
+    """Some tuples with their targets and weights."""
 
-    Parameters
-    ----------
-    name : str
-        What error messages call the part.
-    tuples : LazyRows, array or frame
-        The tuples, or rows from which they are read.
-    y, weight : LazyRows, array, name of a column of the tuples, or None
-        The targets and weights; all 1 where they are None.
-    """
-
-    name: str
-    tuples: Any
+    name: str  # what error messages call the part
+    tuples: LazyRows | Any  # the tuples, or rows from which they are read
+    # LazyRows, array, name of a column of the tuples, or None: the targets and weights; all 1 where they are None.
     y: Any = None
     weight: Any = None
 
 
 @dataclass(frozen=True, eq=False)
 class TupleTable:
-    """What all parts have in common.
+    """Facts that all parts share."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the features.
-    spec : TargetSpec
-    items : LazyRows or None
-        The items, if the tuples are row numbers.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # names of the features
     spec: TargetSpec
-    items: LazyRows | None = None
+    items: LazyRows | None = None  # the items, if the tuples are row numbers
 
 
 class PartTuples(NamedTuple):
-    """The tuples of one part that have a weight > 0.
-
-    Attributes
-    ----------
-    tuples : Tuples
-    y : ndarray of shape (n_tuples,)
-        The targets; 1 where none are given.
-    weight : ndarray of shape (n_tuples,)
-    """
+    """The tuples of one part that have a weight > 0."""
 
     tuples: Tuples
-    y: Floats
-    weight: Floats
+    y: Floats  # (n_tuples,), the targets; 1 where none are given
+    weight: Floats  # (n_tuples,)
 
     @property
     def pairs(self) -> Pairs:
@@ -121,7 +85,7 @@ class PartTuples(NamedTuple):
 
 
 def tuple_columns(kind: type[Tuples], names: Sequence[str], *, by_row: bool) -> list[str]:
-    """Names of the columns of a table of tuples: one a member for row numbers, else one a member and feature."""
+    """Return names of the columns of a table of tuples: one a member for row numbers, else one a member and feature."""
     return list(kind.sides) if by_row else [f"{side}.{name}" for side in kind.sides for name in names]
 
 
@@ -162,17 +126,17 @@ def _checked(part: TuplePart, table: TupleTable) -> PartTuples:
 
 
 def _check_targets(y: Floats, spec: TargetSpec) -> None:
-    wrong = ~np.isin(y, (-1.0, 1.0)) if spec.judged else y < spec.least
+    wrong = ~np.isin(y, (-1.0, 1.0)) if spec.labeled else y < spec.least
     if not wrong.any():
         return
     bad = int(np.flatnonzero(wrong)[0])
-    if spec.judged:
+    if spec.labeled:
         raise InputError(f"y[{bad}] is {y[bad]:g}; only +1 and -1 are known: recode it; DistanceRegressor takes distances")
     raise InputError(f"y[{bad}] is {y[bad]:g}; distances must be >= 0: correct them, or use axioms=None for signed targets")
 
 
 def _points(frame: Any, table: TupleTable) -> NDArray[Any]:
-    """The tuples as points of shape (m, size, n_features), or as row numbers of shape (m, size)."""
+    """Return the tuples as points of shape (m, size, n_features), or as row numbers of shape (m, size)."""
     by_row, n, size = table.items is not None, len(table.names), table.spec.kind.size
     if hasattr(frame, "columns"):
         columns = tuple_columns(table.spec.kind, table.names, by_row=by_row)
@@ -193,7 +157,7 @@ def _points(frame: Any, table: TupleTable) -> NDArray[Any]:
 
 
 def _tuples(points: NDArray[Any], table: TupleTable) -> Tuples:
-    """Tuples over the items that they use, or over all if these are most."""
+    """Return tuples over the items that they use, or over all if these are most."""
     kind = table.spec.kind
     if table.items is None:
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])
@@ -212,7 +176,6 @@ def _tuples(points: NDArray[Any], table: TupleTable) -> Tuples:
 
 
 def _finite(items: Floats, table: TupleTable) -> Floats:
-    """The items, if all their features are finite numbers."""
     if not np.isfinite(items).all():
         row, feature = np.argwhere(~np.isfinite(items))[0]
         raise InputError(
@@ -223,7 +186,7 @@ def _finite(items: Floats, table: TupleTable) -> Floats:
 
 
 def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
-    """One finite number for each of n tuples, from rows, an array or a column; ``one`` is what messages call a tuple."""
+    """Return one finite number for each of n tuples, from rows, an array or a column; ``one`` is what messages call a tuple."""
     if isinstance(given, str):
         if given not in getattr(frame, "columns", ()):
             raise InputError(f"it has no column {given!r} for {name}; name another, or add it")
@@ -241,34 +204,21 @@ def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
-    """What a first pass over the parts finds.
+class ColumnSums:
+    """Column sums of tuples from a first pass over the parts."""
 
-    Parameters
-    ----------
-    counts : tuple of int
-        How many tuples each part has.
-    sizes : tuple of two floats
-        The sums of weight times abs(y) and of weight times y², from which the mean target of either link follows.
-    total : float
-        The sum of the weights.
-    range : tuple of two floats
-        The least and the largest y.
-    items : ndarray of shape (n, n_features)
-        The items that knots are placed among.
-    """
-
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # how many tuples each part has
+    # The sums of weight times abs(y) and of weight times y², from which the mean target of either link follows.
     sizes: tuple[float, float]
-    total: float
-    range: tuple[float, float]
-    items: Floats
+    total: float  # the sum of the weights
+    range: tuple[float, float]  # the least and the largest y
+    items: Floats  # (n, n_features), the items that knots are placed among
 
     def check_targets(self, spec: TargetSpec) -> None:
         """Refuse pairs whose distances or judgements are all the same."""
         if spec.kind is not Pairs or self.range[0] < self.range[1]:
             return
-        if spec.judged:
+        if spec.labeled:
             raise InputError(
                 f"y has one class only, {self.range[0]:+g}; similar (+1) and dissimilar (-1) pairs are required: add some"
             )
@@ -278,32 +228,21 @@ class Survey:
         )
 
 
-class _PartSurvey(NamedTuple):
-    """What one part, or several, add to a `Survey`.
+class _PartSums(NamedTuple):
+    """Column sums of one part or several."""
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (2,)
-    total : float
-    range : ndarray of shape (2,)
-        The least and the largest y.
-    items : DistinctItems
-        The items of the tuples.
-    """
-
-    sizes: Floats
+    sizes: Floats  # (2,)
     total: float
-    range: Floats
-    items: DistinctItems
+    range: Floats  # (2,), the least and the largest y
+    items: DistinctItems  # the items of the tuples
 
-    def plus(self, other: "_PartSurvey") -> "_PartSurvey":
-        """What the parts of both add."""
+    def plus(self, other: "_PartSums") -> "_PartSums":
         ends = np.array([min(self.range[0], other.range[0]), max(self.range[1], other.range[1])])
-        return _PartSurvey(self.sizes + other.sizes, self.total + other.total, ends, self.items + other.items)
+        return _PartSums(self.sizes + other.sizes, self.total + other.total, ends, self.items + other.items)
 
 
 def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
-    """The parts that have tuples of weight > 0, and how many each has; they are read only where that is not known.
+    """Return the parts that have tuples of weight > 0, and how many each has; they are read only where that is not known.
 
     Raises
     ------
@@ -318,25 +257,25 @@ def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) 
     return [p for p, _ in found], tuple(n for _, n in found)
 
 
-def survey_tuples(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> Survey:
+def sum_columns(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> ColumnSums:
     """Read every part, of ``counts`` tuples each, once.
 
-    The items of the survey are those that a fit to all tuples at once would place its knots among.
+    The items are those that a fit to all tuples at once would place its knots among.
     """
-    found = engine.total(_survey_part, _PartSurvey.plus, parts, table)
+    found = engine.total(_sums_of_part, _PartSums.plus, parts, table)
     low, high = found.range.tolist()
-    return Survey(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
+    return ColumnSums(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
 
 
 def _count(part: TuplePart, table: TupleTable) -> int:
     return len(read_tuples(part, table).y)
 
 
-def _survey_part(part: TuplePart, table: TupleTable) -> _PartSurvey:
+def _sums_of_part(part: TuplePart, table: TupleTable) -> _PartSums:
     tuples, y, weight = read_tuples(part, table)
     with np.errstate(over="ignore"):  # distances so large are refused when their mean is known
         sizes = np.array([weight @ np.abs(y), weight @ (y * y)])
-    return _PartSurvey(
+    return _PartSums(
         sizes=sizes,
         total=float(weight.sum()),
         range=np.array([y.min(), y.max()]),

@@ -159,7 +159,7 @@ class DistanceApproximator(DistanceRegressor):
         & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
         `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
-        Features that join the raw ones: `EvenDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
+        Features that join the raw ones: `UniformDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
         trees, any linear scikit-learn map, or a list of these.
     tables : {"full", "warped"}, default "full"
         Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.

@@ -176,7 +176,7 @@ class ComparisonLearner(TupleLearner):
 
     @property
     def _targets(self) -> TargetSpec:
-        return TargetSpec(self._kind, judged=True)
+        return TargetSpec(self._kind, labeled=True)
 
     def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
         recipe = self._recipe()

@@ -62,7 +62,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
         The error is the fraction of held-out couples, one pair similar and one dissimilar, in the wrong order.
     directions : "auto" (default), "discriminant", "pca", None, array, transformer with ``components_``, or list
-        Linear features that join the raw ones, as arrays (n_directions, n_features), `EvenDirections`, `HistogramFeatures` or
+        Linear features that join the raw ones, as arrays (n_directions, n_features), `UniformDirections`, `HistogramFeatures` or
         `PartitionFeatures`. "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most. "auto"
         adds them unless raw features err less by more than a standard error; never to a single feature or given ``knots``.
     tables : {"warped", "full", "auto"}, default "warped"
@@ -167,7 +167,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
 
     @property
     def _targets(self) -> TargetSpec:
-        return TargetSpec(judged=True)
+        return TargetSpec(labeled=True)
 
     def fit(
         self,

@@ -72,7 +72,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
         The error is the loss. Each step costs two fits and a few milliseconds a candidate pair, five times over.
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
-        Features that join the raw ones: `EvenDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
+        Features that join the raw ones: `UniformDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
         trees, any linear scikit-learn map, or a list of these.
     tables : {"full", "warped"}, default "full"
         Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.

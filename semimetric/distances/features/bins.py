@@ -1,4 +1,4 @@
-"""Where the bins of histograms are, and how far mass moves between them: the ground distance of an Earth Mover's Distance."""
+"""Positions of the bins of histograms, and the ground distance between them of an Earth Mover's Distance."""
 
 from __future__ import annotations
 
@@ -32,32 +32,19 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The bins of histograms.
+    """The bins of histograms."""
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n_bins, n_dimensions), or None
-        Where they are; None if only their distances are known.
-    metric : {"euclidean", "cityblock", "chebyshev"}
-        The ground distance between coordinates.
-    periods : ndarray of shape (n_dimensions,)
-        The length of every axis that is a circle; infinite for others.
-    cost : ndarray of shape (n_bins, n_bins), or None
-        The ground distance, in place of that between coordinates.
-    threshold : float
-        The largest ground distance; infinite for none.
-    """
-
-    coordinates: Floats | None
-    metric: str
-    periods: Floats
-    cost: Floats | None
-    threshold: float
+    coordinates: Floats | None  # (n_bins, n_dimensions) or None: where they are; None if only their distances are known
+    metric: str  # {"euclidean", "cityblock", "chebyshev"}: the ground distance between coordinates
+    periods: Floats  # (n_dimensions,), the length of every axis that is a circle; infinite for others
+    cost: Floats | None  # (n_bins, n_bins) or None: the ground distance, in place of that between coordinates
+    threshold: float  # the largest ground distance; infinite for none
 
     @property
     def n(self) -> int:
         """The number of bins."""
-        return len(self.coordinates if self.coordinates is not None else self.cost)  # type: ignore[arg-type]  # one is given
+        given = self.coordinates if self.coordinates is not None else self.cost
+        return 0 if given is None else len(given)
 
     @property
     def dimension(self) -> int | None:
@@ -66,12 +53,12 @@ class Bins:
 
     @property
     def is_line(self) -> bool:
-        """Whether the bins lie on one line, on which cumulative sums are all that an Earth Mover's Distance needs."""
+        """True if the bins lie on one line, so that an Earth Mover's Distance needs only cumulative sums."""
         return self.dimension == 1 and self.plain
 
     @property
     def plain(self) -> bool:
-        """Whether the ground distance is Euclidean, without circles and threshold; on a line all three metrics are."""
+        """True if the ground distance is Euclidean, without circles and threshold; on a line all three metrics are."""
         euclidean = self.cost is None and (self.metric == "euclidean" or self.dimension == 1)
         return euclidean and not self.circles and self.threshold == np.inf
 
@@ -82,7 +69,7 @@ class Bins:
 
     @cached_property
     def origin(self) -> Floats:
-        """What is subtracted from coordinates; 0 in one dimension, where a shift would round them."""
+        """Point that is subtracted from coordinates; 0 in one dimension, where a shift would round them."""
         assert self.coordinates is not None
         return self.coordinates.min(axis=0) if self.dimension != 1 else np.zeros(1)
 
@@ -132,11 +119,11 @@ class Bins:
         return np.arange(self.n) if self.coordinates is None else np.lexsort(self.C.T[::-1])
 
     def spread(self, count: int) -> Integers:
-        """Numbers of ``count`` bins, or fewer, that are spread over all of them, in increasing order."""
+        """Return numbers of ``count`` bins, or fewer, that are spread over all of them, in increasing order."""
         return np.arange(self.n) if count >= self.n else np.sort(farthest_first(lambda b: self.distances[b], 0, count))
 
     def lines(self, directions: Floats) -> list[Line]:
-        """The maps of the bins to lines along which masses are added up.
+        """Return the maps of the bins to lines along which masses are added up.
 
         They are projections on the directions; with circles, each projection of the bins laid out from every place of them
         on. Without coordinates there are none, and lines are the distances to bins that are far apart.
@@ -159,7 +146,7 @@ class Bins:
 
     @property
     def _cuts(self) -> list[tuple[float, ...]]:
-        """Where the circles are cut: at all places of bins, or of many at some on each circle that are as far apart."""
+        """Cuts of the circles: at the positions of all bins, or of many at equally distant ones on each circle."""
         places = []
         for axis in self.circles:
             values = self._from(0.0, axis)
@@ -170,13 +157,13 @@ class Bins:
         return list(product(*[values.tolist() for values in places]))
 
     def _from(self, start: float, axis: int) -> Floats:
-        """How far the bins are behind a place of a circle, >= 0 and below the period: shape (n_bins,)."""
+        """Return the way from a position of a circle to each bin, >= 0 and below the period: shape (n_bins,)."""
         behind = np.mod(self.C[:, axis] - start, self.periods[axis])
         return np.where(behind > self.periods[axis] * (1 - 1e-9), 0.0, behind)
 
 
 def checked_periods(periodic: Mapping[int, float] | None, n_dimensions: int) -> Floats:
-    """The periods of all axes, shape (n_dimensions,), infinite for axes that are no circles.
+    """Return the periods of all axes, shape (n_dimensions,), infinite for axes that are no circles.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def discriminants(
     usable: NDArray[np.bool_] | None = None,
     shrinkage: float = 0.3,
 ) -> Directions | None:
-    """The 1 to 10 best directions, the best first; None for more than 1,000 features, or if no feature may be used.
+    """Return the 1 to 10 best directions, the best first; None for more than 1,000 features, or if no feature may be used.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ def discriminants(
 
 
 def combinable(items: Floats, usable: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-    """Whether each feature is usable and no item lacks it, shape (n_features,)."""
+    """Return True for each usable feature that no item lacks, shape (n_features,)."""
     complete = np.asarray(np.isfinite(items).all(axis=0))
     return complete if usable is None else complete & usable
 
 
 def _mean_square(cells: Floats, index: np.ndarray, weight: Floats) -> Floats:
-    """The weighted mean over pairs of the outer product of a difference with itself, shape (n_cells, n_cells)."""
+    """Return the weighted mean over pairs of the outer product of a difference with itself, shape (n_cells, n_cells)."""
     total = np.zeros((cells.shape[1],) * 2)
     for block in blocks(len(index), _BLOCK):
         difference = cells[index[block, 0]] - cells[index[block, 1]]

@@ -41,7 +41,7 @@ _MANY, _MAPS_OF_MANY = 4_000, 2  # items, and the maps that are learned from mor
 
 
 class _Columns(NamedTuple):
-    """What the map takes: standardised features, followed by how far they have risen through their cells.
+    """Columns of the map: standardised features, then their rises through their cells.
 
     ``values`` has shape (n_items, n_features + n_cells), float32.
     """
@@ -69,11 +69,11 @@ def embedded_components(
         Finite values.
     labels : ndarray of shape (n_items,), int64
     weight : ndarray of shape (n_items,) or None
-        How much each item counts, and how many votes it has; None is 1 each.
+        The weight and the number of votes of each item; None is 1 each.
     n_components : int, default 32
-        Of each map.
+        The number of components of each map.
     n_maps : int, default 1
-        How many maps are learned, from as many seeds; the distance is the mean over all of them. Of many items there are two
+        The number of maps, learned from as many seeds; the distance is the mean over all of them. Of many items there are two
         at least.
     random_state : int or None
     n_jobs : int or None
@@ -102,7 +102,7 @@ def embedded_components(
 
 
 def _columns(items: Floats) -> _Columns:
-    """The columns of the map; the knots of a feature are its quantiles, and a constant feature has one knot and no cell."""
+    """Return columns of the map; the knots of a feature are its quantiles, and a constant feature has one knot and no cell."""
     n_features = items.shape[1]
     n_cells = int(np.clip(_MOST_CELLS // n_features, 1, _CELLS))
     levels = np.quantile(items, np.linspace(0.0, 1.0, n_cells + 1), axis=0)
@@ -121,18 +121,17 @@ def _columns(items: Floats) -> _Columns:
 
 
 def work_of_components(n_items: int, n_maps: int = 1) -> float:
-    """How long learning from so many items takes, in no unit: by the maps, their steps, and the items that vote in each."""
+    """Estimate the work of learning from so many items, without a unit: maps times steps times items that vote."""
     n_maps = max(n_maps, _MAPS_OF_MANY if n_items > _MANY else 1)
     return float(n_maps * _n_steps(n_items) * min(_BATCH, n_items) * min(n_items, _VOTERS + _BATCH))
 
 
 def _n_steps(n_items: int) -> int:
-    """How many batches there are, some of each item, but neither few nor very many."""
     return int(np.clip(_EPOCHS * n_items // min(_BATCH, n_items), *_STEPS))
 
 
 def _over_cells(columns: _Columns, learned: NDArray[np.float32]) -> Floats:
-    """The map as one of the cells alone, shape (n_components, n_cells): a feature rises by its width through each cell."""
+    """Return map as one of the cells alone, shape (n_components, n_cells): a feature rises by its width through each cell."""
     n_features = len(columns.knots)
     alone, matrix = learned[:n_features].T.astype(np.float64), learned[n_features:].T.astype(np.float64)
     widths = [np.diff(k) / s for k, s in zip(columns.knots, columns.spread, strict=True)]
@@ -142,7 +141,7 @@ def _over_cells(columns: _Columns, learned: NDArray[np.float32]) -> Floats:
 def _learned(
     columns: NDArray[np.float32], labels: Integers, weight: Floats, n_components: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """The map, shape (n_columns, n_components), after steps of Adam along half a cosine."""
+    """Return the map, shape (n_columns, n_components), after steps of Adam along half a cosine."""
     n, n_columns = columns.shape
     learned = rng.standard_normal((n_columns, n_components)).astype(np.float32) * np.float32(_FIRST / np.sqrt(n_columns))
     mean, square = np.zeros_like(learned), np.zeros_like(learned)
@@ -171,7 +170,7 @@ def _gradient(
     drawn: Integers,
     rng: np.random.Generator,
 ) -> NDArray[np.float32]:
-    """The gradient of the mean loss of the items ``drawn``, while all items, or a sample of many, vote."""
+    """Return the gradient of the mean loss of the items ``drawn``, while all items, or a sample of many, vote."""
     voters, anchors = np.arange(len(columns)), drawn
     if len(columns) > _VOTERS:
         others = rng.choice(len(columns), _VOTERS, replace=False)

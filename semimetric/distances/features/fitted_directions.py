@@ -13,11 +13,11 @@ from sklearn.decomposition import PCA
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats
-from .even_directions import EvenDirections
 from .forests import is_fitted_forest, partitions_of
 from .linear_directions import Directions
 from .partition_features import PartitionFeatures
 from .partitions import Partitions
+from .uniform_directions import UniformDirections
 
 
 def fit_directions(
@@ -28,7 +28,7 @@ def fit_directions(
     random_state: int | None = None,
     usable: NDArray[np.bool_] | None = None,
 ) -> Directions | None:
-    """The directions that the parameter ``directions=`` of an estimator stands for, fitted to the items X.
+    """Return the directions that the parameter ``directions=`` of an estimator stands for, fitted to the items X.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def fit_directions(
         return None
     if isinstance(directions, Directions):
         return directions if usable is None else _of_numbers(directions, usable, names)
-    if _are_trees(directions):
+    if isinstance(directions, (Partitions, PartitionFeatures)) or is_fitted_forest(directions):
         return _fit_trees(directions, X, random_state)
     if usable is not None and not (usable.all() and np.isfinite(X).all()):
         return _fitted_among(directions, X, usable, names, random_state)
@@ -77,13 +77,12 @@ def fit_directions(
 
 
 def _are_transformers(directions: Any) -> bool:
-    """Whether the directions are a list of transformers, or trees."""
     listed = isinstance(directions, (list, tuple)) and bool(directions)
     return listed and all(hasattr(d, "fit") or isinstance(d, Partitions) for d in directions)
 
 
 def _merged(parts: Sequence[Directions | None]) -> Directions | None:
-    """The directions of several transformers together; each name begins with the number of its transformer."""
+    """Return the directions of several transformers together; each name begins with the number of its transformer."""
     if not any(parts):
         return None
     named = [(f"{k}:{name}", i < part.n_linear) for k, part in enumerate(parts) if part for i, name in enumerate(part.names)]
@@ -93,13 +92,8 @@ def _merged(parts: Sequence[Directions | None]) -> Directions | None:
     return Directions(matrix, names, (), Partitions.together(trees) if trees else None)
 
 
-def _are_trees(directions: Any) -> bool:
-    """Whether directions stand for the leaves of trees."""
-    return isinstance(directions, (Partitions, PartitionFeatures)) or is_fitted_forest(directions)
-
-
 def _fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directions | None:
-    """The trees that part items, grown on the items X unless they are grown already; None if none parts them."""
+    """Return the trees that part items, grown on the items X unless they are grown already; None if none parts them."""
     if isinstance(directions, PartitionFeatures) and not hasattr(directions, "partitions_"):
         if directions.needs_targets:
             raise InputError(
@@ -121,12 +115,12 @@ def _fitted_among(
 ) -> Directions | None:
     """`fit_directions` on the usable features and the items that lack none of them.
 
-    An array, and `EvenDirections` of named features, give a coefficient for every feature, so they are checked instead.
+    An array, and `UniformDirections` of named features, give a coefficient for every feature, so they are checked instead.
     """
     if _are_transformers(directions):
         fit = partial(fit_directions, names=names, random_state=random_state, usable=usable)
         return _merged([fit(d, X) for d in directions])
-    named = isinstance(directions, EvenDirections) and directions.features is not None
+    named = isinstance(directions, UniformDirections) and directions.features is not None
     if named or not (isinstance(directions, str) or hasattr(directions, "fit")):
         found = fit_directions(directions, np.zeros((1, X.shape[1])), names=names)
         return None if found is None else _of_numbers(found, usable, names)
@@ -146,7 +140,7 @@ def _fitted_among(
 
 
 def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[str]) -> Directions:
-    """The same directions; an error if they use a feature that is not usable."""
+    """Return the same directions; an error if they use a feature that is not usable."""
     if found.n_features != len(usable):
         raise InputError(
             f"directions= are of {found.n_features} features, but there are {len(usable)}; give those of the items"
@@ -159,11 +153,10 @@ def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[st
 
 
 def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
-    """The transformer itself if it is fitted, else a clone of it that is fitted to X."""
     if hasattr(transformer, "components_"):
         return transformer
     fresh = clone(transformer)
-    if isinstance(fresh, EvenDirections):
+    if isinstance(fresh, UniformDirections):
         return fresh.fit_named(X, names)
     try:
         return fresh.fit(X)
@@ -185,7 +178,7 @@ def _matrix(directions: Any, n_features: int) -> Floats:
 
 
 def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
-    """The directions of a valid matrix. Those of a transformer, which has ``names``, go without single raw features."""
+    """Return the directions of a valid matrix. Those of a transformer, which has ``names``, go without single raw features."""
     labels = None if names is None else list(names)
     if matrix.ndim == 2 and labels is not None:
         combines = (matrix != 0).sum(axis=1) != 1

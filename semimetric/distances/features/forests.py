@@ -16,7 +16,7 @@ from .partitions import MOST_LEAVES, Partitions
 
 
 def is_fitted_forest(estimator: Any) -> bool:
-    """Whether an estimator is one of scikit-learn's trees, or an ensemble of such trees, and is fitted."""
+    """Return True if an estimator is a fitted tree of scikit-learn, or a fitted ensemble of such trees."""
     return hasattr(estimator, "tree_") or (
         len(found := _members(estimator)) > 0
         and all(hasattr(tree, "tree_") for tree in found)
@@ -25,7 +25,7 @@ def is_fitted_forest(estimator: Any) -> bool:
 
 
 def partitions_of(estimator: Any, *, tied: bool = True) -> Partitions:
-    """The trees of a fitted tree, random forest, extremely randomised forest, totally random forest or gradient boosting.
+    """Return trees of a fitted tree, random forest, extremely randomised forest, totally random forest or gradient boosting.
 
     Parameters
     ----------
@@ -54,12 +54,11 @@ def partitions_of(estimator: Any, *, tied: bool = True) -> Partitions:
 
 
 def _members(estimator: Any) -> list[Any]:
-    """The members of an ensemble, which boosting keeps in a table with a row for each stage."""
     return list(np.ravel(np.asarray(getattr(estimator, "estimators_", []), dtype=object)))
 
 
 def _one_tree(tree: Any, n_features: int, tied: bool) -> Partitions:
-    """A tree, its nodes in the order of a walk that goes left first."""
+    """Return a tree, its nodes in the order of a walk that goes left first."""
     order = _walk(tree.children_left, tree.children_right)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
@@ -77,7 +76,7 @@ def _one_tree(tree: Any, n_features: int, tied: bool) -> Partitions:
 
 
 def _walk(left: Integers, right: Integers) -> Integers:
-    """The nodes of a tree in the order in which a walk meets them that goes left first."""
+    """Return the nodes of a tree in the order in which a walk meets them that goes left first."""
     order, waiting = [], [0]
     while waiting:
         node = waiting.pop()
@@ -88,9 +87,9 @@ def _walk(left: Integers, right: Integers) -> Integers:
 
 
 def thresholds_of_doubles(thresholds: Floats) -> Floats:
-    """The largest floats of 64 bits that are at most the thresholds once they are rounded to 32 bits, shape (n,).
+    """Return the largest floats of 64 bits that are at most the thresholds once they are rounded to 32 bits, shape (n,).
 
-    Of two floats of 32 bits next to one another that surround a threshold, whatever rounds to the lower one goes left: all
+    A threshold lies between two neighbouring floats of 32 bits, and whatever rounds to the lower one goes left: all
     values below the middle between the two, and the middle itself if the lower one is even.
     """
     limit = np.finfo(np.float32).max

@@ -43,7 +43,9 @@ def labelled_directions(
     n_jobs: int | None = None,
     n_maps: int = 1,
 ) -> Directions | None:
-    """Directions of standardised features, as a map of the raw features; None if there are none, or each class is one point.
+    """Return directions of standardised features, as a map of the raw features, or None.
+
+    There are none if no feature varies, or each class is one point.
 
     Linear directions combine the usable features, and are fitted to the items that lack none of these. Trees use all features
     and all items.
@@ -62,12 +64,12 @@ def labelled_directions(
     labels : ndarray of shape (n_items,)
     usable : ndarray of shape (n_features,), bool
     weight : ndarray of shape (n_items,) or None
-        How much each item counts in "nca-embedded" and "forest"; the others leave it aside. None is 1.
+        The weight of each item in "nca-embedded" and "forest"; the others leave it aside. None is 1.
     random_state : int or None
     n_jobs : int or None
         The number of threads, which share the samples.
     n_maps : int, default 1
-        How many maps "nca-embedded" learns, from as many seeds.
+        The number of maps that "nca-embedded" learns, from as many seeds.
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
@@ -94,7 +96,6 @@ def labelled_directions(
 
 
 def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None, n_jobs: int | None) -> Directions | None:
-    """`labelled_directions` for items that lack no feature."""
     if items.shape[1] < 2 or len(np.unique(labels)) < 2:
         return None
     rng = np.random.default_rng(random_state)
@@ -114,12 +115,12 @@ def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None
 
 
 def _classes_spread(scaled: Floats, labels: Integers) -> bool:
-    """Whether the items of some class differ; if every class is a single point, directions can gain nothing."""
+    """Return True if the items of some class differ; if every class is a single point, directions can gain nothing."""
     return any(np.ptp(scaled[labels == c], axis=0).max() > _SAME for c in np.unique(labels))
 
 
 def _lda(scaled: Floats, labels: Integers) -> Floats:
-    """The linear discriminants, at most one fewer than classes: shape (n_directions, n_features)."""
+    """Return the linear discriminants, at most one fewer than classes: shape (n_directions, n_features)."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Only one sample available")  # of a class; its covariance then counts as 0
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=_SHRINKAGE).fit(scaled, labels)
@@ -128,7 +129,7 @@ def _lda(scaled: Floats, labels: Integers) -> Floats:
 
 
 def _disjoint_samples(n: int, rng: np.random.Generator) -> list[Integers]:
-    """Rows of up to four samples of 2,000 items that share no item; a table of up to 2,000 items is a single sample.
+    """Return rows of up to four samples of 2,000 items that share no item; a table of up to 2,000 items is a single sample.
 
     Fits on samples take a time linear in the number of items used, where one fit would take quadratic time.
     """
@@ -138,7 +139,7 @@ def _disjoint_samples(n: int, rng: np.random.Generator) -> list[Integers]:
 
 
 def _nca(scaled: Floats, labels: Integers, samples: list[Integers], random_state: int | None, n_jobs: int | None) -> Floats:
-    """The neighbourhood components of every sample, stacked: shape (n_samples n_components, n_features)."""
+    """Return the neighbourhood components of every sample, stacked: shape (n_samples n_components, n_features)."""
     n_components = min(scaled.shape[1], _MOST_COMPONENTS)
 
     def fitted(block: slice) -> Floats:
@@ -152,7 +153,7 @@ def _nca(scaled: Floats, labels: Integers, samples: list[Integers], random_state
 def _combined(
     items: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None, n_jobs: int | None
 ) -> Directions | None:
-    """Discriminants, and the neighbourhood components of samples expressed over the cells of the discriminants."""
+    """Return discriminants, and the neighbourhood components of samples expressed over the cells of the discriminants."""
     bent = _bent(items, labels, rng)
     if bent is None:
         return None
@@ -170,21 +171,21 @@ def _combined(
 
 
 def _scaled(items: Floats) -> tuple[Floats, Floats]:
-    """The features scaled to mean 0 and standard deviation 1, and their standard deviations (1 for a constant feature)."""
+    """Return features scaled to mean 0 and standard deviation 1, and their standard deviations (1 for a constant feature)."""
     spread = items.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     return (items - items.mean(axis=0)) / spread, spread
 
 
 def _sample(labels: Integers, rng: np.random.Generator) -> Integers:
-    """The sorted rows of a sample of 70 % of every class, or of the share that makes about 2,000 items of all classes."""
+    """Return sorted rows of a sample of 70 % of every class, or of the share that makes about 2,000 items of all classes."""
     share = min(_SAMPLED, _MOST_ROWS / len(labels))
     members = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
     return np.sort(np.concatenate([m[: int(np.ceil(share * len(m)))] for m in members]))
 
 
 def _bent(items: Floats, labels: Integers, rng: np.random.Generator) -> Directions | None:
-    """Discriminants of random pairs: those of the same class are near, those of two classes are far."""
+    """Return discriminants of random pairs: those of the same class are near, those of two classes are far."""
     i = np.repeat(np.arange(len(items)), 4 * _PARTNERS)
     j = rng.integers(0, len(items), len(i))
     pairs = np.column_stack([i, j])
@@ -202,7 +203,7 @@ def _bent(items: Floats, labels: Integers, rng: np.random.Generator) -> Directio
 
 
 def are_combined(directions: Directions | None) -> bool:
-    """Whether directions are those of the kind "combined", in this fit or an earlier one: saved directions keep names only."""
+    """Return True if directions are of the kind "combined", by their names: saved directions have only names."""
     kinds = set() if directions is None else {name.rstrip("0123456789") for name in directions.names}
     return kinds == {"nca", "discriminant"}
 
@@ -210,7 +211,7 @@ def are_combined(directions: Directions | None) -> bool:
 def grown_to_labels(
     directions: Any, items: Floats, labels: Integers, *, weight: Floats | None = None, random_state: int | None = None
 ) -> Any:
-    """The directions, or the list of them, with the trees grown to the labels of the items that need a target and have none."""
+    """Grow the trees among directions that need a target, and have none, to the labels of the items."""
     if isinstance(directions, (list, tuple)):
         return [grown_to_labels(part, items, labels, weight=weight, random_state=random_state) for part in directions]
     if not isinstance(directions, PartitionFeatures) or hasattr(directions, "partitions_") or not directions.needs_targets:

@@ -24,7 +24,7 @@ class HistogramBlock(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of features."""
+        """Return the number of features."""
 
     @abstractmethod
     def apply(self, histograms: Floats, out: Floats) -> None:
@@ -35,15 +35,15 @@ class HistogramBlock(ABC):
 
     @abstractmethod
     def matrix(self) -> Floats:
-        """The coefficients of every feature, shape (n_features, n_bins)."""
+        """Return the coefficients of every feature, shape (n_features, n_bins)."""
 
     @abstractmethod
     def take(self, keep: Integers) -> HistogramBlock:
-        """Some of the features, by their numbers."""
+        """Return some of the features, by their numbers."""
 
 
 def applied(blocks: Sequence[HistogramBlock], X: Floats) -> Floats:
-    """The features of several blocks of histograms X, shape (n_items, n_bins): shape (n_items, n_features)."""
+    """Return the features of several blocks of histograms X, shape (n_items, n_bins): shape (n_items, n_features)."""
     ends = np.cumsum([0, *map(len, blocks)])
     out = np.empty((len(X), ends[-1]))
     found = np.empty((ends[-1], min(len(X), _ITEMS)))
@@ -58,22 +58,12 @@ def applied(blocks: Sequence[HistogramBlock], X: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CumulativeSums(HistogramBlock):
-    """The masses of bins that follow one another in an order, each times a number.
+    """The masses of bins that follow one another in an order, each times a number."""
 
-    Parameters
-    ----------
-    order : ndarray of int of shape (n_bins,)
-        The bins in their order.
-    starts, ends : ndarray of int of shape (n_features,)
-        Feature k adds up the bins ``order[starts[k]:ends[k]]``.
-    factors : ndarray of shape (n_features,)
-        What each sum is multiplied by.
-    """
-
-    order: Integers
-    starts: Integers
-    ends: Integers
-    factors: Floats
+    order: Integers  # (n_bins,), the bins in their order
+    starts: Integers  # (n_features,), feature k adds up the bins ``order[starts[k]:ends[k]]``
+    ends: Integers  # (n_features,)
+    factors: Floats  # (n_features,), what each sum is multiplied by
 
     def __len__(self) -> int:
         return len(self.factors)
@@ -100,21 +90,16 @@ class SumsOfRuns(HistogramBlock):
     """The masses of sets of bins, each as a sum of runs: of bins that follow one another in one order.
 
     A ball of radius r among the bins of a grid of d dimensions has about ``r ** (d - 1)`` runs.
-
-    Parameters
-    ----------
-    order : ndarray of int of shape (n_bins,)
-        The bins in their order, which all sets share.
-    ends : sparse array of shape (n_features, n_bins + 1)
-        1 where a run of the set ends, and -1 where it starts: at the number of bins that come before in the order.
     """
 
-    order: Integers
+    order: Integers  # (n_bins,), the bins in their order, which all sets share
+    # (n_features, n_bins + 1), 1 where a run of the set ends, and -1 where it starts: at the number of bins that come
+    # before in the order.
     ends: sparse.csr_array
 
     @classmethod
     def of(cls, sets: np.ndarray, order: Integers) -> SumsOfRuns:
-        """Sets of bins, which an array of bool of shape (n_features, n_bins) tells."""
+        """Return sets of bins, given as an array of bool of shape (n_features, n_bins)."""
         padded = np.zeros((len(sets), len(order) + 2), dtype=np.int8)
         padded[:, 1:-1] = sets[:, order]
         changes = -np.diff(padded, axis=1)  # -1 before the first bin of a run, 1 behind its last
@@ -156,7 +141,7 @@ class Products(HistogramBlock):
 
 
 def _sums_before(histograms: Floats, order: Integers) -> Floats:
-    """The mass of the first 0, 1, ..., n bins of an order: shape (n_bins + 1, n_items)."""
+    """Return the mass of the first 0, 1, ..., n bins of an order: shape (n_bins + 1, n_items)."""
     sums = np.zeros((len(order) + 1, histograms.shape[1]))
     np.cumsum(histograms[order], axis=0, out=sums[1:])
     return sums

@@ -21,8 +21,8 @@ from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from .bins import METRICS, Bins, Line, checked_periods
-from .even_directions import LinearFeatures, half_sphere
 from .histogram_blocks import CumulativeSums, HistogramBlock, Products, SumsOfRuns, applied
+from .uniform_directions import LinearFeatures, half_sphere
 
 _PROBES = 16  # random histograms on which features are compared
 
@@ -34,7 +34,7 @@ class NamedBlock(NamedTuple):
     block: HistogramBlock
 
     def take(self, keep: Integers) -> NamedBlock:
-        """Some of the features, by their numbers."""
+        """Return some of the features, by their numbers."""
         return NamedBlock([self.names[k] for k in keep], self.block.take(keep))
 
 
@@ -46,7 +46,7 @@ class Family(NamedTuple):
 
 
 def slices(bins: Bins, n: int) -> Iterator[Family]:
-    """Cumulative sums along ``n`` directions: the mass before every gap between projected bins, times its width."""
+    """Return cumulative sums along ``n`` directions: the mass before every gap between projected bins, times its width."""
     for line in bins.lines(_directions(bins, n)):
         values = np.unique(line.places)
         values = values[np.concatenate([[True], np.diff(values) > bins.rounding])]
@@ -56,14 +56,14 @@ def slices(bins: Bins, n: int) -> Iterator[Family]:
 
 
 def balls(bins: Bins, radii: Sequence[float]) -> Iterator[Family]:
-    """The mass within each radius, in units of the spacing, around every bin; radii below the threshold alone."""
+    """Return the mass within each radius, in units of the spacing, around every bin; radii below the threshold alone."""
     for r in radii:
         if r * bins.spacing < bins.threshold:
             yield Family(bins.n, partial(_balls, bins, r))
 
 
 def edges(bins: Bins, n: int, scales: Sequence[float]) -> Iterator[Family]:
-    """The mass on one side of every bin minus that on the other, weighted less with distance, along ``n`` directions."""
+    """Return the mass on one side of every bin minus that on the other, weighted less with distance, along ``n`` directions."""
     directions = _directions(bins, n)
     for d in range(min(n, bins.n - 1) if bins.coordinates is None else len(directions)):
         for t in scales:
@@ -71,7 +71,7 @@ def edges(bins: Bins, n: int, scales: Sequence[float]) -> Iterator[Family]:
 
 
 def within_budget(families: Sequence[Family], most: int | None) -> list[NamedBlock]:
-    """All features of the families, or of every family the same share, so that they are at most so many."""
+    """Return all features of the families, or of every family the same share, so that they are at most so many."""
     total = sum(family.size for family in families)
     if most is None or total <= most:
         return [family.make(family.size) for family in families]
@@ -82,7 +82,7 @@ def within_budget(families: Sequence[Family], most: int | None) -> list[NamedBlo
 
 
 def distinct(blocks: Sequence[NamedBlock], n_bins: int, *, up_to_constant: bool) -> list[NamedBlock]:
-    """The blocks with the first of every set of features that are equal up to sign and scale, and with none that is all 0.
+    """Return blocks with the first of every set of features that are equal up to sign and scale, and with none that is all 0.
 
     With ``up_to_constant`` features are equal too if a constant is added to all coefficients of one. They are compared on
     random histograms, on which different ones have the same values with probability 0.
@@ -107,7 +107,7 @@ def distinct(blocks: Sequence[NamedBlock], n_bins: int, *, up_to_constant: bool)
 
 
 def _directions(bins: Bins, n: int) -> Floats:
-    """``n`` evenly spread unit vectors, shape (n, d), with the axes first where the ground distance sees these.
+    """Return ``n`` evenly spread unit vectors, shape (n, d), with the axes first where the ground distance sees these.
 
     In one dimension there is only one direction. Without coordinates all are alike, and there are as many as asked for.
     """
@@ -120,7 +120,7 @@ def _directions(bins: Bins, n: int) -> Floats:
 
 
 def _breaks(bins: Bins, values: Floats) -> Floats:
-    """Where the mass of a strip, or half-line, that is moved along a line changes: between increasing places of bins."""
+    """Return the shifts of a strip, or half-line, at which its mass changes: between increasing positions of bins."""
     if not np.isfinite(bins.threshold):
         return values
     found = np.unique(np.concatenate([values, values + bins.threshold]))
@@ -128,7 +128,7 @@ def _breaks(bins: Bins, values: Floats) -> Floats:
 
 
 def _slices(line: Line, values: Floats, count: int) -> NamedBlock:
-    """The masses before ``count`` gaps of a line, times the width of all gaps for which each stands."""
+    """Return the masses before ``count`` gaps of a line, times the width of all gaps for which each stands."""
     order = np.argsort(line.places, kind="stable")
     gaps, widths = _thinned(values, count)
     ends = np.searchsorted(line.places[order], values[gaps + 1])
@@ -139,7 +139,7 @@ def _slices(line: Line, values: Floats, count: int) -> NamedBlock:
 
 
 def _strips(bins: Bins, line: Line, values: Floats, count: int) -> NamedBlock:
-    """The masses of strips as wide as the threshold, times half of by how far each may be moved and hold the same bins.
+    """Return the masses of strips as wide as the threshold, times half of by how far each may be moved and hold the same bins.
 
     The L1 distance of all of them between two points is the distance of these along the line, and at most the threshold.
     """
@@ -155,14 +155,13 @@ def _strips(bins: Bins, line: Line, values: Floats, count: int) -> NamedBlock:
 
 
 def _thinned(values: Floats, count: int) -> tuple[Integers, Floats]:
-    """Numbers of ``count`` gaps between values, evenly chosen, and the width of the values for which each stands."""
+    """Return numbers of ``count`` gaps between values, evenly chosen, and the width of the values for which each stands."""
     n = len(values) - 1
     bounds = np.arange(count + 1) * n // count
     return (bounds[:-1] + bounds[1:]) // 2, np.diff(values[bounds])
 
 
 def _digits(values: Floats, origin: float) -> int:
-    """Digits with which places of a line are told apart."""
     return 4 + int(np.log10(max(np.abs(values + origin).max() / (np.ptp(values) or 1.0), 1.0)))
 
 
@@ -180,7 +179,7 @@ def _edges(bins: Bins, u: Floats | None, number: int, t: float, count: int) -> N
 
 
 def _sides(bins: Bins, centers: Integers, u: Floats) -> Floats:
-    """1 for bins before each centre in the direction u, -1 for those behind it: shape (n_centers, n_bins).
+    """Return 1 for bins before each centre in the direction u, -1 for those behind it: shape (n_centers, n_bins).
 
     Those at right angles, and on the far side of a circle, have 0.
     """
@@ -196,7 +195,7 @@ def _sides(bins: Bins, centers: Integers, u: Floats) -> Floats:
 
 
 def _towards_neighbours(bins: Bins, centers: Integers, number: int) -> Floats:
-    """1 for bins nearer to a centre than to a neighbour of it, and -1 for others; the neighbour that has the number."""
+    """Return 1 for bins nearer to a centre than to a neighbour of it, and -1 for others; the neighbour that has the number."""
     away = bins.distances + np.diag(np.full(bins.n, np.inf))
     neighbors = np.argsort(away[centers], axis=1, kind="stable")[:, number]
     side = bins.distances[neighbors] - bins.distances[centers]
@@ -235,7 +234,7 @@ class HistogramFeatures(LinearFeatures):
     Parameters
     ----------
     bin_coordinates : array-like of shape (n_bins,) or (n_bins, n_dimensions), or None
-        Where the bins are, in the unit of the ground distance; None if ``cost_matrix`` alone says how far apart they are.
+        The positions of the bins, in the unit of the ground distance; None if ``cost_matrix`` gives it.
     n_slices : int, default 16
         The number of directions of the slices; 0 leaves the slices out.
     ball_radii : sequence of float, default (1, 1.5, 2, 3)
@@ -245,7 +244,7 @@ class HistogramFeatures(LinearFeatures):
     edge_scales : sequence of float, default (1.5,)
         The widths t of the edges.
     bins : bool, default False
-        Whether to add the raw bins. It is not needed for ``directions=``, which are appended to the raw bins.
+        True adds the raw bins. It is not needed for ``directions=``, which are appended to the raw bins.
     max_features : int or None, default 10000
         The most features. Where there would be more, slices have fewer thresholds, and balls and edges fewer centres, by
         the same share and evenly chosen; slices in one dimension are exact no more. None sets no limit.
@@ -329,7 +328,7 @@ class HistogramFeatures(LinearFeatures):
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
-        """The features of histograms: shape (n_items, n_features_out)."""
+        """Return the features of histograms: shape (n_items, n_features_out)."""
         check_is_fitted(self, "_blocks")
         items: Floats = validated(self, X, reset=False, dtype=np.float64, order="C")
         return applied(self._blocks, items)
@@ -351,7 +350,7 @@ class HistogramFeatures(LinearFeatures):
         return len(self._names)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """The names of the features, such as ``slice3<2.5``, ``slice3@1<2.5`` of a circle cut at its second bin,
+        """Return the names of the features, such as ``slice3<2.5``, ``slice3@1<2.5`` of a circle cut at its second bin,
         ``ball1.5@12``, ``edge2x1.5@7``, ``mass``.
         """
         return self._names
@@ -372,7 +371,6 @@ class HistogramFeatures(LinearFeatures):
             check_alpha("threshold", self.threshold, strict=True)
 
     def _bins(self, n_bins: int) -> Bins:
-        """The bins and their ground distance, all checked."""
         cost = None if self.cost_matrix is None else checked_cost_matrix(self.cost_matrix)
         if cost is not None and len(cost) != n_bins:
             raise InputError(f"cost_matrix has shape {cost.shape} for histograms of {n_bins} bins; one row a bin is required")
@@ -394,7 +392,7 @@ class HistogramFeatures(LinearFeatures):
         return Bins(C, self.metric, periods, cost, threshold)
 
     def _coordinates(self, n_bins: int) -> Floats:
-        """The valid coordinates of the bins, shape (n_bins, n_dimensions)."""
+        """Return the valid coordinates of the bins, shape (n_bins, n_dimensions)."""
         C = np.asarray(self.bin_coordinates, dtype=np.float64)
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim != 2 or len(C) != n_bins:
@@ -404,7 +402,7 @@ class HistogramFeatures(LinearFeatures):
         return C
 
     def _features(self, bins: Bins, mass: list[NamedBlock]) -> list[NamedBlock]:
-        """All features within the budget, of which some may be equal."""
+        """Return all features within the budget, of which some may be equal."""
         raw = [NamedBlock([f"bin{b}" for b in range(bins.n)], Products(np.eye(bins.n)))] if self.bins else []
         most = None if self.max_features is None else self.max_features - sum(len(named.block) for named in raw + mass)
         if most is not None and most < 0:
@@ -415,7 +413,6 @@ class HistogramFeatures(LinearFeatures):
         return [*raw, *within_budget(list(self._families(bins)), most), *mass]
 
     def _families(self, bins: Bins) -> Iterator[Family]:
-        """The families of features that are asked for."""
         yield from slices(bins, self.n_slices)
         if not bins.is_line:
             yield from balls(bins, self.ball_radii)

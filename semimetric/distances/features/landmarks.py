@@ -39,7 +39,7 @@ class LandmarkFeatures(ObjectFeatures):
     Parameters
     ----------
     distance : callable or None, default None
-        Of two objects, returns a number >= 0. None is for use within `DistanceApproximator`, which gives its own.
+        A function of two objects with values >= 0. None is for use within `DistanceApproximator`, which gives its own.
     n_landmarks : int, default 32
         As many as there are objects, if these are fewer.
     strategy : {"maxmin", "random", "medoids"}, default "maxmin"
@@ -53,11 +53,11 @@ class LandmarkFeatures(ObjectFeatures):
         Threads for a function that releases the interpreter's lock, as compiled code may; processes for pure Python, to which
         the function and the objects are sent.
     cache : mutable mapping or None, default None
-        Where distances are remembered, by pair of objects, such as a dict that several fits share; a clone shares it too. It
+        The store of distances by pairs of objects, such as a dict that several fits share; a clone shares it too. It
         is of one distance. Objects are hashable, or of a kind that can be pickled.
     random_state : int or None, default 0
     verbose : bool or None, default None
-        Whether a progress bar is shown; None shows it to those who look, if it takes long.
+        True shows a progress bar; None shows it in a terminal or notebook, if the work takes long.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class LandmarkFeatures(ObjectFeatures):
         return self.distances_.copy()
 
     def transform(self, X: Objects) -> Floats:
-        """The distances d(x, l_k), shape (n_objects, n_landmarks): one call each.
+        """Return the distances d(x, l_k), shape (n_objects, n_landmarks): one call each.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class LandmarkFeatures(ObjectFeatures):
         return found.reshape(len(objects), n)
 
     def known_distances(self, index: Integers) -> Floats:
-        """The distances of pairs of objects of the fit, shape (n,), that were called already; NaN of others.
+        """Return the distances of pairs of objects of the fit, shape (n,), that were called already; NaN of others.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class LandmarkFeatures(ObjectFeatures):
         return values
 
     def __sklearn_clone__(self) -> LandmarkFeatures:
-        """A clone that calls the same function, and remembers in the same cache."""
+        """Return a clone that calls the same function, and remembers in the same cache."""
         parameters = self.get_params(deep=False)
         return type(self)(**{k: v if k in ("cache", "distance") else clone(v, safe=False) for k, v in parameters.items()})
 
@@ -209,7 +209,7 @@ class LandmarkFeatures(ObjectFeatures):
         return [f"distance to {i}" for i in self.landmark_indices_]
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """All but the distance, which is code, and the cache: a transformer that was loaded is given them by `set_params`."""
+        """Return all but the distance, which is code, and the cache; `set_params` gives them to a loaded transformer."""
         return {k: v for k, v in super()._stored_parameters().items() if k not in ("distance", "cache")}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
@@ -248,7 +248,7 @@ class LandmarkFeatures(ObjectFeatures):
     def _evaluate(self, objects: Objects, missing: Integers, called: str, bar: Any = None) -> None:
         """Call the distances of objects to landmarks, given by row and column of ``distances_``, and write them there.
 
-        Of two landmarks the one that was chosen later comes to the earlier by symmetry.
+        The distance between two landmarks is computed once and mirrored.
         """
         here = self.landmark_indices_
         place = np.full(len(self.distances_), -1)

@@ -1,7 +1,7 @@
 """The leaves of trees in words: which values the items of a leaf have, such as "age > 40 and pay <= 2.5".
 
-The conditions of one feature are told as one: an interval of numbers, or a set of categories. Numbers are told to the last
-digit, so that a rule holds of the items of its leaf and of no others.
+The conditions of one feature are displayed as one: an interval of numbers, or a set of categories. Numbers are displayed to the
+last digit, so that a rule holds for the items of its leaf and for no others.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ class _Range:
 
 
 def leaf_rules(trees: Partitions, tree: int, schema: Schema) -> list[str]:
-    """The rule of every leaf of a tree, in the order of their numbers; "always" for the leaf of a tree that parts nothing."""
+    """Return the rule of every leaf of a tree, in the order of their numbers.
+
+    "always" for the leaf of a tree that parts nothing.
+    """
     return [rule(path, schema) for path in trees.paths(tree)]
 
 
 def rule(path: list[Step], schema: Schema) -> str:
-    """What the turns from the root to a node ask of an item, in the order in which they ask for the features first."""
+    """Return the conditions on the way from the root to a node, in the order in which features come first."""
     ranges: dict[int, _Range] = {}
     for step in path:
         ranges.setdefault(step.feature, _Range()).narrow(step)
@@ -48,7 +51,7 @@ def rule(path: list[Step], schema: Schema) -> str:
 
 
 def _condition(feature: Feature, found: _Range) -> str:
-    """The condition on one feature, "" if there is none; missing values are mentioned where the schema allows for them."""
+    """Return condition on one feature, "" if there is none; missing values are mentioned where the schema allows for them."""
     name = feature.name
     missing, there = f"{name} is missing", f"{name} is not missing"
     if found.high <= -OUTERMOST or found.low >= OUTERMOST:  # no value is there
@@ -62,7 +65,7 @@ def _condition(feature: Feature, found: _Range) -> str:
 
 
 def _interval(feature: Feature, found: _Range) -> str:
-    """The condition on a number, a time or a place on a circle; "" where every one is allowed."""
+    """Return the condition on a number, a time or a place on a circle; "" where every one is allowed."""
     low = _number(feature, found.low) if found.low > -OUTERMOST else ""
     high = _number(feature, found.high) if found.high < OUTERMOST else ""
     if low and high:
@@ -71,14 +74,14 @@ def _interval(feature: Feature, found: _Range) -> str:
 
 
 def _number(feature: Feature, value: float) -> str:
-    """A threshold as a person says it: the shortest number that is it, or a time."""
+    """Return a threshold as a person says it: the shortest number that is it, or a time."""
     if feature.time == SCALE:
         return str(times_of(np.array([value]), feature.zone)[0])
     return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def _categories(feature: Feature, found: _Range) -> str:
-    """The condition on a category; where new categories are allowed, those are told that are not. "" where all are."""
+    """Return the condition on a category; where new categories are allowed, it names those that are not. "" where all are."""
     codes = np.arange(len(feature.categories))
     inside = (codes > found.low) & (codes <= found.high)
     if found.high < len(codes):

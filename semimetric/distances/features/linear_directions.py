@@ -5,7 +5,8 @@
 
 With directions, sums over single features can depend on combinations of features. Every axiom but continuity, which leaves
 break, is kept as long as the raw features stay (docs/mathematics.md, section 2). Any transformer with a linear map
-``components_`` gives directions: `EvenDirections`, `HistogramFeatures`, scikit-learn's PCA; `PartitionFeatures` gives leaves.
+``components_`` gives directions: `UniformDirections`, `HistogramFeatures`, scikit-learn's PCA. `PartitionFeatures` gives
+leaves.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Directions(FrozenValue):
 
     @classmethod
     def of_trees(cls, partitions: Partitions) -> Directions | None:
-        """The trees that part the items, as directions; None if none does."""
+        """Return the trees that part the items, as directions; None if none does."""
         parting = np.flatnonzero(partitions.n_leaves > 1)
         if not len(parting):
             return None
@@ -85,14 +86,14 @@ class Directions(FrozenValue):
         return 0 if self.partitions is None else len(self.partitions)
 
     def select(self, rows: Integers) -> Directions | None:
-        """Some of the directions, by their numbers, in increasing order; None if there are none."""
+        """Return some of the directions, by their numbers, in increasing order; None if there are none."""
         linear, trees = rows[rows < self.n_linear], rows[rows >= self.n_linear] - self.n_linear
         partitions = self.partitions.select(trees) if self.partitions is not None and len(trees) else None
         names = tuple(self.names[r] for r in rows)
         return Directions(self.matrix[linear], names, self.bends, partitions) if len(rows) else None
 
     def extended(self, schema: Schema) -> Schema:
-        """The schema of the raw features, followed by those of the directions; the categories of a tree are its leaves."""
+        """Return schema of the raw features, followed by those of the directions; the categories of a tree are its leaves."""
         n_leaves = () if self.partitions is None else self.partitions.n_leaves.tolist()
         return schema.extended(self.names, self.uses, n_leaves)
 
@@ -107,14 +108,14 @@ class Directions(FrozenValue):
         return len(self.bends) or self.matrix.shape[1]
 
     def same_as(self, other: Directions) -> bool:
-        """Whether both maps are identical to the bit; their names may differ."""
+        """Return True if both maps are identical to the bit; their names may differ."""
         bends = len(self.bends) == len(other.bends) and all(map(np.array_equal, self.bends, other.bends))
         a, b = self.partitions, other.partitions
         trees = a is b if a is None or b is None else a.same_as(b)
         return trees and bends and np.array_equal(self.matrix, other.matrix)
 
     def append(self, X: Floats) -> Floats:
-        """The raw features, the linear directions, and the leaves [X, X Mᵀ, leaves], (n_items, n_features + n_directions).
+        """Return raw features, the linear directions, and the leaves [X, X Mᵀ, leaves], (n_items, n_features + n_directions).
 
         The values of an item do not depend on the other items, not even in the last bit.
         """
@@ -154,7 +155,7 @@ class Directions(FrozenValue):
         return np.concatenate([steps, parting == np.arange(self.n_features)], axis=1)
 
     def _cells(self, filled: Floats) -> Floats:
-        """What the matrix maps: the raw features, or how far each has risen through its cells."""
+        """Return the input of the matrix: the raw features, or their rises through their cells."""
         return filled if self._scales is None else self._scales.thermometer(filled)
 
     @cached_property
@@ -166,11 +167,11 @@ class Directions(FrozenValue):
 
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
-        """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
+        """True where a direction depends on a raw feature, shape (n_directions, n_features)."""
         linear = np.column_stack([(self.matrix[:, a:b] != 0).any(axis=1) for a, b in self._columns])
         return linear if self.partitions is None else np.vstack([linear, self.partitions.uses])
 
 
 def with_directions(directions: Directions | None, items: Floats) -> Floats:
-    """The items with the directions appended to their features; the items themselves if there are no directions."""
+    """Return the items with the directions appended to their features; the items themselves if there are no directions."""
     return items if directions is None else directions.append(items)

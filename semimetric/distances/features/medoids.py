@@ -10,7 +10,7 @@ _MOST_SWAPS = 1000
 
 
 def medoids(distances: Floats, n: int) -> Integers:
-    """Positions of ``n`` medoids, by PAM: added one by one, then exchanged for others while the sum of distances falls.
+    """Return positions of ``n`` medoids, by PAM: added one by one, then exchanged for others while the sum of distances falls.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every transformer of objects shares."""
+"""The base of every transformer of objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ObjectFeatures(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator,
         """The names of the features, once it is fitted."""
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """The names of the features, shape (n_features_out,); objects have none, so ``input_features`` is to be None."""
+        """Return the names of the features, shape (n_features_out,); objects have none, so ``input_features`` is to be None."""
         check_is_fitted(self)
         if input_features is not None:
             raise InputError("objects have no features of their own; leave input_features out")

@@ -32,46 +32,39 @@ from .leaf_rules import leaf_rules
 from .partitions import MOST_LEAVES, OUTERMOST, Partitions
 
 _MISSING = -1.0  # where a missing value stands
-_MOST_DIGITS = 17  # decimal digits that tell any two floats apart
+_MOST_DIGITS = 17  # decimal digits that distinguish any two floats
 
 
 @dataclass(frozen=True)
 class TreeScales:
     """A scale from 0 to 1 for every feature, on which trees are grown; missing values stand below it, at -1.
 
-    So trees do not depend on units, and scikit-learn's 32 bits tell values apart that are close to one another and far from 0.
-
-    Attributes
-    ----------
-    values : tuple of ndarray
-        The different values of every feature, increasing.
-    misses : ndarray of bool of shape (n_features,)
-        Whether some item lacks the feature.
+    So trees do not depend on units, and scikit-learn's 32 bits distinguish values that are close to one another and far from 0.
     """
 
-    values: tuple[Floats, ...]
-    misses: NDArray[np.bool_]
+    values: tuple[Floats, ...]  # the different values of every feature, increasing
+    misses: NDArray[np.bool_]  # (n_features,), whether some item lacks the feature
 
     @classmethod
     def of(cls, items: Floats) -> TreeScales:
-        """The scales for items of shape (n_items, n_features)."""
+        """Return the scales for items of shape (n_items, n_features)."""
         missing = np.isnan(items)
         values = tuple(np.unique(column[~gone]) for column, gone in zip(items.T, missing.T, strict=True))
         return cls(values, np.asarray(missing.any(axis=0)))
 
     def _placed(self, feature: int, numbers: Floats) -> Floats:
-        """Numbers of a feature on its scale; halves do not overflow."""
+        """Return numbers of a feature on its scale; halves do not overflow."""
         known = self.values[feature]
         low, high = (known[0] / 2, known[-1] / 2) if len(known) else (0.0, 0.0)
         return (numbers / 2 - low) / (high - low) if high > low else np.zeros(len(numbers))
 
     def place(self, items: Floats) -> Floats:
-        """The items on the scales, -1 where a value is missing: the shape of ``items``."""
+        """Return the items on the scales, -1 where a value is missing: the shape of ``items``."""
         columns = [self._placed(f, column) for f, column in enumerate(items.T)]
         return np.where(np.isnan(items), _MISSING, np.column_stack(columns))
 
     def unplace(self, trees: Partitions) -> Partitions:
-        """Trees over these scales as trees over the items, which part the items alike.
+        """Return trees over these scales as trees over the items, which part the items alike.
 
         Thresholds are the shortest decimal numbers that do. Where a feature is missing for some item, missing values go where
         -1 goes on the scale; a node that parts them from all other values has an outermost threshold.
@@ -88,7 +81,7 @@ class TreeScales:
 
 
 def _threshold(values: Floats, count: int, place: float) -> float:
-    """The shortest decimal number at or above ``count`` of the values, near ``place`` on their scale, and below the others."""
+    """Return the shortest decimal at or above ``count`` of the values, near ``place``, and below the others."""
     if count == 0 or count == len(values):
         return OUTERMOST if count else -OUTERMOST
     low, high = float(values[count - 1]), float(values[count])
@@ -133,7 +126,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
     max_leaf_nodes : int, default 16
         The most leaves of a tree, 2 to 1,000. With up to 16 a leaf is a code of 4 bits, which an index scans as it is.
     leaf_tables : {"tied", "full"}, default "tied"
-        What a learner gives each tree: one weight, or a table between its leaves.
+        The table that a learner gives each tree: one weight, or a table between its leaves.
     random_state : int, RandomState instance or None, default None
     n_jobs : int or None, default None
         The number of threads that grow trees.
@@ -143,7 +136,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
     partitions_ : Partitions
         The trees.
     missing_ : ndarray of bool of shape (n_features_in_,)
-        Whether some training item lacks the feature.
+        True if some training item lacks the feature.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only of a frame whose columns have names.
@@ -186,7 +179,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
 
     @property
     def needs_targets(self) -> bool:
-        """Whether the trees are grown to a target y."""
+        """True if the trees are grown to a target y."""
         return not isinstance(self.estimator, str) or self.estimator != "random"
 
     def fit(self, X: ArrayLike, y: Any = None) -> PartitionFeatures:
@@ -209,7 +202,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_items, n_features)
         y : array-like of shape (n_items,), or None
         sample_weight : array-like of shape (n_items,) or None
-            How much each item counts where a tree parts the items; None is 1.
+            The weight of each item where a tree divides the items; None is 1.
         """
         self._check_parameters()
         if self.needs_targets and y is None:
@@ -226,7 +219,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
     def grown(
         self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None, *, random_state: Any = None
     ) -> PartitionFeatures:
-        """A copy that is fitted, by its own seed or, where it has none, by ``random_state``.
+        """Return a copy that is fitted, by its own seed or, where it has none, by ``random_state``.
 
         Parameters
         ----------
@@ -239,18 +232,18 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         return clone(self).set_params(random_state=seed).fit_weighted(X, y, sample_weight)
 
     def transform(self, X: ArrayLike) -> Floats:
-        """The numbers of the leaves of the items, shape (n_items, n_trees), float64."""
+        """Return the numbers of the leaves of the items, shape (n_items, n_trees), float64."""
         check_is_fitted(self, "partitions_")
         return self.partitions_.apply(validated(self, X, may_miss=True, reset=False, dtype=np.float64, order="C"))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """The names of the trees: tree0, tree1, ..."""
+        """Return the names of the trees: tree0, tree1, ..."""
         check_is_fitted(self, "partitions_")
         check_feature_names(self, input_features)
         return np.array([f"tree{t}" for t in range(len(self.partitions_))], dtype=object)
 
     def rules(self, tree: int) -> list[str]:
-        """Every leaf of a tree in words, by the names of the features, such as "age > 40 and pay <= 2.5".
+        """Return every leaf of a tree in words, by the names of the features, such as "age > 40 and pay <= 2.5".
 
         Returns
         -------
@@ -273,7 +266,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
             raise InputError(f"max_leaf_nodes={self.max_leaf_nodes}; 2 to {MOST_LEAVES} are required")
 
     def _grown(self, items: Floats, y: Any, sample_weight: ArrayLike | None) -> Partitions:
-        """The trees of the items, whose thresholds are in the unit of the items."""
+        """Return the trees of the items, whose thresholds are in the unit of the items."""
         scales = TreeScales.of(items)
         forest = self._forest(y)
         targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
@@ -285,7 +278,6 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         return found.select(range(self.n_trees)) if len(found) > self.n_trees and isinstance(self.estimator, str) else found
 
     def _forest(self, y: Any) -> Any:
-        """The forest that is fitted: a clone of the one that is given, or what its name stands for."""
         if not isinstance(self.estimator, str):
             return clone(self.estimator)
         options = {"max_leaf_nodes": int(self.max_leaf_nodes), "random_state": self.random_state}
@@ -307,7 +299,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
 
 
 def _targets(y: Any, n_items: int) -> NDArray[Any]:
-    """The target of every item, shape (n_items,)."""
+    """Return the target of every item, shape (n_items,)."""
     targets = column_or_1d(y, warn=True)
     check_consistent_length(targets, np.empty(n_items))
     if targets.dtype.kind == "f" and not np.isfinite(targets).all():

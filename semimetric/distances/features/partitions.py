@@ -28,22 +28,12 @@ OUTERMOST = float(np.finfo(np.float64).max)  # a threshold that parts missing va
 
 @dataclass(frozen=True)
 class Step:
-    """One turn of the way from the root of a tree to a leaf.
-
-    Attributes
-    ----------
-    feature : int
-    threshold : float
-    left : bool
-        Whether the way goes left, where values are at most the threshold.
-    takes_missing : bool
-        Whether a missing value goes the same way.
-    """
+    """One turn of the way from the root of a tree to a leaf."""
 
     feature: int
     threshold: float
-    left: bool
-    takes_missing: bool
+    left: bool  # whether the way goes left, where values are at most the threshold
+    takes_missing: bool  # whether a missing value goes the same way
 
 
 @storable
@@ -68,9 +58,9 @@ class Partitions(FrozenValue):
         The left and the right child of each node, counted from the root of its tree; -1 at a leaf. A child comes after its
         parent, and every node but the root is the child of one node.
     missing_left : ndarray of bool of shape (n_nodes,)
-        Whether items go left that lack the feature.
+        True where items that lack the feature go left.
     tied : bool, default True
-        Whether a learner gives each tree one weight; else a table between its leaves.
+        True if a learner gives each tree one weight; else a table between its leaves.
 
     Raises
     ------
@@ -100,12 +90,12 @@ class Partitions(FrozenValue):
         _check_nodes(self)
 
     def __len__(self) -> int:
-        """The number of trees."""
+        """Return the number of trees."""
         return len(self.start) - 1
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """Whether each node is a leaf, shape (n_nodes,)."""
+        """True for each node that is a leaf, shape (n_nodes,)."""
         return self.feature < 0
 
     @property
@@ -127,23 +117,22 @@ class Partitions(FrozenValue):
 
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
-        """Whether each tree asks for each raw feature, shape (n_trees, n_features)."""
+        """True where a tree asks for a raw feature, shape (n_trees, n_features)."""
         out = np.zeros((len(self), self.n_features), dtype=bool)
         inner = ~self.is_leaf
         out[self.tree_of_node[inner], self.feature[inner]] = True
         return out
 
     def thresholds(self, feature: int) -> Floats:
-        """The different thresholds of all nodes that ask for a feature, increasing."""
+        """Return the different thresholds of all nodes that ask for a feature, increasing."""
         return np.unique(self.threshold[self.feature == feature])
 
     @cached_property
     def _arrays(self) -> TreeArrays:
-        """The nodes, as kernels take them."""
         return TreeArrays(self.start, self.feature, self.threshold, self.children, self.missing_left, self.leaf)
 
     def apply(self, X: Floats) -> Floats:
-        """The number of the leaf that each item reaches in each tree, shape (n_items, n_trees), float64.
+        """Return the number of the leaf that each item reaches in each tree, shape (n_items, n_trees), float64.
 
         The answer for an item does not depend on the other items.
         """
@@ -153,7 +142,7 @@ class Partitions(FrozenValue):
         return out
 
     def parting(self, X: Floats, Y: Floats) -> Integers:
-        """The feature of the node at which a row of X and the same row of Y part in each tree; -1 if they share a leaf.
+        """Return the feature of the node at which a row of X and the same row of Y part in each tree; -1 if they share a leaf.
 
         Returns
         -------
@@ -167,14 +156,13 @@ class Partitions(FrozenValue):
         return out
 
     def _items(self, X: Floats) -> Floats:
-        """The items as the kernels take them."""
         items = np.ascontiguousarray(X, dtype=np.float64)
         if items.shape != (len(items), self.n_features):
             raise InputError(f"X has shape {items.shape}; (n_items, {self.n_features}) is required by the trees")
         return items
 
     def paths(self, tree: int) -> list[list[Step]]:
-        """The turns from the root of a tree to each of its leaves, in the order of the leaves."""
+        """Return the turns from the root of a tree to each of its leaves, in the order of the leaves."""
         first, stop = int(self.start[tree]), int(self.start[tree + 1])
         ways: list[list[Step]] = [[] for _ in range(stop - first)]
         for node in range(first, stop):
@@ -185,7 +173,7 @@ class Partitions(FrozenValue):
         return [ways[k] for k in np.flatnonzero(self.is_leaf[first:stop])]
 
     def select(self, trees: Sequence[int] | Integers) -> Partitions:
-        """Some of the trees, by their numbers."""
+        """Return some of the trees, by their numbers."""
         nodes = [np.arange(self.start[t], self.start[t + 1]) for t in trees]
         rows = np.concatenate([np.empty(0, np.int64), *nodes])
         start = np.concatenate([[0], np.cumsum([len(n) for n in nodes], dtype=np.int64)])
@@ -194,7 +182,7 @@ class Partitions(FrozenValue):
 
     @classmethod
     def together(cls, parts: Sequence[Partitions]) -> Partitions:
-        """The trees of several partitions of the same features; an error if some have one weight each and others tables."""
+        """Return trees of several partitions of the same features; an error if some have one weight each and others tables."""
         if len({p.tied for p in parts}) > 1:
             raise InputError('some trees have leaf_tables="tied" and others "full"; give all of them the same')
         start = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))])
@@ -203,12 +191,12 @@ class Partitions(FrozenValue):
         return cls(n_features=parts[0].n_features, start=start, tied=parts[0].tied, **arrays)
 
     def same_as(self, other: Partitions) -> bool:
-        """Whether both send every item to the same leaves, node by node."""
+        """Return True if both send every item to the same leaves, node by node."""
         names = ("start", "feature", "threshold", "children", "missing_left")
         return self.n_features == other.n_features and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The names and arrays that a file keeps."""
+        """Return the names and arrays that a file keeps."""
         for name in ("start", "feature", "threshold", "children", "missing_left"):
             yield f"tree_{name}", getattr(self, name)
 

@@ -15,8 +15,8 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
 from ...data.object_lists import Objects, as_objects
-from .even_directions import half_sphere
 from .objects import ObjectFeatures
+from .uniform_directions import half_sphere
 
 _POOLED = 20_000  # points among which centres are drawn
 
@@ -119,7 +119,7 @@ class PointCloudFeatures(ObjectFeatures):
         return self
 
     def transform(self, X: Objects) -> Floats:
-        """The features, shape (n_objects, n_directions * n_quantiles + n_radii * n_centers).
+        """Return the features, shape (n_objects, n_directions * n_quantiles + n_radii * n_centers).
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class PointCloudFeatures(ObjectFeatures):
         return np.array([np.concatenate([self._quantiles(cloud), self._balls(cloud)]) for cloud in clouds])
 
     def _quantiles(self, cloud: _Cloud) -> Floats:
-        """The mean of the quantile function in each part, divided by the number of parts and directions."""
+        """Return the mean of the quantile function in each part, divided by the number of parts and directions."""
         out = np.empty((len(self.directions_), self.n_quantiles))
         for row, u in zip(out, self.directions_, strict=True):
             along = cloud.points @ u
@@ -141,7 +141,7 @@ class PointCloudFeatures(ObjectFeatures):
         return out.ravel() / max(len(self.directions_), 1)
 
     def _balls(self, cloud: _Cloud) -> Floats:
-        """The mass around every center, shape (n_radii * n_centers,)."""
+        """Return the mass around every center, shape (n_radii * n_centers,)."""
         if not len(self.centers_):
             return np.empty(0)
         away = cdist(cloud.points, self.centers_)
@@ -169,12 +169,12 @@ class PointCloudFeatures(ObjectFeatures):
 
 
 def _spread(dimension: int, n: int, random_state: int) -> Floats:
-    """Evenly spread unit vectors, shape (n, dimension)."""
+    """Return evenly spread unit vectors, shape (n, dimension)."""
     return half_sphere(dimension, n, random_state) if n else np.empty((0, dimension))
 
 
 def _clouds(X: Objects, dimension: int | None = None) -> list[_Cloud]:
-    """The points of every cloud and its masses, which add up to 1; all of as many dimensions as the first, or ``dimension``."""
+    """Return the points of every cloud, of equal or given ``dimension``, and its masses, which add up to 1."""
     objects = as_objects(X)
     clouds = []
     for k in range(len(objects)):

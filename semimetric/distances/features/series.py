@@ -78,7 +78,7 @@ class SeriesFeatures(ObjectFeatures):
         return self
 
     def transform(self, X: Objects) -> Floats:
-        """The features, shape (n_objects, n_features_out).
+        """Return the features, shape (n_objects, n_features_out).
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class SeriesFeatures(ObjectFeatures):
         return np.concatenate([*ends, self._path(s, steps), self._quantiles(s), self._envelope(s)])
 
     def _path(self, s: Floats, steps: Floats) -> Floats:
-        """The values where the series has gone evenly spaced shares of its way, shape (n_path * n_channels,)."""
+        """Return the values where the series has gone evenly spaced shares of its way, shape (n_path * n_channels,)."""
         length = np.linalg.norm(steps, axis=1)
         kept = np.concatenate([[True], length > 0])
         gone = np.concatenate([[0.0], np.cumsum(length[length > 0])])
@@ -106,7 +106,7 @@ class SeriesFeatures(ObjectFeatures):
         return np.quantile(s, levels, axis=0, method="hazen").T.ravel()
 
     def _envelope(self, s: Floats) -> Floats:
-        """The mean, the lowest and the highest value in every window, shape (3 * n_windows * n_channels,)."""
+        """Return the mean, the lowest and the highest value in every window, shape (3 * n_windows * n_channels,)."""
         out = np.empty((s.shape[1], self.n_windows, 3))
         for k in range(self.n_windows):
             begin = k * len(s) / (self.n_windows + 1)
@@ -139,7 +139,7 @@ class SeriesFeatures(ObjectFeatures):
 
 
 def _series(X: Objects, n_channels: int | None = None) -> list[Floats]:
-    """The values of every series, shape (n_times, n_channels), all of as many channels as the first, or ``n_channels``."""
+    """Return values of every series, shape (n_times, n_channels), all of as many channels as the first, or ``n_channels``."""
     objects = as_objects(X)
     found = []
     for k in range(len(objects)):

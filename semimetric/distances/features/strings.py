@@ -30,7 +30,7 @@ class StringFeatures(ObjectFeatures):
       Grams that are not among the most frequent of the fit are counted together, which only lowers the left side.
     - places: how many of every symbol lie in each part of the string, from its first to its last. A symbol between the middles
       of two parts counts for both, by how near they are, so that a place moves little when a symbol is added elsewhere. No
-      bound holds for these; they tell apart what has the same letters in another order.
+      bound holds for these; they distinguish strings with the same letters in another order.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class StringFeatures(ObjectFeatures):
         return self
 
     def transform(self, X: Objects) -> Floats:
-        """The features, shape (n_objects, n_features_out).
+        """Return the features, shape (n_objects, n_features_out).
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class StringFeatures(ObjectFeatures):
         return [entry for entry, _ in Counter(entries).most_common(self.max_grams)]
 
     def _counts(self, strings: list[Symbols], q: int, known: list[Gram]) -> Floats:
-        """How often each of the known grams occurs, and how often any other, shape (n_strings, n_known + 1)."""
+        """Count each of the known grams, and all others together, shape (n_strings, n_known + 1)."""
         column = {gram: k for k, gram in enumerate(known)}
         out = np.zeros((len(strings), len(known) + 1))
         for row, s in zip(out, strings, strict=True):
@@ -113,7 +113,7 @@ class StringFeatures(ObjectFeatures):
         return out
 
     def _places(self, strings: list[Symbols]) -> Floats:
-        """How many of each symbol lie in each part, shape (n_strings, n_symbols * n_places)."""
+        """Count each symbol in each part, shape (n_strings, n_symbols * n_places)."""
         out = np.zeros((len(strings), len(self.symbols_), self.n_places))
         column = {symbol: k for k, symbol in enumerate(self.symbols_)}
         for table, s in zip(out, strings, strict=True):
@@ -160,13 +160,12 @@ class StringFeatures(ObjectFeatures):
 
 
 def _grams(symbols: Symbols, q: int) -> Iterator[Gram]:
-    """Every q symbols in a row, where q - 1 ends stand on either side."""
+    """Return every q symbols in a row, where q - 1 ends stand on either side."""
     padded = [None] * (q - 1) + symbols + [None] * (q - 1)
     return zip(*(padded[k:] for k in range(q)), strict=False)
 
 
 def _strings(X: Objects) -> list[Symbols]:
-    """The symbols of every string."""
     objects = as_objects(X)
     found = []
     for k in range(len(objects)):

@@ -26,7 +26,7 @@ from ..._foundation.unfinished import unfinished_folder
 from ..._foundation.validation import check_weights
 from ...data.feature_groups import only_singles
 from ...data.parts.engine import Engine
-from ...data.parts.labeled_parts import ItemSurvey, LabeledPart, LabeledTable, read_items
+from ...data.parts.labeled_parts import ItemSample, LabeledPart, LabeledTable, read_items
 from ...data.rows import distinct_rows
 from ...data.schema import Schema
 from ..features.from_labels import LABELLED, grown_to_labels, labelled_directions
@@ -712,7 +712,7 @@ class PartitionedItems(LabeledItems):
         Classes as unsigned integers, as small as there is room for all.
     weights : sequence of ndarray
         The weights of the items of each part.
-    survey : ItemSurvey
+    survey : ItemSample
         The items picked are those of `drawn_rows`.
     limit : int
         Bytes that a shard may take while it is built.
@@ -725,7 +725,7 @@ class PartitionedItems(LabeledItems):
     table: LabeledTable
     labels: NDArray[Any]
     weights: Sequence[Floats]
-    survey: ItemSurvey
+    survey: ItemSample
     limit: int
     scratch: str | os.PathLike[str] | None
 

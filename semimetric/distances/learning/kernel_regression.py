@@ -55,7 +55,7 @@ class GapCoordinates:
         counts = [part.shape[1] for part in columns]
         return cls(np.ascontiguousarray(np.hstack(columns)), np.repeat(np.arange(len(columns)), counts))
 
-    def even_slopes(self, weight: Floats) -> Floats:
+    def uniform_weights(self, weight: Floats) -> Floats:
         """Slopes (n_features,) with which every feature has the mean distance 1; 1 for a feature that does not vary."""
         order = np.argsort(self.values, axis=0)
         x, w = np.take_along_axis(self.values, order, axis=0), weight[order] / weight.sum()
@@ -144,7 +144,7 @@ def _drawn(rows: Integers, rng: np.random.Generator) -> tuple[Integers, Integers
 def _start(items: ValuedItems, rows: Integers, rng: np.random.Generator) -> Floats:
     """Even slopes, times the one of four numbers with which kernel means err least."""
     part = GapCoordinates(items.coordinates.values[rows], items.coordinates.feature)
-    even = part.even_slopes(items.weight[rows])
+    even = part.uniform_weights(items.weight[rows])
     batch, others = _drawn(rows, rng)
     distances = cdist(items.coordinates.scaled(even, batch), items.coordinates.scaled(even, others), "cityblock")
     near = float(np.median(np.sort(distances, axis=1)[:, min(_NEAR, len(others) - 1)])) or 1.0

@@ -135,7 +135,7 @@ def make_problem(
     measured = structure
     if rule.even == "places":
         measured = structure.with_grid(recipe, structure.embedding.grid.places)
-    even = _even_slopes(structure, measured, items, recipe)
+    even = _uniform_weights(structure, measured, items, recipe)
     problem = LargeMarginProblem(recipe, rule, structure, measured, _prior_of(measured, even))
     first = items.neighbors(problem, measured.embedding.prior(even))
     problem = replace(problem, prior=_prior_of(measured, even / (_MARGIN * first.sums.mean_target)))
@@ -159,7 +159,7 @@ def _from_given(problem: LargeMarginProblem, items: SearchableItems) -> tuple[La
 
 def even_prior(recipe: Recipe, structure: Structure, items: SearchableItems) -> L1Prior:
     """The even distance, to which all raw features contribute equally, as a prior; it has no unit."""
-    return _prior_of(structure, _even_slopes(structure, structure, items, recipe))
+    return _prior_of(structure, _uniform_weights(structure, structure, items, recipe))
 
 
 def _prior_of(structure: Structure, slopes: Floats) -> L1Prior:
@@ -167,7 +167,7 @@ def _prior_of(structure: Structure, slopes: Floats) -> L1Prior:
     return L1Prior(slopes, 1.0 / np.maximum(slopes * len(structure.embedding.groups), 1e-300))
 
 
-def _even_slopes(structure: Structure, measured: Structure, items: SearchableItems, recipe: Recipe) -> Floats:
+def _uniform_weights(structure: Structure, measured: Structure, items: SearchableItems, recipe: Recipe) -> Floats:
     """Slopes of the L1 distance to which all raw features contribute equally, and all directions; its mean is about 1."""
     drawn = items.drawn(N_DRAWN, recipe.random_state)
     features = structure.features_of(drawn.items)

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from ..._foundation.types import Floats, Integers, Tuples
 from ...data.parts.engine import Engine
-from ...data.parts.tuples import Survey, TuplePart, TupleTable
+from ...data.parts.tuples import ColumnSums, TuplePart, TupleTable
 from ..pairs.base import PairMap
 from ..programs.design_matrix import RowsDesign
 from ..programs.losses import Loss
@@ -58,14 +58,14 @@ class PartitionedTuples:
     engine : Engine
     parts : sequence of TuplePart
     table : TupleTable
-    survey : Survey
+    survey : ColumnSums
         What a first pass over these parts has found.
     """
 
     engine: Engine
     parts: Sequence[TuplePart]
     table: TupleTable
-    survey: Survey
+    survey: ColumnSums
 
     @property
     def items(self) -> Floats:

@@ -35,24 +35,13 @@ Key: TypeAlias = tuple[Any, ...]  # what a feature is: two of the same key are o
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One of the distances that are added.
+    """One of the distances that are added."""
 
-    Parameters
-    ----------
-    embedding : PairMap
-        With a column for every vertex.
-    weights : ndarray of shape (n_columns,)
-    epsilon : ndarray of shape (n_features + n_directions, 2)
-    directions : Directions or None
-    factor : float
-        How many times it counts.
-    """
-
-    embedding: PairMap
-    weights: Floats
-    epsilon: Floats
+    embedding: PairMap  # with a column for every vertex
+    weights: Floats  # (n_columns,)
+    epsilon: Floats  # (n_features + n_directions, 2)
     directions: Directions | None
-    factor: float
+    factor: float  # how many times it counts
 
     @property
     def scaled(self) -> frozenset[int]:
@@ -76,28 +65,17 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class UnitedFeatures:
-    """The features of a sum: raw ones, then linear directions and copies, then trees.
-
-    Parameters
-    ----------
-    grid : Grid
-    epsilon : ndarray of shape (n_features, 2)
-    directions : Directions or None
-    places : list of ndarray of int64
-        For each part, the number here of each of its embedded features.
-    knots : list of list of ndarray
-        For each part, the knots of each of its embedded features here, in the unit of the part.
-    """
+    """The features of a sum: raw ones, then linear directions and copies, then trees."""
 
     grid: Grid
-    epsilon: Floats
+    epsilon: Floats  # (n_features, 2)
     directions: Directions | None
-    places: list[Integers]
-    knots: list[list[Floats]]
+    places: list[Integers]  # for each part, the number here of each of its embedded features
+    knots: list[list[Floats]]  # for each part, the knots of each of its embedded features here, in the unit of the part
 
 
 def united_features(parts: Sequence[Part], schema: Schema) -> UnitedFeatures:
-    """The features of the sum of the parts.
+    """Return the features of the sum of the parts.
 
     Raises
     ------
@@ -142,7 +120,6 @@ def united_features(parts: Sequence[Part], schema: Schema) -> UnitedFeatures:
 def _directions(
     linear: Sequence[_Column], trees: Sequence[_Column], n_raw: int, bends: tuple[Floats, ...]
 ) -> Directions | None:
-    """The directions of the sum: linear ones and copies of features, then trees."""
     if not linear and not trees:
         return None
     width = sum(len(b) - 1 for b in bends) if bends else n_raw
@@ -154,7 +131,6 @@ def _directions(
 
 
 def _raw_column(parts: Sequence[Part], schema: Schema, f: int) -> _Column:
-    """A raw feature, with the knots of the first part that has a term over it."""
     kind, missing, grids = schema.kinds[f], schema.missing[f], [p.embedding.grid for p in parts]
     if kind == "numeric":
         classes = (_class_of(parts, part, f) for part in parts)
@@ -170,17 +146,16 @@ def _raw_column(parts: Sequence[Part], schema: Schema, f: int) -> _Column:
 
 
 def _ends(parts: Sequence[Part], f: int) -> Floats:
-    """The least and the largest knot of a feature in any part."""
     return np.array([min(p.embedding.grid.low[f] for p in parts), max(p.embedding.grid.high[f] for p in parts)])
 
 
 def _extended(parts: Sequence[Part], knots: Floats, f: int) -> Floats:
-    """Knots of a feature, and the ends of the range of all parts."""
+    """Return knots of a feature, and the ends of the range of all parts."""
     return np.union1d(knots, _ends(parts, f))
 
 
 def _class_of(parts: Sequence[Part], part: Part, f: int) -> Floats | None:
-    """The knots between which the terms of a part over a raw number lie in the sum; None if it has none.
+    """Return the knots between which the terms of a part over a raw number lie in the sum; None if it has none.
 
     All scales of the number have the same knots, and so has a slope outside the range of its part alone.
     """
@@ -195,13 +170,13 @@ def _class_of(parts: Sequence[Part], part: Part, f: int) -> Floats | None:
 
 
 def goes_on(parts: Sequence[Part], part: Part, f: int) -> bool:
-    """Whether the range of a raw feature in a part ends before that of all parts, and it has a slope from there on."""
+    """Return True if the range of a raw feature in a part ends before that of all parts, with a slope from there on."""
     grid = part.embedding.grid
     return bool(part.epsilon[f].any() and grid.extends[f] and (_ends(parts, f) != [grid.low[f], grid.high[f]]).any())
 
 
 def _united_bends(parts: Sequence[Part], n_raw: int) -> tuple[Floats, ...]:
-    """The knots at which directions bend, of all parts and up to the ends of every number; empty if none bends."""
+    """Return the knots at which directions bend, of all parts and up to the ends of every number; empty if none bends."""
     given = [p.directions for p in parts if p.directions is not None and p.directions.n_linear]
     bent = [d for d in given if d.bends]
     if not bent:
@@ -217,7 +192,7 @@ def _united_bends(parts: Sequence[Part], n_raw: int) -> tuple[Floats, ...]:
 
 
 def _row_of_copy(f: int, n_raw: int, bends: tuple[Floats, ...]) -> tuple[Floats, float]:
-    """The direction that is a raw feature less a number, and that number."""
+    """Return the direction that is a raw feature less a number, and that number."""
     if not bends:
         return np.eye(n_raw)[f], 0.0
     rises = [np.diff(b) if g == f else np.zeros(len(b) - 1) for g, b in enumerate(bends)]
@@ -225,7 +200,6 @@ def _row_of_copy(f: int, n_raw: int, bends: tuple[Floats, ...]) -> tuple[Floats,
 
 
 def _directions_of(part: Part, n_raw: int, bends: tuple[Floats, ...]) -> list[tuple[Key, _Column]]:
-    """The directions of a part with their keys: linear ones, then trees."""
     directions, grid = part.directions, part.embedding.grid
     if directions is None:
         return []
@@ -245,7 +219,7 @@ def _directions_of(part: Part, n_raw: int, bends: tuple[Floats, ...]) -> list[tu
 
 
 def _over_bends(directions: Directions, row: Floats, bends: tuple[Floats, ...]) -> Floats:
-    """The row of a direction over the united bends: how far it rises through each cell of these."""
+    """Return the row of a direction over the united bends: how far it rises through each cell of these."""
     if not bends:
         return row
     ends = np.cumsum([len(b) - 1 for b in directions.bends])[:-1]
@@ -257,7 +231,7 @@ Tables: TypeAlias = dict[tuple[int, ...], Floats]  # the values between grid poi
 
 
 def mean_of(kind: type, distances: Any, weights: ArrayLike | None) -> Any:
-    """The mean of several distances of the class ``kind``; see `Semimetric.mean`."""
+    """Return the mean of several distances of the class ``kind``; see `Semimetric.mean`."""
     given = _checked(kind, distances)
     factors = _factors(weights, len(given))
     counted = [(d, u) for d, u in zip(given, factors.tolist(), strict=True) if u > 0]
@@ -278,7 +252,7 @@ def mean_of(kind: type, distances: Any, weights: ArrayLike | None) -> Any:
 
 
 def _checked(kind: type, distances: Any) -> Sequence[Any]:
-    """The distances, all over one schema and without a link."""
+    """Return the distances, all over one schema and without a link."""
     if isinstance(distances, kind) or not isinstance(distances, Sequence) or not len(distances):
         raise InputError(f"a list of distances is required, and {type(distances).__name__} is given; give [d1, d2, ...]")
     for k, d in enumerate(distances):
@@ -291,20 +265,19 @@ def _checked(kind: type, distances: Any) -> Sequence[Any]:
             )
         if d.schema != distances[0].schema:
             raise NotSupportedError(
-                f"distance {k} is over {_told(d)}, and the first over {_told(distances[0])}; one schema is required: learn all "
+                f"distance {k} is over {_described(d)}, and the first over {_described(distances[0])}; "
+                "one schema is required: learn all "
                 "from tables of the same columns, categories and levels for missing values"
             )
     return distances
 
 
-def _told(d: Any) -> str:
-    """The features of a distance in words."""
+def _described(d: Any) -> str:
     some = [f"{f.name} ({f.kind}, {len(f.categories)})" if f.categories else f.name for f in d.schema.features[:6]]
     return ", ".join(some) + (", ..." if d.n_features > len(some) else "")
 
 
 def _factors(weights: ArrayLike | None, n: int) -> Floats:
-    """How many times each distance counts; they add up to 1."""
     if weights is None:
         return np.full(n, 1.0 / n)
     found = as_floats(weights, "weights")
@@ -317,7 +290,6 @@ def _factors(weights: ArrayLike | None, n: int) -> Floats:
 
 
 def _base_distances(weighted: Sequence[tuple[BaseDistance, float]]) -> tuple[BaseDistance, ...]:
-    """The base distances of all, of which those with the same function are one."""
     found: dict[tuple[int, bool], BaseDistance] = {}
     for base, factor in weighted:
         key = (id(base.function.function), base.function.batch)
@@ -327,7 +299,7 @@ def _base_distances(weighted: Sequence[tuple[BaseDistance, float]]) -> tuple[Bas
 
 
 def _alike(a: Part, b: Part) -> bool:
-    """Whether two parts differ in nothing but their weights, slopes, and the vertices that have columns."""
+    """Return True if two parts differ in nothing but their weights, slopes, and the vertices that have columns."""
     e, f = a.embedding, b.embedding
     if type(e) is not type(f) or e.groups != f.groups or (a.directions is None) != (b.directions is None):
         return False
@@ -342,7 +314,7 @@ def _alike(a: Part, b: Part) -> bool:
 
 
 def _sum_of_alike(parts: Sequence[Part]) -> tuple[PairMap, Floats]:
-    """The embedding and the weights of the sum of parts that are alike."""
+    """Return the embedding and the weights of the sum of parts that are alike."""
     first = parts[0].embedding
     if first.whole and all(p.embedding.whole for p in parts):
         return first, np.sum([p.factor * p.weights for p in parts], axis=0)
@@ -366,14 +338,14 @@ def _sum_of_alike(parts: Sequence[Part]) -> tuple[PairMap, Floats]:
 
 
 def _united_vertices(vertices: Sequence[Vertices]) -> Vertices:
-    """The vertices of a group that have a column in any of several embeddings."""
+    """Return the vertices of a group that have a column in any of several embeddings."""
     if any(v.whole for v in vertices):
         return next(v for v in vertices if v.whole)
     return replace(vertices[0], kept=np.unique(np.concatenate([v.keys for v in vertices])))
 
 
 def _sum(parts: Sequence[Part], schema: Schema) -> tuple[PairMap, Floats, UnitedFeatures]:
-    """The embedding, the weights and the features of the sum of any parts."""
+    """Return the embedding, the weights and the features of the sum of any parts."""
     for part in parts:
         _check_tables(part.embedding)
     united = united_features(parts, schema)
@@ -393,7 +365,7 @@ def _sum(parts: Sequence[Part], schema: Schema) -> tuple[PairMap, Floats, United
 
 
 def _at_knots(part: Part, table: Table, knots: Sequence[Floats]) -> Floats:
-    """The values of a table of a part between the grid points of other knots, those beyond its range taken to its ends."""
+    """Return values of a table of a part between the grid points of other knots, those beyond its range taken to its ends."""
     grid = part.embedding.grid
     if table.features[0] in part.scaled:
         (f,) = table.features
@@ -406,14 +378,14 @@ def _at_knots(part: Part, table: Table, knots: Sequence[Floats]) -> Floats:
 
 
 def _positions(grid: Grid, f: int, knots: Floats) -> Integers:
-    """The vertices of a feature that values of other knots are taken to, and that of missing values."""
+    """Return the vertices of a feature that values of other knots are taken to, and that of missing values."""
     own = grid.knots[f]
     found = np.searchsorted(own, np.clip(knots, own[0], own[-1]))
     return np.append(found, len(own)) if grid.missing[f] else found
 
 
 def _slope_outside(part: Part, f: int, group: tuple[int, ...], knots: Sequence[Floats]) -> Floats:
-    """What the slopes of a raw feature outside the range of a part add between the grid points of a group that has it.
+    """Return what the slopes of a raw feature outside the range of a part add between the grid points of a group that has it.
 
     A missing value is in the range.
     """
@@ -436,7 +408,6 @@ def _add(tables: Tables, features: Integers, values: Floats, sizes: Integers) ->
 
 
 def _embedding(parts: Sequence[Part], grid: Grid, groups: list[tuple[int, ...]]) -> PairMap:
-    """The embedding of the sum: scales where all parts have them, else tables."""
     alike = all(p.embedding.symmetric and p.embedding.zero_diagonal for p in parts)
     if alike and all(len(g) == 1 for g in groups) and not any(map(_has_number_tables, parts)):
         return scales_of(grid, groups)
@@ -451,13 +422,12 @@ def _embedding(parts: Sequence[Part], grid: Grid, groups: list[tuple[int, ...]])
 
 
 def _has_number_tables(part: Part) -> bool:
-    """Whether a number that is never missing has a table and no scale."""
+    """Return True if a number that is never missing has a table and no scale."""
     grid = part.embedding.grid
     return any(grid.extends[f] and not grid.missing[f] for f in part.embedding.covered - part.scaled)
 
 
 def _weights(embedding: PairMap, tables: Tables) -> Floats:
-    """The weights of the columns for the values of the tables."""
     if isinstance(embedding, MixedEmbedding):
         return np.concatenate([_weights(embedding.scales, tables), _weights(embedding.side_tables, tables)])
     if isinstance(embedding, PairEmbedding):

@@ -83,12 +83,12 @@ class Axioms:
         jumps: bool = False,
         concave: bool = True,
     ) -> Axioms:
-        """The axioms that the columns and the signs of the weights guarantee; the first ``n_raw`` features are raw ones.
+        """Return the axioms that the columns and the signs of the weights guarantee; the first ``n_raw`` features are raw ones.
 
         With ``jumps`` the others are no continuous functions of the raw ones; ``concave`` says whether the link is.
         """
         grid = embedding.grid
-        # a circle with one knot is a single point, so it cannot tell different values apart
+        # a circle with one knot is a single point, so it cannot distinguish values
         positive_outside = bool((((epsilon > 0).all(axis=1) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())
         positive_groups = embedding.positive_groups(weights)
         covered = {f for group, holds in zip(embedding.groups, positive_groups, strict=True) if holds for f in group}
@@ -128,7 +128,7 @@ class Axioms:
 
 
 def _holds_on_grid(embedding: PairMap, weights: Floats) -> bool:
-    """Whether every table satisfies the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
+    """Return True if every table satisfies the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
     try:
         triangles = Triangles.of(embedding)
     except NotSupportedError:
@@ -221,13 +221,13 @@ _SHRINK = 0.8  # the factor of the length of steps from one round to the next
 
 @dataclass(frozen=True, eq=False)
 class AxiomReport:
-    """Which axioms hold, how each was proved, and what speaks against the triangle inequality. Printing shows one a line.
+    """Axioms with their proofs, and evidence against the triangle inequality. Printed, one a line.
 
     Attributes
     ----------
     axioms : Axioms
     proofs : dict of str to str
-        How each axiom was proved, or why it was not.
+        The proof of each axiom, or the reason why there is none.
     triangle : {"proved", "violated", "not proved"}
         The result for the triangle inequality. It is "not proved" if some table violates it, yet no points were found at which
         the sum of all tables does.
@@ -255,7 +255,7 @@ class AxiomReport:
 
 
 def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> AxiomReport:
-    """The report on d; if its triangle inequality is not proved, points that violate it are searched for.
+    """Return the report on d; if its triangle inequality is not proved, points that violate it are searched for.
 
     The search begins at random points, and at triples of grid points that violate the inequality in the table of a group. It
     then climbs by random steps that shrink.
@@ -279,7 +279,7 @@ def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> Axio
 
 
 def _worst_detours(d: Any) -> list[Detour]:
-    """The worst triple of every table; none if the tables cannot be checked."""
+    """Return the worst triple of every table; none if the tables cannot be checked."""
     try:
         return Triangles.of(d.embedding).worst(d.weights)
     except NotSupportedError:
@@ -287,7 +287,7 @@ def _worst_detours(d: Any) -> list[Detour]:
 
 
 def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[str, str]:
-    """How each axiom was proved, or why it was not, in one phrase; ``verdict`` is that on the triangle inequality."""
+    """Return in a phrase how each axiom was proved, or why it was not; ``verdict`` is that on the triangle inequality."""
     held = d.axioms
     least = float(d.weights.min(initial=np.inf))
     bounds = f"by the weights, which are at least {least:.3g}"
@@ -319,7 +319,7 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
 
 
 def _search(d: Any, worst: list[Detour], n_starts: int, rng: np.random.Generator) -> tuple[Floats | None, float]:
-    """The triple with the largest excess that local ascent finds, and its excess; (None, 0) if that may be rounding."""
+    """Return the triple with the largest excess that local ascent finds, and its excess; (None, 0) if that may be rounding."""
     grid, n = d.embedding.grid, d.n_features
     low, high = grid.low[:n], grid.high[:n]
     triples = _with_valid_codes(d, low + (high - low) * rng.random((n_starts, 3, n)))
@@ -341,7 +341,7 @@ def _search(d: Any, worst: list[Detour], n_starts: int, rng: np.random.Generator
 
 
 def _points_of(d: Any, around: Floats, detour: Detour) -> Floats:
-    """Three points like ``around`` that have the values of the detour's grid points in its group: (3, n_features)."""
+    """Return three points like ``around`` that have the values of the detour's grid points in its group: (3, n_features)."""
     points = np.tile(around, (3, 1))
     group = d.embedding.groups[detour.group]
     sizes = [int(d.embedding.grid.sizes[f]) for f in group]
@@ -352,7 +352,7 @@ def _points_of(d: Any, around: Floats, detour: Detour) -> Floats:
 
 
 def _with_valid_codes(d: Any, points: Floats) -> Floats:
-    """The points with categorical features rounded, in place, to codes of categories."""
+    """Return the points with categorical features rounded, in place, to codes of categories."""
     grid = d.embedding.grid
     for f in range(d.n_features):
         if grid.kinds[f] == "categorical":
@@ -361,7 +361,7 @@ def _with_valid_codes(d: Any, points: Floats) -> Floats:
 
 
 def _excess(d: Any, triples: Floats) -> Floats:
-    """d(x, z) - d(x, y) - d(y, z) of encoded triples (x, y, z) of shape (m, 3, n_features): shape (m,)."""
+    """Return d(x, z) - d(x, y) - d(y, z) of encoded triples (x, y, z) of shape (m, 3, n_features): shape (m,)."""
     points = triples.reshape(-1, triples.shape[2])
     k = 3 * np.arange(len(triples))
     xz, xy, yz = (d.paired_by_index(points, np.column_stack([k + i, k + j])) for i, j in ((0, 2), (0, 1), (1, 2)))

@@ -56,17 +56,17 @@ class BaseDistance(FrozenValue):
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether D(y, x) = D(x, y) for the pairs of the probe, or the weight is 0."""
+        """True if D(y, x) = D(x, y) for the pairs of the probe, or the weight is 0."""
         return self._gives(self.probe[:, 1], self.probe[:, 0], self.values)
 
     @cached_property
     def zero_on_diagonal(self) -> bool:
-        """Whether D(x, x) = 0 for the items of the probe, or the weight is 0."""
+        """True if D(x, x) = 0 for the items of the probe, or the weight is 0."""
         items = self.probe.reshape(-1, self.probe.shape[2])
         return self._gives(items, items, np.zeros(len(items)))
 
     def _gives(self, x: Floats, y: Floats, expected: Floats) -> bool:
-        """Whether the distances of the rows of x to the rows of y are as expected, or the weight is 0."""
+        """Return True if the distances of the rows of x to the rows of y are as expected, or the weight is 0."""
         if self.weight == 0:
             return True
         try:
@@ -75,7 +75,7 @@ class BaseDistance(FrozenValue):
             return False
 
     def paired(self, x: Floats, y: Floats) -> Floats:
-        """The term ``weight D^power`` for each row of x and the same row of y, shape (n,).
+        """Return the term ``weight D^power`` for each row of x and the same row of y, shape (n,).
 
         Raises
         ------
@@ -107,7 +107,7 @@ class BaseDistance(FrozenValue):
             out[block] += self.paired(np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1))).reshape(len(part), len(y))
 
     def state(self) -> dict[str, Any]:
-        """All but the function and the arrays, as values that JSON can hold."""
+        """Return all but the function and the arrays, as values that JSON can hold."""
         return {"name": self.name, "weight": self.weight, "batch": self.function.batch} | {
             "power": int(self.power) if self.power == int(self.power) else self.power  # as files have had it
         }
@@ -116,7 +116,7 @@ class BaseDistance(FrozenValue):
     def read(
         cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
     ) -> "BaseDistance":
-        """The base distance whose `state` is given, with its callable, which is called with the values that ``schema`` decodes.
+        """Return the base distance of a `state`, with its callable, which takes the values that ``schema`` decodes.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class BaseDistance(FrozenValue):
 
 
 def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
-    """The functions that are given as ``base_distances=``, each tried on a few of the items.
+    """Return the functions that are given as ``base_distances=``, each tried on a few of the items.
 
     They are called with the values that ``schema`` decodes.
 
@@ -146,9 +146,6 @@ def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> t
         If ``given`` is no sequence of callables, or one of them fails.
     """
     if callable(given) or not isinstance(given, Sequence):
-        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_name_of(given)}]")
+        name = getattr(given, "__name__", "function")
+        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{name}]")
     return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
-
-
-def _name_of(function: Any) -> str:
-    return getattr(function, "__name__", "function")

@@ -23,7 +23,7 @@ _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)  # UMAP turns al
 
 
 def distance_of_arrays(d: Any) -> Callable[[Any, Any], float]:
-    """A function that gives the distance of two arrays of shape (n_features,), both of float64 or both of float32.
+    """Return a function that gives the distance of two arrays of shape (n_features,), both of float64 or both of float32.
 
     It gives NaN for all else: for other values, for values that `Semimetric.paired` refuses, and always if the distance cannot
     be compiled.
@@ -44,7 +44,7 @@ def distance_of_arrays(d: Any) -> Callable[[Any, Any], float]:
 
 
 def feature_sum(d: Any) -> FeatureSum:
-    """A distance of numbers as `distance_of_two` takes it.
+    """Return a distance of numbers as `distance_of_two` takes it.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def feature_sum(d: Any) -> FeatureSum:
     places = np.full((grid.n_features + 1, 3), -1)
     places[:, 0], places[tabled, 1], places[: len(bend_starts), 2] = grid.starts, starts[:-1], bend_starts
     tables = np.concatenate([np.empty(0), *(table.values.ravel() for table in d.embedding.tables(d.weights))])
-    outside = np.column_stack([d.epsilon, d.reach.most])
+    outside = np.column_stack([d.epsilon, d.value_limits.most])
     return FeatureSum(grid.flat, places, tables, outside, np.ascontiguousarray(matrix.T), bends)
 
 
@@ -91,7 +91,7 @@ def _check_sum_of_numbers(d: Any) -> None:
 
 
 def _map_of(directions: Directions | None, n_features: int) -> tuple[Floats, Floats, Integers]:
-    """The matrix and the bends of a `FeatureSum`, and where the bends of each raw feature begin, if there are some."""
+    """Return the matrix and the bends of a `FeatureSum`, and where the bends of each raw feature begin, if there are some."""
     if directions is None or not directions.bends:
         matrix = np.empty((0, n_features)) if directions is None else directions.matrix
         return matrix, np.empty(0), np.empty(0, dtype=np.int64)

@@ -19,7 +19,9 @@ from ..features.partitions import OUTERMOST
 
 
 def breakpoints(d: Any, x: Floats, y: Floats, feature: int) -> Floats:
-    """The values of a number or angle of x at which the sum of d(x, y) may bend, increasing; those of x and y are among them.
+    """Return the increasing values of a number or angle of x at which the sum of d(x, y) may bend.
+
+    The values of x and y are among them.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def breakpoints(d: Any, x: Floats, y: Floats, feature: int) -> Floats:
 
 
 def _jumps(d: Any, feature: int) -> Floats:
-    """The thresholds of trees that ask for a feature, and the floats after them; on a circle also those of the next turn."""
+    """Return thresholds of trees that ask for a feature, and the floats after them; on a circle also those of the next turn."""
     if d.directions is None or d.directions.partitions is None:
         return np.empty(0)
     thresholds = d.directions.partitions.thresholds(feature)
@@ -57,14 +59,14 @@ def _jumps(d: Any, feature: int) -> Floats:
 
 
 def _embedded(d: Any, x: Floats, feature: int, values: Floats) -> Floats:
-    """The embedded features of x with other values of one feature, shape (n_values, n_embedded)."""
+    """Return the embedded features of x with other values of one feature, shape (n_values, n_embedded)."""
     rows = np.tile(x, (len(values), 1))
     rows[:, feature] = values
     return with_directions(d.directions, rows)
 
 
 def _with_crossings(d: Any, x: Floats, feature: int, points: Floats, theirs: Floats, moving: Integers) -> Floats:
-    """The points, and those where an embedded feature that moves crosses one of its knots, or the value of the other item."""
+    """Add the points where a moving embedded feature crosses one of its knots, or the value of the other item."""
     embedded = _embedded(d, x, feature, points)
     found = [points]
     for m in moving:
@@ -74,7 +76,7 @@ def _with_crossings(d: Any, x: Floats, feature: int, points: Floats, theirs: Flo
 
 
 def _with_ties(d: Any, x: Floats, feature: int, points: Floats, theirs: Floats, moving: Integers) -> Floats:
-    """The points, and those where the fraction of an embedded feature that moves equals another of its group."""
+    """Add the points where the fraction of a moving embedded feature equals another of its group."""
     grid = d.embedding.grid
     middle = grid.locate(_embedded(d, x, feature, (points[:-1] + points[1:]) / 2))
     other = grid.locate(theirs[None]).fraction[0]
@@ -94,7 +96,7 @@ def _with_ties(d: Any, x: Floats, feature: int, points: Floats, theirs: Floats, 
 
 
 def _roots(points: Floats, left: Floats, right: Floats) -> Floats:
-    """Where affine functions are 0, given their values (n_points - 1, n) at the left and right ends of the intervals."""
+    """Return the roots of affine functions with values (n_points - 1, n) at the left and right ends of intervals."""
     row, column = np.nonzero(left * right < 0)
     share = left[row, column] / (left[row, column] - right[row, column])
     return points[row] + share * (points[row + 1] - points[row])
@@ -107,8 +109,8 @@ class Change(NamedTuple):
     """One feature of an item takes another value, and the distance becomes ``distance``."""
 
     feature: str
-    old: Any
-    new: Any
+    old: object  # number or text
+    new: object
     distance: float
 
 
@@ -136,11 +138,11 @@ class Counterfactual:
 
     @property
     def reached(self) -> bool:
-        """Whether the distance is as small as was asked for, or smaller than it was if nothing was asked for."""
+        """True if the distance is at most ``within``, or has fallen if ``within`` is None."""
         return self.distance <= self.within if self.within is not None else self.distance < self.before
 
     def to_frame(self) -> Any:
-        """The changes as a frame of pandas, with a row for each."""
+        """Return the changes as a frame of pandas, with a row for each."""
         return optional("pandas").DataFrame(self.changes, columns=Change._fields)
 
     def __repr__(self) -> str:
@@ -172,7 +174,7 @@ class _Option(NamedTuple):
 
 
 def find_counterfactual(d: Any, x: Floats, y: Floats, within: float | None, features: Sequence[int]) -> Counterfactual:
-    """How the ``features`` of x have to change for d(x, y) to be at most ``within``, see `Semimetric.counterfactual`.
+    """Find the changes of ``features`` of x that make d(x, y) at most ``within``, see `Semimetric.counterfactual`.
 
     ``x`` and ``y`` are encoded, of shape (n_features,).
     """
@@ -187,13 +189,13 @@ def find_counterfactual(d: Any, x: Floats, y: Floats, within: float | None, feat
         taken, to_y = _changed(d, x, y, limit, features, only_y=True)
         if _totals(d, taken[None], y)[0] <= limit:
             changed, steps = taken, to_y
-    return _told(d, x, y, within, steps)
+    return _result(d, x, y, within, steps)
 
 
 def _changed(
     d: Any, x: Floats, y: Floats, limit: float, features: Sequence[int], *, only_y: bool = False
 ) -> tuple[Floats, list[_Option]]:
-    """x after the changes, and the changes: of those that reach the limit the least, else the one that lowers the sum most.
+    """Return the changed x and its changes: the least that reaches the limit, else the one with the least sum.
 
     With ``only_y`` every feature takes its value in y, whether the sum falls or not.
     """
@@ -214,7 +216,7 @@ def _changed(
 
 
 def _best(d: Any, x: Floats, y: Floats, f: int, limit: float, *, only_y: bool) -> _Option:
-    """The value of feature f nearest to that of x that reaches the limit; if none does, the one with the least sum."""
+    """Return the value of feature f nearest to that of x that reaches the limit; if none does, the one with the least sum."""
     values = np.array([y[f]]) if only_y else _values(d, x, y, f)
     totals = _totals_along(d, x, y, f, values)
     if not only_y and d.schema.kinds[f] != "categorical":
@@ -228,7 +230,7 @@ def _best(d: Any, x: Floats, y: Floats, f: int, limit: float, *, only_y: bool) -
 
 
 def _values(d: Any, x: Floats, y: Floats, f: int) -> Floats:
-    """The values of feature f among which the least distance is: all categories, or breakpoints, and the value of y."""
+    """Return the values of feature f among which the least distance is: all categories, or breakpoints, and the value of y."""
     if d.schema.kinds[f] == "categorical":
         return np.append(np.arange(len(d.schema.features[f].categories), dtype=np.float64), y[f])
     points = breakpoints(d, x, y, f)
@@ -236,7 +238,7 @@ def _values(d: Any, x: Floats, y: Floats, f: int) -> Floats:
 
 
 def _reaching(values: Floats, totals: Floats, limit: float) -> Floats:
-    """Values just inside the points where the sum, which is affine between the values, crosses the limit."""
+    """Return values just inside the points where the sum, which is affine between the values, crosses the limit."""
     left, right = totals[:-1] - limit, totals[1:] - limit
     (row,) = np.nonzero((left * right < 0) & np.isfinite(left) & ~np.isnan(values[1:]))
     share = left[row] / (left[row] - right[row])
@@ -245,7 +247,7 @@ def _reaching(values: Floats, totals: Floats, limit: float) -> Floats:
 
 
 def _moves(d: Any, f: int, old: float, values: Floats) -> Floats:
-    """How far each value is from the old one, in ranges of the feature; 1 between categories, and from or to a gap."""
+    """Return the gaps of values to the old one in ranges of the feature; 1 for other categories and missing values."""
     feature, grid = d.schema.features[f], d.embedding.grid
     if feature.kind == "categorical":
         return np.array([0.0 if _same(v, old) else 1.0 for v in values])
@@ -256,40 +258,39 @@ def _moves(d: Any, f: int, old: float, values: Floats) -> Floats:
 
 
 def _totals_along(d: Any, x: Floats, y: Floats, f: int, values: Floats) -> Floats:
-    """The sums before the link for x with each of the values of feature f, shape (n_values,)."""
+    """Return the sums before the link for x with each of the values of feature f, shape (n_values,)."""
     rows = np.tile(x, (len(values), 1))
     rows[:, f] = _encoded(d, f, values)
     return _totals(d, rows, y)
 
 
 def _encoded(d: Any, f: int, values: Floats) -> Floats:
-    """The values as a schema encodes them: of a periodic feature within one turn, as trees compare them."""
+    """Return the values as a schema encodes them: of a periodic feature within one turn, as trees compare them."""
     period = d.schema.features[f].period
     return np.mod(values, period) if period else values
 
 
 def _totals(d: Any, rows: Floats, y: Floats) -> Floats:
-    """The sums before the link of encoded rows and y, shape (n,)."""
+    """Return the sums before the link of encoded rows and y, shape (n,)."""
     index = np.column_stack([np.arange(len(rows)), np.full(len(rows), len(rows))])
     distances: Floats = d.paired_by_index(np.vstack([rows, y]), index)
-    return d.link_function.invert(distances)  # type: ignore[no-any-return]  # d is any distance
+    totals: Floats = d.link_function.invert(distances)
+    return totals
 
 
-def _told(d: Any, x: Floats, y: Floats, within: float | None, steps: Sequence[_Option]) -> Counterfactual:
-    """The changes with the names and values that a person knows."""
+def _result(d: Any, x: Floats, y: Floats, within: float | None, steps: Sequence[_Option]) -> Counterfactual:
     rows = np.tile(x, (len(steps) + 1, 1))
     for k, step in enumerate(steps, 1):
         rows[k:, step.feature] = step.value
     periods = np.array([feature.period or np.inf for feature in d.schema.features])
-    told = d.schema.told(np.where(np.isinf(periods), rows, np.mod(rows, periods)))
+    displayed = d.schema.display(np.where(np.isinf(periods), rows, np.mod(rows, periods)))
     totals = _totals(d, rows, y)
     distances = d.link_function.apply(totals)
     changes = tuple(
-        Change(d.feature_names[f], told[0, f], told[k, f], float(distances[k])) for k, (f, *_) in enumerate(steps, 1)
+        Change(d.feature_names[f], displayed[0, f], displayed[k, f], float(distances[k])) for k, (f, *_) in enumerate(steps, 1)
     )
-    return Counterfactual(changes, told[-1], float(distances[0]), float(distances[-1]), within)
+    return Counterfactual(changes, displayed[-1], float(distances[0]), float(distances[-1]), within)
 
 
 def _same(a: float, b: float) -> bool:
-    """Whether two encoded values are equal, or both missing."""
     return bool(a == b or (np.isnan(a) and np.isnan(b)))

@@ -39,9 +39,9 @@ class Explanation:
     terms : tuple of str
         The names of the features, or of the terms of the distance.
     contributions : ndarray of shape (k, n_terms)
-        What each of them adds to each distance, before the link.
+        The part of each of them in each distance, before the link.
     by : {"features", "terms"}
-        What `terms` are.
+        The kind of `terms`.
     features : tuple of str
         The names of the features.
     item : ndarray of shape (n_features,) or None
@@ -49,11 +49,11 @@ class Explanation:
     values : ndarray of shape (k, n_features) or None
         The values of the neighbours.
     label : object
-        What the item is called; None if it has no name.
+        The name of the item; None if it has none.
     labels : ndarray of shape (k,) or None
-        What the neighbours are called: the labels of their rows in a frame of pandas; None for `indices`.
+        The names of the neighbours: the labels of their rows in a frame of pandas; None for `indices`.
     target_name : {"class", "value"}
-        What `targets` are, which is told of those that are no text.
+        The kind of `targets`, printed before those that are no text.
     rules : dict of str to tuple
         For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
     votes : ndarray of shape (k,) or None
@@ -61,7 +61,7 @@ class Explanation:
     """
 
     indices: NDArray[Any]
-    targets: Any
+    targets: NDArray[Any] | None
     distances: Floats
     terms: tuple[str, ...]
     contributions: Floats
@@ -77,17 +77,17 @@ class Explanation:
 
     @property
     def names(self) -> list[str]:
-        """What the neighbours are called, with their classes or values in brackets, such as ``row 17 (class 0)``."""
+        """Names of the neighbours, with their classes or values in brackets, such as ``row 17 (class 0)``."""
         labels = self.indices if self.labels is None else self.labels
         called = [_named(label, "item" if self.labels is None else "row") for label in labels]
         if self.targets is None:
             return called
-        told = (cell_text(t) if isinstance(t, str) else f"{self.target_name} {cell_text(t)}" for t in self.targets)
-        return [f"{name} ({target})" for name, target in zip(called, told, strict=True)]
+        displayed = (cell_text(t) if isinstance(t, str) else f"{self.target_name} {cell_text(t)}" for t in self.targets)
+        return [f"{name} ({target})" for name, target in zip(called, displayed, strict=True)]
 
     @property
     def sum_name(self) -> str:
-        """What the contributions to a distance add up to: the distance itself, or what the link makes it of."""
+        """Name of the sum of the contributions: the distance itself, or the distance before the link."""
         same = np.allclose(self.contributions.sum(axis=1), self.distances, rtol=1e-6)
         return "distance" if same else "distance before the link"
 
@@ -98,17 +98,17 @@ class Explanation:
         return self.contributions / np.where(total != 0, total, 1.0)
 
     def largest(self, n: int = 5) -> list[tuple[str, float]]:
-        """The names and mean contributions of the ``n`` features that separate the item most from its neighbours."""
+        """Return the names and mean contributions of the ``n`` features that separate the item most from its neighbours."""
         mean = self.contributions.mean(axis=0)
         order = np.argsort(-mean, kind="stable")[:n]
         return [(self.terms[t], float(mean[t])) for t in order if mean[t] > 0]
 
     def to_frame(self) -> Any:
-        """All contributions as a frame of pandas: a row for each neighbour and each feature, the largest of each first."""
+        """Return all contributions as a frame of pandas: a row for each neighbour and feature, the largest first."""
         k, n = self.contributions.shape
         order = np.argsort(-self.contributions, axis=1, kind="stable")
         rows = np.repeat(np.arange(k), n)
-        columns = {"neighbor": (self.indices if self.labels is None else self.labels)[rows]}
+        columns: dict[str, Any] = {"neighbor": (self.indices if self.labels is None else self.labels)[rows]}
         if self.targets is not None:
             columns["target"] = np.asarray(self.targets)[rows]
         if self.votes is not None:
@@ -116,7 +116,7 @@ class Explanation:
         columns |= {"distance": self.distances[rows], self.by[:-1]: np.array(self.terms, dtype=object)[order.ravel()]}
         if self.item is not None and self.values is not None:
             own, others = zip(*(self._both(row, t) for row, t in zip(rows, order.ravel(), strict=True)), strict=True)
-            columns |= {"value": list(own), "neighbor_value": list(others)}  # type: ignore[dict-item]  # objects of any kind
+            columns |= {"value": list(own), "neighbor_value": list(others)}
         for name, values in (("contribution", self.contributions), ("share", self.shares)):
             columns[name] = np.take_along_axis(values, order, axis=1).ravel()
         return optional("pandas").DataFrame(columns)
@@ -133,17 +133,15 @@ class Explanation:
 
     @property
     def _item_name(self) -> str:
-        """What the item is called; a number is that of a row."""
         return "the item" if self.label is None else _named(self.label, "row")
 
     @property
     def _rest(self) -> list[str]:
-        """What is said of neighbours that are not shown."""
         more = len(self.indices) - _MOST_NEIGHBORS
         return [f"{more} more neighbours: see to_frame()"] if more > 0 else []
 
     def _lines(self) -> Iterator[list[str]]:
-        """The cells of the table that is printed: a heading, and for each neighbour its distance, parts, and their sum."""
+        """Return cells of the table that is printed: a heading, and for each neighbour its distance, parts, and their sum."""
         yield ["", self._item_name, "neighbour", "adds", "share"]
         shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
         for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
@@ -160,7 +158,7 @@ class Explanation:
             yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
 
     def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
-        """The values of the item and of a neighbour, where the term is a feature, or the rules of their leaves."""
+        """Return the values of the item and of a neighbour, where the term is a feature, or the rules of their leaves."""
         if self.terms[term] in self.rules:
             rule, others = self.rules[self.terms[term]]
             return rule, others[row]
@@ -171,7 +169,6 @@ class Explanation:
 
 
 def _named(label: Any, kind: str) -> str:
-    """What an item is called: a text as it is, a number as that of a ``kind``."""
     return f"{kind} {label}" if isinstance(label, int | np.integer) else str(label)
 
 
@@ -181,52 +178,41 @@ class SingleParts(NamedTuple):
     The first ``n_tables`` parts have a table; the others have only a slope outside the range of their feature, and a table of
     zeros. A feature that may be missing has two parts, because positions beyond its range would meet the level of missing
     values: one for its table and one for its slope outside.
-
-    Attributes
-    ----------
-    features : ndarray of shape (n_parts,)
-        The number of the feature of each part.
-    n_tables : int
-    unit : ndarray of shape (n_parts,)
-        The length outside the range of the feature that counts as one position.
-    scales : Scales
-        The tables and slopes, as kernels take them.
-    within, beyond : ndarray of bool of shape (n_parts,)
-        Whether the position of a part counts the position in the range, and the excess outside of it.
     """
 
-    features: Integers
+    features: Integers  # (n_parts,), the number of the feature of each part
     n_tables: int
-    unit: Floats
-    scales: Scales
-    within: NDArray[np.bool_]
-    beyond: NDArray[np.bool_]
+    unit: Floats  # (n_parts,), the length outside the range of the feature that counts as one position
+    scales: Scales  # the tables and slopes, as kernels take them
+    # (n_parts,), whether the position of a part counts the position in the range, and the excess outside of it.
+    in_range: NDArray[np.bool_]
+    counts_excess: NDArray[np.bool_]  # (n_parts,)
 
     def positions(self, located: Located, excess: Floats) -> Floats:
-        """The positions of located items in every part, shape (n_items, n_parts); ``excess`` is that of `Grid.excess`."""
+        """Return positions of located items in every part, shape (n_items, n_parts); ``excess`` is that of `Grid.excess`."""
         f = self.features
         inside = located.lower[:, f] + located.fraction[:, f]
         outside = excess[:, f] / self.unit
-        if self.within.all() and self.beyond.all():
+        if self.in_range.all() and self.counts_excess.all():
             return inside + outside
-        return np.where(self.within, inside, 0.0) + np.where(self.beyond, outside, 0.0)
+        return np.where(self.in_range, inside, 0.0) + np.where(self.counts_excess, outside, 0.0)
 
 
 def single_groups(embedding: PairMap) -> Integers:
-    """The numbers of the groups of one feature whose tables are in memory; none if symmetry is by swapping."""
+    """Return the numbers of the groups of one feature whose tables are in memory; none if symmetry is by swapping."""
     held = [v.held for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
     single = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
     return np.array(single if embedding.continuous else [], dtype=np.int64)
 
 
 def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[PairMap, Floats]:
-    """The embedding of some of the groups, over the features of these groups alone, and the weights of its columns."""
+    """Return the embedding of some of the groups, over the features of these groups alone, and the weights of its columns."""
     features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
     return embedding.select(groups, features), weights[np.isin(embedding.group_of_column, groups)]
 
 
 def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
-    """The parts of single features; the vertex of the first vector runs along the rows of a table.
+    """Return the parts of single features; the vertex of the first vector runs along the rows of a table.
 
     With ``transposed`` it runs along the columns. The slopes ``epsilon`` (n_features, 2) are those below and above the range.
     """
@@ -253,7 +239,6 @@ def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transp
 
 
 def _starts(counts: Integers) -> Integers:
-    """Where each of consecutive parts with these lengths begins."""
     return np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
 
 
@@ -263,7 +248,7 @@ _STEPS = 1 << 22  # the most steps of features along directions that are held at
 def feature_parts(
     embedding: PairMap, weights: Floats, directions: Directions | None, x: GridPoints, y: GridPoints, epsilon: Floats
 ) -> Floats:
-    """What every raw feature adds to the distances of the points x to the same points y, shape (n, n_features).
+    """Return what every raw feature adds to the distances of the points x to the same points y, shape (n, n_features).
 
     Parameters
     ----------
@@ -293,7 +278,7 @@ def feature_parts(
 
 
 def _members_of_joint(embedding: PairMap, weights: Floats, g: int, left: Floats, right: Floats) -> Floats:
-    """What every member of group g adds to the term of the group, in the order of their numbers: shape (n, n_members).
+    """Return what every member of group g adds to the term of the group, in the order of their numbers: shape (n, n_members).
 
     The values of y take the place of those of x one by one, in all orders that follow a circle of the members, both ways, and a
     member has the mean of what its own replacement adds. These are all orders of two or three members, for which the parts are
@@ -306,7 +291,7 @@ def _members_of_joint(embedding: PairMap, weights: Floats, g: int, left: Floats,
     n, rows, members = len(features), np.arange(len(x)), np.arange(len(features))
 
     def value(start: int, length: int) -> Floats:
-        """The term between x and the point that has ``length`` members from y, the first of them ``start``."""
+        """Return the term between x and the point that has ``length`` members from y, the first of them ``start``."""
         mixed = np.where((members - start) % n < length, y, x)
         return part.contributions(part.locate(x), rows, part.locate(mixed), rows, w)[:, 0]
 
@@ -320,7 +305,7 @@ def _members_of_joint(embedding: PairMap, weights: Floats, g: int, left: Floats,
 
 
 def _divided(directions: Directions, x: Floats, y: Floats, parts: Floats) -> Floats:
-    """The ``parts`` (n, n_directions) that directions add, divided among the raw features: shape (n, n_features).
+    """Return the ``parts`` (n, n_directions) that directions add, divided among the raw features: shape (n, n_features).
 
     A feature that pulls the way in which x and y differ along the direction has a share in proportion to its step; one that
     pulls back has none. Where the steps cancel, shares are in proportion to the lengths of the steps; where there are none,

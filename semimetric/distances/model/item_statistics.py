@@ -14,7 +14,7 @@ MOST_PAIRS = 20_000  # pairs over which shares are averaged
 
 
 def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
-    """The mean share of every raw feature in the distances of pairs, shape (n_features,), summing to 1.
+    """Return the mean share of every raw feature in the distances of pairs, shape (n_features,), summing to 1.
 
     The shares of a pair are those of `Semimetric.contributions` by features. Without a pair at a distance all are 0.
 
@@ -48,7 +48,7 @@ def warn_outside_once(d: Semimetric, X: Floats) -> None:
     if d in _TOLD:
         return
     expected = _EXPECTED * len(X)
-    if d.beyond(X).sum(axis=0).max(initial=0) > expected + 2.0 * np.sqrt(expected) or d.schema.unseen(X).any():
+    if d.out_of_range(X).sum(axis=0).max(initial=0) > expected + 2.0 * np.sqrt(expected) or d.schema.unseen(X).any():
         _TOLD.add(d)
         warn_outside(d, X)
 
@@ -62,9 +62,9 @@ def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
     X : ndarray of shape (n_items, n_features)
         The encoded items.
     source : str
-        Where X comes from, for the message.
+        The source of X, for the message.
     """
-    outside = d.beyond(X)
+    outside = d.out_of_range(X)
     n = int(outside.any(axis=1).sum())
     if not n:
         return

@@ -11,7 +11,7 @@ each exactly; outside the knots it goes on with the same slopes. What is learned
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -32,172 +32,73 @@ from ..pairs.scales_and_tables import MixedEmbedding
 _SCALES = ("iqr", "range")
 _MISSING = ("auto", "error", "level", "constant")
 _WIDTHS = (1e-300, 1e300)  # of features, between which slopes are numbers
-_SHARE = 0.25  # of an interquartile range: values of a normal distribution are this far from a missing one, and their median,
-# as they are from one another on average
+# Fraction of an interquartile range between the median of numbers and a missing one: values of a normal distribution are then
+# as far from a missing value as from one another on average.
+_FRACTION = 0.25
 
 
-class KnownDistances:
-    """The part of `Semimetric` that makes a distance without learning."""
+def gower_parts(
+    X: Any,
+    *,
+    scale: str,
+    weights: Mapping[int | str, float] | ArrayLike | None,
+    categorical_features: FeatureChoice,
+    periodic: Mapping[int | str, Any] | None,
+    missing: str,
+) -> dict[str, Any]:
+    """Return the parts of `Semimetric.gower`, by the names of the parameters of a `Semimetric`."""
+    check_choice("scale", scale, _SCALES)
+    check_choice("missing", missing, _MISSING)
+    kinds = _kinds_of_columns(X, categorical_features, periodic, "level" if missing == "constant" else missing)
+    schema = Schema.fit(X, periodic=periodic, **kinds)
+    items = schema.encode(X)
+    fractions = _weights(weights, schema.names)
+    if not fractions.any():
+        raise InputError("weights= are all 0, which leaves no column; give one at least a number > 0")
+    scales = np.array([_scale(f, column, scale) for f, column in zip(schema.features, items.T, strict=True)])
+    return distance_parts(schema, items, fractions / fractions.sum() / scales, constant=missing == "constant")
 
-    @classmethod
-    def gower(
-        cls,
-        X: Any,
-        *,
-        scale: str = "iqr",
-        weights: Mapping[int | str, float] | ArrayLike | None = None,
-        categorical_features: FeatureChoice = "auto",
-        periodic: Mapping[int | str, Any] | None = None,
-        missing: str = "auto",
-    ) -> Self:
-        """Gower's distance (1971) of the rows of a table: the mean over its columns of how far two values are apart.
 
-        - Numbers are |x - y| over the scale of their column, and go on so beyond the values of X.
-        - Angles are the shorter way round over half the period, so that opposite ones are 1 apart.
-        - Categories are 1 apart, and so is a category that X does not have from all that it has.
-        - A missing value is 0 from another missing one. It is 1 from every category, 1/2 from every angle, and from a number
-          it is as far as the median of the column, plus a quarter of its interquartile range: for normal numbers that is
-          their mean distance from one another.
+def l1_parts(X: Any, weights: Mapping[int | str, float] | ArrayLike | None) -> dict[str, Any]:
+    """Return the parts of `Semimetric.l1`, by the names of the parameters of a `Semimetric`."""
+    schema = Schema.fit(X, categorical_features=None)
+    return distance_parts(schema, schema.encode(X), _weights(weights, schema.names))
 
-        With interquartile ranges two typical numbers are about as far apart as two typical categories, and a few wild values
-        change nothing. It is a metric if no weight is 0, which `axioms` proves; of columns of more than a thousand categories
-        it does not prove the triangle inequality.
 
-        Parameters
-        ----------
-        X : frame, or array-like of shape (n_items, n_features)
-        scale : {"iqr", "range"}, default "iqr"
-            The scale of a column of numbers: its interquartile range, or its range as Gower has it. Where half of the values
-            are equal, and the interquartile range is 0, it is the range; of a constant column it is 1.
-        weights : dict of int or str to float, array-like of shape (n_features,), or None, default None
-            How much the columns count, by name or number; columns that a dict does not name have 1. They are divided by their
-            sum. 0 leaves a column out.
-        categorical_features : "auto" (default), None, or sequence of int or str
-            The columns of categories, as in `Schema.fit`. "auto" takes columns of text too, if at most 20 of their texts, or a
-            tenth, differ: other text is as often a name as a category, and is refused.
-        periodic : dict or None, default None
-            The periods of columns that go round, as in `Schema.fit`.
-        missing : {"auto", "error", "level", "constant"}, default "auto"
-            Whether missing values are refused, or a level of their own in every column, which "auto" makes if X has some. With
-            "constant" a missing number is as far from every number as two numbers of its column are on average, so that what
-            is missing makes no row nearer: `SemimetricImputer` compares so. It is no metric where two numbers are farther apart
-            than twice that.
-
-        Returns
-        -------
-        Semimetric
-
-        Raises
-        ------
-        InputError
-            If X or a parameter cannot be used.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
-        >>> d = Semimetric.gower(table)
-        >>> d(["red", 1.0], ["blue", 2.0]), d.axioms.name
-        (0.75, 'metric')
-        """
-        check_choice("scale", scale, _SCALES)
-        check_choice("missing", missing, _MISSING)
-        kinds = _kinds_of_columns(X, categorical_features, periodic, "level" if missing == "constant" else missing)
-        schema = Schema.fit(X, periodic=periodic, **kinds)
-        items = schema.encode(X)
-        shares = _weights(weights, schema.names)
-        if not shares.any():
-            raise InputError("weights= are all 0, which leaves no column; give one at least a number > 0")
-        scales = np.array([_scale(f, column, scale) for f, column in zip(schema.features, items.T, strict=True)])
-        return cls(**distance_parts(schema, items, shares / shares.sum() / scales, constant=missing == "constant"))
-
-    @classmethod
-    def l1(cls, X: Any, *, weights: Mapping[int | str, float] | ArrayLike | None = None) -> Self:
-        """The L1 distance (city block, Manhattan) of vectors of numbers, with a weight for each feature.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features), or frame
-            The vectors, which give the names and the ranges of the features. The distance is exact beyond the ranges too; its
-            terms tell apart what lies within.
-        weights : dict of int or str to float, array-like of shape (n_features,), or None, default None
-            The factor of each |x_f - y_f|, by name or number, 1 by default.
-
-        Returns
-        -------
-        Semimetric
-
-        Raises
-        ------
-        InputError
-            If X is no table of finite numbers, or the weights are not one number >= 0 a feature.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.l1([[0.0, 0.0], [1.0, 1.0]], weights=[1.0, 2.0])([0.0, 0.0], [1.0, 3.0])
-        7.0
-        """
-        schema = Schema.fit(X, categorical_features=None)
-        return cls(**distance_parts(schema, schema.encode(X), _weights(weights, schema.names)))
-
-    @classmethod
-    def emd(cls, bin_positions: ArrayLike, *, mass: float = 1.0) -> Self:
-        """The Earth Mover's Distance between histograms over bins along a line, with |p - q| as the distance between bins.
-
-        It is the L1 distance between cumulative sums, which are its directions. Only histograms of the same mass have one: the
-        mass by which one exceeds the other counts as lying in the last bin. So `axioms` says "pseudometric": of histograms of
-        one mass it is a metric, and vectors that differ in the mass of the last bin alone are at distance 0.
-
-        Parameters
-        ----------
-        bin_positions : array-like of shape (n_bins,)
-            Where the bins are, in any order.
-        mass : float, default 1.0
-            The sum of every histogram, which is the range of its features.
-
-        Returns
-        -------
-        Semimetric
-
-        Raises
-        ------
-        InputError
-            If there are fewer than two bins, if two share a place, or they do not lie along a line: for bins in a plane learn
-            from `HistogramFeatures`.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.emd([0.0, 1.0, 3.0])([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-        3.0
-        """
-        if np.ndim(bin_positions) != 1:
-            raise InputError(
-                f"bin_positions have shape {np.shape(bin_positions)}; one number a bin is required: bins in a plane or in "
-                "space have no exact sum, so learn from HistogramFeatures with DistanceApproximator"
-            )
-        positions, total = as_vector(bin_positions, "bin_positions"), check_alpha("mass", mass, strict=True)
-        n = len(positions)
-        if n < 2 or len(np.unique(positions)) < n or np.abs(positions).max() > _WIDTHS[1]:
-            raise InputError(
-                f"bin_positions are {n} numbers, of which {len(np.unique(positions))} differ; at least two bins, no two "
-                f"bins at one place, and none beyond {_WIDTHS[1]:g} are required: merge bins that share a place, or rescale"
-            )
-        features = HistogramFeatures(positions, n_slices=1, max_features=None).fit(np.eye(n))
-        directions = Directions(features.components_, tuple(features.get_feature_names_out()))
-        highest = np.concatenate([np.ones(n), directions.matrix.max(axis=1)]) * total
-        grid = Grid([[0.0, high] for high in highest])
-        embedding = WarpedEmbedding(grid, [(f,) for f in range(n, grid.n_features)])
-        slopes = np.append(np.zeros(n), np.ones(grid.n_features - n))
-        names = tuple(f"x{b}" for b in range(n))
-        return cls(embedding, embedding.prior(slopes), slopes, names, directions)  # type: ignore[call-arg]  # of `Semimetric`
+def emd_parts(bin_positions: ArrayLike, mass: float) -> dict[str, Any]:
+    """Return the parts of `Semimetric.emd`, by the names of the parameters of a `Semimetric`."""
+    if np.ndim(bin_positions) != 1:
+        raise InputError(
+            f"bin_positions have shape {np.shape(bin_positions)}; one number a bin is required: bins in a plane or in "
+            "space have no exact sum, so learn from HistogramFeatures with DistanceApproximator"
+        )
+    positions, total = as_vector(bin_positions, "bin_positions"), check_alpha("mass", mass, strict=True)
+    n = len(positions)
+    if n < 2 or len(np.unique(positions)) < n or np.abs(positions).max() > _WIDTHS[1]:
+        raise InputError(
+            f"bin_positions are {n} numbers, of which {len(np.unique(positions))} differ; at least two bins, no two "
+            f"bins at one position, and none beyond {_WIDTHS[1]:g} are required: merge bins that share a position, or rescale"
+        )
+    features = HistogramFeatures(positions, n_slices=1, max_features=None).fit(np.eye(n))
+    directions = Directions(features.components_, tuple(features.get_feature_names_out()))
+    highest = np.concatenate([np.ones(n), directions.matrix.max(axis=1)]) * total
+    grid = Grid([[0.0, high] for high in highest])
+    embedding = WarpedEmbedding(grid, [(f,) for f in range(n, grid.n_features)])
+    slopes = np.append(np.zeros(n), np.ones(grid.n_features - n))
+    names = tuple(f"x{b}" for b in range(n))
+    return {
+        "embedding": embedding,
+        "weights": embedding.prior(slopes),
+        "epsilon": slopes,
+        "feature_names": names,
+        "directions": directions,
+    }
 
 
 def _kinds_of_columns(
     X: Any, categorical_features: Any, periodic: Mapping[int | str, Any] | None, missing: str
 ) -> dict[str, Any]:
-    """The parameters of `Schema.fit` that "auto" stands for: columns of few texts, and whether a cell is missing."""
+    """Return the parameters of `Schema.fit` that "auto" stands for: columns of few texts, and the use of missing cells."""
     table = as_table(X)
     columns = [column_of(table, k) for k in range(table.shape[1])] if len(table.shape) == 2 else []
     if isinstance(categorical_features, str) and categorical_features == "auto":
@@ -211,7 +112,7 @@ def _kinds_of_columns(
 
 
 def _weights(given: Any, names: Sequence[str]) -> Floats:
-    """The weights of all columns, finite and >= 0: shape (n_features,)."""
+    """Return the weights of all columns, finite and >= 0: shape (n_features,)."""
     weights = np.ones(len(names))
     if isinstance(given, Mapping):
         for k, weight in by_column(given, names, "weights").items():
@@ -228,7 +129,7 @@ def _weights(given: Any, names: Sequence[str]) -> Floats:
 
 
 def _scale(feature: Feature, column: Floats, scale: str) -> float:
-    """What a gap of the feature is divided by, so that the largest of angles and categories is 1."""
+    """Return the divisor of the gaps of a feature, so that the largest of angles and categories is 1."""
     if feature.kind != "numeric":
         return feature.period / 2 if feature.kind == "periodic" else 1.0
     values = column[~np.isnan(column)]
@@ -242,15 +143,15 @@ def _scale(feature: Feature, column: Floats, scale: str) -> float:
 
 
 def gap_to_missing(feature: Feature, column: Floats) -> tuple[float, float]:
-    """The median of a column of numbers, and how far it is from a missing one: see `KnownDistances.gower`."""
+    """Return the median of a column of numbers, and its distance to a missing one: see `Semimetric.gower`."""
     values = column[~np.isnan(column)]
-    return _median(values), _SHARE * _scale(feature, column, "iqr")
+    return _median(values), _FRACTION * _scale(feature, column, "iqr")
 
 
 def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: bool = False) -> dict[str, Any]:
-    """The parts of a distance whose terms are ``slopes[f]`` times the gaps of the features, by the names of its parameters.
+    """Return the parts of a distance with terms ``slopes[f]`` times the gaps of features, by the names of its parameters.
 
-    ``constant`` says that a missing number is as far from all others.
+    With ``constant`` a missing number is equally far from all others.
     """
     columns = [column[~np.isnan(column)] for column in items.T]
     grid = Grid([_knots(f, values) for f, values in zip(schema.features, columns, strict=True)], schema.kinds, schema.missing)
@@ -274,7 +175,7 @@ def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: b
 
 
 def _knots(feature: Feature, values: Floats) -> ArrayLike:
-    """The knots between which the distances of a feature are linear: of numbers that may be missing the median is one."""
+    """Return the knots between which the distances of a feature are linear; with missing numbers the median is one."""
     if feature.kind == "numeric":
         return np.unique([values.min(), *([_median(values)] if feature.missing else []), values.max()])
     return feature.whole_knots([0.0, feature.period / 2])
@@ -285,7 +186,7 @@ def _median(values: Floats) -> float:
 
 
 def _mean_gap(values: Floats) -> float:
-    """The mean of |x - y| over all pairs of two different places in a column of numbers."""
+    """Return the mean of |x - y| over all pairs of two different positions in a column of numbers."""
     n, ordered = len(values), np.sort(values)
     if n < 2:
         return 0.0
@@ -295,7 +196,7 @@ def _mean_gap(values: Floats) -> float:
 def _set_missing(
     tables: PairEmbedding, weights: Floats, slopes: Floats, schema: Schema, columns: Sequence[Floats], constant: bool
 ) -> None:
-    """Set, in place, the weights between numbers and a missing one: see `KnownDistances.gower`."""
+    """Set, in place, the weights between numbers and a missing one: see `Semimetric.gower`."""
     first = 0
     for vertices in tables.vertices:
         part = weights[first : first + len(vertices.keys)]
@@ -305,7 +206,7 @@ def _set_missing(
         at, level = np.divmod(vertices.keys, vertices.n_points)
         missing = level == len(knots)
         if schema.features[f].kind == "numeric" and missing.any():
-            least = _SHARE * _scale(schema.features[f], columns[f], "iqr")
+            least = _FRACTION * _scale(schema.features[f], columns[f], "iqr")
             if constant:
                 part[missing] = slopes[f] * (_mean_gap(columns[f]) or least)
             else:

@@ -1,4 +1,4 @@
-"""How far outside its range a value may lie: distances to values beyond would overflow, so these are refused."""
+"""Limits of values outside their range: beyond them distances would overflow, so such values are refused."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class GridPoints(NamedTuple):
 
 
 def rise_outside(excess: Floats, epsilon: Floats) -> Floats:
-    """How far the distance has risen at values outside the range: e epsilon_above for an excess e > 0, else e epsilon_below.
+    """Return the rise of the distance outside the range: e epsilon_above for an excess e > 0, else e epsilon_below.
 
     It is 0 in the range and < 0 below it. Two items differ outside the range by the difference of their rises.
 
     Parameters
     ----------
     excess : ndarray of shape (n, n_features)
-        What `Grid.excess` gives.
+        The result of `Grid.excess`.
     epsilon : ndarray of shape (n_features, 2)
         The slopes below and above the range of each feature.
     """
@@ -42,28 +42,20 @@ def rise_outside(excess: Floats, epsilon: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """How far outside the range of each embedded feature values may lie.
+class ValueLimits:
+    """Limits of the values of embedded features outside their ranges.
 
     Within reach all terms of a distance outside the range add up to at most 2^1021, and a value is at most 2^1020 ranges of its
     feature outside, which is how a search stores it. So distances, their bounds and positions are finite.
-
-    Parameters
-    ----------
-    grid : Grid
-    names : sequence of str
-        The names of the embedded features.
-    most : ndarray of shape (n_features,)
-        The largest excess of each of them.
     """
 
     grid: Grid
-    names: Sequence[str]
-    most: Floats
+    names: Sequence[str]  # the names of the embedded features
+    most: Floats  # (n_features,), the largest excess of each of them
 
     @classmethod
-    def of(cls, grid: Grid, epsilon: Floats, names: Sequence[str]) -> Reach:
-        """The reach of a distance with the slopes ``epsilon`` (n_features, 2) below and above the range."""
+    def of(cls, grid: Grid, epsilon: Floats, names: Sequence[str]) -> ValueLimits:
+        """Return the reach of a distance with the slopes ``epsilon`` (n_features, 2) below and above the range."""
         width = grid.high - grid.low
         in_ranges = MOST * np.where(width > 0, np.minimum(width, 1.0), 1.0)
         with np.errstate(over="ignore"):
@@ -71,7 +63,7 @@ class Reach:
         return cls(grid, names, np.minimum(in_ranges, in_distance))
 
     def excess(self, features: Floats) -> Floats:
-        """The excess of every value, as `Grid.excess` gives it, for vectors of shape (n, n_features).
+        """Return the excess of every value, as `Grid.excess` gives it, for vectors of shape (n, n_features).
 
         Raises
         ------

@@ -22,38 +22,42 @@ from ..._foundation.types import Floats
 
 LINKS = ("identity", "sqrt")
 _EXPONENTS = (0.1, 10.0)  # beyond these, sums overflow for distances that differ by a factor of some thousands
-_LEAST_SLOPE = 1e-4  # of the first: from distances along flatter pieces sums cannot be told to rounding
+_LEAST_SLOPE = 1e-4  # of the first: distances along flatter pieces do not give back their sums but for rounding
 _REQUIRED = f'"identity", "sqrt", a number from {_EXPONENTS[0]:g} to {_EXPONENTS[1]:g}, a PowerLink or a ConcaveLink'
 
 
 class Link(ABC):
     """A function g with g(0) = 0 that increases: ``d(x, y) = g(sum)``.
 
-    Attributes
-    ----------
-    concave : bool
-        Whether g is concave, so that a metric stays one.
-    straight : bool
-        Whether g(s) = s.
-    parts : tuple of float, ndarray and ndarray
-        The exponent, and for pieces the ends and slopes of these, as compiled functions take them.
+    A metric stays a metric under a concave link.
     """
 
-    concave: bool
-    straight: bool
-    parts: tuple[float, Floats, Floats]
+    @property
+    @abstractmethod
+    def concave(self) -> bool:
+        """True if g is concave, so that a metric stays one."""
+
+    @property
+    @abstractmethod
+    def straight(self) -> bool:
+        """True if g(s) = s."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[float, Floats, Floats]:
+        """Exponent, and for pieces their ends and slopes, as compiled functions take them."""
 
     @abstractmethod
     def apply(self, total: Floats) -> Floats:
-        """The distances of sums >= 0, of any shape."""
+        """Return the distances of sums >= 0, of any shape."""
 
     @abstractmethod
     def invert(self, distances: Floats) -> Floats:
-        """The sums of distances >= 0, of any shape; infinite where they overflow."""
+        """Return the sums of distances >= 0, of any shape; infinite where they overflow."""
 
     @abstractmethod
     def slope(self, total: Floats) -> Floats:
-        """The derivative of g at sums > 0, of any shape."""
+        """Return the derivative of g at sums > 0, of any shape."""
 
     @property
     @abstractmethod
@@ -62,7 +66,7 @@ class Link(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
-        """The link as values that JSON can hold."""
+        """Return the link as values that JSON can hold."""
 
 
 @storable
@@ -103,22 +107,22 @@ class PowerLink(Link):
         object.__setattr__(self, "exponent", float(p))
 
     @property
-    def concave(self) -> bool:  # type: ignore[override]  # it follows from the exponent
-        """Whether p <= 1."""
+    def concave(self) -> bool:
+        """True if p <= 1."""
         return self.exponent <= 1
 
     @property
-    def straight(self) -> bool:  # type: ignore[override]  # it follows from the exponent
-        """Whether p = 1."""
+    def straight(self) -> bool:
+        """True if p = 1."""
         return self.exponent == 1
 
     @property
-    def parts(self) -> tuple[float, Floats, Floats]:  # type: ignore[override]  # they follow from the exponent
+    def parts(self) -> tuple[float, Floats, Floats]:
         """The exponent, and no pieces."""
         return self.exponent, np.empty(0), np.empty(0)
 
     def apply(self, total: Floats) -> Floats:
-        """``s^p``.
+        """Return ``s^p``.
 
         Raises
         ------
@@ -132,7 +136,7 @@ class PowerLink(Link):
         return out if self.concave else _finite(out, total, self)
 
     def invert(self, distances: Floats) -> Floats:
-        """``d^(1/p)``."""
+        """Return ``d^(1/p)``."""
         if self.straight:
             return distances
         with np.errstate(over="ignore", under="ignore"):
@@ -140,7 +144,7 @@ class PowerLink(Link):
         return out
 
     def slope(self, total: Floats) -> Floats:
-        """``p s^(p - 1)``."""
+        """Return ``p s^(p - 1)``."""
         out: Floats = self.exponent * np.power(total, self.exponent - 1.0)
         return out
 
@@ -162,7 +166,7 @@ class PowerLink(Link):
         return power
 
     def state(self) -> dict[str, Any]:
-        """Its kind and its exponent."""
+        """Return its kind and its exponent."""
         return {"kind": "power", "exponent": self.exponent}
 
     def __str__(self) -> str:
@@ -222,23 +226,22 @@ class ConcaveLink(Link):
     concave = True
 
     @property
-    def straight(self) -> bool:  # type: ignore[override]  # it follows from the slopes
-        """Whether every slope is 1."""
+    def straight(self) -> bool:
+        """True if every slope is 1."""
         return set(self.slopes) == {1.0}
 
     @property
-    def parts(self) -> tuple[float, Floats, Floats]:  # type: ignore[override]  # they follow from the pieces
+    def parts(self) -> tuple[float, Floats, Floats]:
         """The exponent 1, and the pieces."""
         return 1.0, np.array(self.bends), np.array(self.slopes)
 
     @cached_property
     def _corners(self) -> tuple[Floats, Floats]:
-        """The sums at 0 and at the bends, and their distances."""
         sums = np.array([0.0, *self.bends])
         return sums, np.concatenate([[0.0], np.cumsum(np.array(self.slopes[:-1]) * np.diff(sums))])
 
     def apply(self, total: Floats) -> Floats:
-        """The values of the pieces.
+        """Return the values of the pieces.
 
         Raises
         ------
@@ -251,14 +254,14 @@ class ConcaveLink(Link):
         return _finite(out, total, self)
 
     def invert(self, distances: Floats) -> Floats:
-        """The sums at which the pieces have these values."""
+        """Return the sums at which the pieces have these values."""
         sums, values = self._corners
         with np.errstate(over="ignore"):
             out: Floats = np.interp(distances, values, sums) + np.maximum(distances - values[-1], 0.0) / self.slopes[-1]
         return out
 
     def slope(self, total: Floats) -> Floats:
-        """The slope of the piece that a sum lies in, at a bend of the one before it."""
+        """Return the slope of the piece that a sum lies in, at a bend of the one before it."""
         out: Floats = np.array(self.slopes)[np.searchsorted(self.bends, total)]
         return out
 
@@ -275,7 +278,7 @@ class ConcaveLink(Link):
         return value
 
     def state(self) -> dict[str, Any]:
-        """Its kind, its bends and its slopes."""
+        """Return its kind, its bends and its slopes."""
         return {"kind": "concave", "bends": list(self.bends), "slopes": list(self.slopes)}
 
     def __str__(self) -> str:
@@ -283,7 +286,7 @@ class ConcaveLink(Link):
 
 
 def _finite(distances: Floats, total: Floats, link: Link) -> Floats:
-    """The distances of sums, after an `InputError` if one overflows."""
+    """Return the distances of sums, after an `InputError` if one overflows."""
     if (np.isinf(distances) & np.isfinite(total)).any():
         raise InputError(
             f"a sum of {np.max(total):g} overflows under the link {link}; vectors nearer to the range of the fit are required"
@@ -295,7 +298,7 @@ LinkLike: TypeAlias = str | float | Link  # what a link can be given as
 
 
 def checked_link(link: Any) -> str | Link:
-    """A link as distances keep it: "identity", "sqrt" or a `Link`; a number is an exponent, and 1 is "identity".
+    """Return a link as distances keep it: "identity", "sqrt" or a `Link`; a number is an exponent, and 1 is "identity".
 
     Raises
     ------
@@ -312,17 +315,17 @@ def checked_link(link: Any) -> str | Link:
 
 
 def link_function(link: str | float | Link) -> Link:
-    """The function of a link that `checked_link` gave."""
+    """Return the function of a link that `checked_link` gave."""
     return link if isinstance(link, Link) else PowerLink({"identity": 1.0, "sqrt": 0.5}[str(link)])
 
 
 def link_state(link: str | float | Link) -> str | float | dict[str, Any]:
-    """A link as a value that JSON can hold."""
+    """Return a link as a value that JSON can hold."""
     return link.state() if isinstance(link, Link) else link
 
 
 def read_link(stored: Any) -> str | Link:
-    """The link whose `link_state` is given."""
+    """Return the link whose `link_state` is given."""
     if not isinstance(stored, dict):
         return checked_link(stored)
     members = Members(stored)

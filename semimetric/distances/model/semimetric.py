@@ -31,7 +31,7 @@ from ..._foundation.stored import refused_as_stored, storable
 from ..._foundation.tables import named_rows, row_labels
 from ..._foundation.text import html_table
 from ..._foundation.threads import map_blocks
-from ..._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
+from ..._foundation.types import ArrayLike, FeatureChoice, Floats, FrozenValue, Integers, distinct, freeze
 from ..._foundation.validation import check_alpha, check_choice, check_same_length
 from ..._kernels.metric import make_metric
 from ...data.grid import schema_of
@@ -49,37 +49,36 @@ from .base_distances import BaseDistance
 from .compiled_sum import distance_of_arrays, feature_sum
 from .counterfactuals import Counterfactual, find_counterfactual
 from .explanations import Explanation, feature_parts
-from .known_distances import KnownDistances
-from .limits import GridPoints, Reach, rise_outside
+from .known_distances import emd_parts, gower_parts, l1_parts
+from .limits import GridPoints, ValueLimits, rise_outside
 from .links import Link, checked_link, link_function, link_state
 from .state import base_distances_state, directions_state, map_state, read_parts, slopes_state
 
+_BLOCK = 4096  # pairs whose distances a thread computes at once
 _ROUNDING = 1e-12  # of the value of a table, by which its entries may differ
+_KINDS: dict[type, str] = {WarpedEmbedding: "warped scales", MixedEmbedding: "warped scales and tables"}
+_MOST_FEATURES = 20  # that have a row in the table of a notebook
+_MOST_CATEGORIES = 4  # that are named there
 
 
 class Levels(NamedTuple):
-    """Embedded features that are one value apart at any two of their levels.
+    """Embedded features that are one value apart at any two of their levels, as leaves of a tree with one weight are.
 
-    Attributes
-    ----------
-    features : ndarray of int64 of shape (n_tables,)
-    counts : ndarray of int64 of shape (n_tables,)
-        How many levels each has.
-    values : ndarray of shape (n_tables,)
-        How far two levels are apart.
+    Two levels differ in two coordinates, by value / 2 in each, which add up to the value. No other table is sure to be an L1
+    distance, be it a metric: of five categories on, some are none (Deza & Laurent 1997).
     """
 
-    features: Integers
-    counts: Integers
-    values: Floats
+    features: Integers  # (n_tables,)
+    counts: Integers  # (n_tables,), the number of levels of each
+    values: Floats  # (n_tables,), the distance between two levels
 
     @property
     def starts(self) -> Integers:
-        """The first coordinate of each feature, and the number of coordinates: shape (n_tables + 1,)."""
+        """First coordinates of the features, then the number of coordinates: shape (n_tables + 1,)."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     def coordinates(self, x: GridPoints) -> sparse.csr_array:
-        """Half the value of each feature in the coordinate of the level that an item has: (n_items, n_levels)."""
+        """Return half the value of each feature in the coordinate of the level of an item: shape (n_items, n_levels)."""
         located, n = x.items.located, len(x.raw)
         vertices = np.where(located.fraction == 1.0, located.upper, located.lower)[:, self.features].astype(np.int64)
         columns = (vertices + self.starts[:-1]).ravel().astype(np.int32)  # scikit-learn's distances of sparse rows want these
@@ -87,480 +86,9 @@ class Levels(NamedTuple):
         return sparse.csr_array((np.tile(self.values / 2, n), columns, rows), shape=(n, int(self.starts[-1])))
 
 
-class DistanceWithCoordinates:
-    """The part of `Semimetric` that maps into L1."""
-
-    embedding: PairMap
-    weights: Floats
-    epsilon: Floats
-    directions: Directions | None
-    base_distances: tuple[BaseDistance, ...]
-    link: Any
-    schema: Schema
-    n_features: Any
-    columns: Any
-    _points: Any
-    _levels: Any
-
-    def transform(self, X: ArrayLike, *, sparse_output: bool = False) -> Any:
-        """Coordinates between which the L1 distance is exactly this distance: of scales, and of the leaves of trees.
-
-        A scale is one coordinate, and is continued outside its range. A tree that has one weight, w [leaf(x) != leaf(y)], has a
-        coordinate a leaf, w / 2 if the item is in it; so has a feature whose categories are all equally far apart, as two are.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, n_features)
-        sparse_output : bool, default False
-            Whether the result is sparse: of each tree an item has one coordinate that is not 0.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n, n_coordinates)
-            The scale of every group, then the rise outside its range of each feature that is in no group, then the leaves of
-            every tree. `coordinate_names` names them.
-
-        Raises
-        ------
-        NotSupportedError
-            If the model has other tables than those, base distances, or another link than the identity.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from semimetric import Semimetric
-        >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
-        >>> d = Semimetric.gower(table)
-        >>> u, v = d.transform(table[1:3])
-        >>> float(np.abs(u - v).sum()) == d(table[1], table[2])
-        True
-        """
-        x = self._points(self.schema.encode(X))
-        scales, weights, levels = self._l1_parts
-        of_scales, of_levels = self._coordinates(scales, weights, x), levels.coordinates(x)
-        if sparse_output:
-            return sparse.csr_array(sparse.hstack([sparse.csr_array(of_scales), of_levels], format="csr"))
-        return np.hstack([of_scales, of_levels.toarray()]) if len(levels.features) else of_scales
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """The names of the columns of `transform`: of features, where only what is outside counts so named, and of leaves.
-
-        The coordinate of a leaf is called "tree3 leaf 5"; what an item in it has, `rules` says. That of a category is called
-        "colour=red".
-        """
-        scales, _, levels = self._l1_parts
-        groups, rest = self._sloped_alone(scales)
-        named = (*(self.columns[f] for f in groups), *(f"{self.columns[f]} outside range" for f in rest))
-        return distinct((*named, *(name for f, n in zip(*levels[:2], strict=True) for name in self._names_of_levels(f, n))))
-
-    def _names_of_levels(self, f: int, n: int) -> list[str]:
-        """The names of the coordinates of an embedded feature with n levels."""
-        if f >= self.n_features:
-            return [f"{self.columns[f]} leaf {k}" for k in range(n)]
-        return [f"{self.columns[f]}={level}" for level in self._levels(f)]
-
-    @cached_property
-    def _l1_parts(self) -> tuple[WarpedEmbedding, Floats, Levels]:
-        """The scales of numbers, their weights, and what is one value apart; an error if there is more to the distance."""
-        embedding = self.embedding
-        if self.link != "identity" or self.base_distances:
-            raise _no_coordinates()
-        if isinstance(embedding, WarpedEmbedding):
-            return embedding, self.weights, Levels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-        if isinstance(embedding, MixedEmbedding):
-            scales, tables = embedding.scales, embedding.side_tables
-        elif isinstance(embedding, PairEmbedding):
-            scales, tables = WarpedEmbedding(embedding.grid, ()), embedding
-        else:
-            raise _no_coordinates()
-        of_scales, of_tables = np.split(self.weights, [scales.n_columns])
-        return scales, of_scales, _levels_of(tables, of_tables, self.columns, self.n_features)
-
-    def _coordinates(self, scales: WarpedEmbedding, weights: Floats, x: GridPoints) -> Floats:
-        """The coordinates of scales. These and what continues them both rise, so their L1 distances add up."""
-        outside = rise_outside(x.excess, self.epsilon)
-        groups, rest = self._sloped_alone(scales)
-        return np.hstack([scales.coordinates(x.items, weights) + outside[:, groups], outside[:, rest]])
-
-    def _sloped_alone(self, scales: WarpedEmbedding) -> tuple[list[int], Integers]:
-        """The embedded features that have a scale, and those without one that have a slope outside their range."""
-        groups = [g[0] for g in scales.groups]
-        return groups, np.setdiff1d(np.flatnonzero((self.epsilon > 0).any(axis=1) & scales.grid.extends), groups)
-
-
-def _no_coordinates(what: str = "", advice: str = 'fit with tables="warped"') -> NotSupportedError:
-    return NotSupportedError(
-        'only warped models (tables="warped", link="identity", no base distances), and trees with one weight each, map exactly '
-        f"into L1{what}; use pairwise(X) as a precomputed metric, or {advice}"
-    )
-
-
-def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_raw: int) -> Levels:
-    """The features of tables that are one value apart at any two levels; an error if there are other tables.
-
-    Leaves of a tree have no other level, since every item is in one of them.
-    """
-    if not (tables.singles and tables.symmetric and tables.zero_diagonal and tables.whole and tables.holds_tables):
-        raise _no_coordinates()
-    features = np.array([f for (f,) in tables.groups], dtype=np.int64)
-    counts, values = np.empty(len(features), np.int64), np.empty(len(features))
-    for k, table in enumerate(tables.tables(weights)):
-        (f,) = table.features
-        counts[k] = n = len(table.values) - (f >= n_raw)
-        apart = table.values[:n, :n][~np.eye(n, dtype=bool)]
-        values[k] = apart.max()
-        if tables.grid.kinds[f] != "categorical" or apart.min() < 0 or np.ptp(apart) > _ROUNDING * values[k]:
-            told = f"{tables.grid.kinds[f]}{' and may be missing' if tables.grid.missing[f] else ''}"
-            advice = (
-                {} if tables.grid.extends[f] and not tables.grid.missing[f] else {"advice": "give it as numbers without gaps"}
-            )
-            raise _no_coordinates(f", and {names[f]!r}, which is {told}, has a table of many values", **advice)
-    return Levels(features, counts, values)
-
-
-def reweighted(d: Any, factors: Mapping[str, float]) -> Any:
-    """The distance with terms so many times as large, by name: what the method of this name of a `Semimetric` d returns."""
-    terms = d.terms[:-1]  # the last is what lies outside the range, which follows the terms of its features
-    if unknown := [name for name in factors if name not in terms]:
-        raise InputError(
-            f"factors name {unknown[0]!r}, which is no term of the distance; its terms are {', '.join(terms[:12])}"
-            f"{', ...' if len(terms) > 12 else ''}: correct the name"
-        )
-    times = np.array([check_alpha(f"factors[{name!r}]", factors.get(name, 1.0)) for name in terms])
-    groups, bases = np.split(times, [len(d.embedding.groups)])
-    across, epsilon = _across(d, groups), d.epsilon
-    return replace(
-        d,
-        embedding=_with_slopes(d.embedding, groups),
-        weights=d.weights * groups[d.embedding.group_of_column],
-        epsilon=epsilon * across[:, None],
-        base_distances=tuple(replace(b, weight=b.weight * t) for b, t in zip(d.base_distances, bases, strict=True)),
-    )
-
-
-def _across(d: Any, groups: Floats) -> Floats:
-    """How many times as far as before the two ends of every feature are apart, shape (n_features,).
-
-    All other features are at their low end. Where the ends were at distance 0, it is the mean factor of the groups of the
-    feature.
-    """
-    grid, n = d.embedding.grid, d.embedding.grid.n_features
-    owners = np.array([[f in group for group in d.embedding.groups] for f in range(n)])
-    mean = np.where(owners.any(axis=1), owners @ groups / np.maximum(owners.sum(axis=1), 1), 1.0)
-    ends = np.tile(grid.low, (n + 1, 1))
-    ends[np.arange(n), np.arange(n)] = grid.high
-    items, rows = d.embedding.locate(ends), np.arange(n)
-    terms = d.embedding.contributions(items, rows, items, np.full(n, n), d.weights)
-    before = terms.sum(axis=1)
-    return np.where(before > 0, terms @ groups / np.where(before > 0, before, 1.0), mean)
-
-
-def _with_slopes(embedding: PairMap, groups: Floats) -> PairMap:
-    """The embedding in which vertices without a column have so many times their values, which slopes of features give."""
-    if not isinstance(embedding, PairEmbedding) or embedding.unseen_slopes is None:
-        return embedding
-    slopes, factors = embedding.unseen_slopes, np.ones(len(embedding.unseen_slopes))
-    for f in range(len(slopes)):
-        owners = {
-            float(t) for g, v, t in zip(embedding.groups, embedding.vertices, groups, strict=True) if f in g and not v.whole
-        }
-        if len(owners) > 1:
-            raise NotSupportedError(
-                f"the tables of several groups of feature {f} are too large to be held, and share their values far from the "
-                "data; give all of these groups one factor"
-            )
-        factors[f] = owners.pop() if owners else 1.0
-    return embedding.in_unit(factors)
-
-
-_KINDS: dict[type, str] = {WarpedEmbedding: "warped scales", MixedEmbedding: "warped scales and tables"}
-_MOST_FEATURES = 20  # that have a row
-_MOST_CATEGORIES = 4  # that are named
-
-
-def summary(d: Any) -> str:
-    """What a `Semimetric` guarantees, and what it consists of, in three lines."""
-    sizes = sorted({len(g) for g in d.embedding.groups})
-    knots = dict.fromkeys(map(int, np.sort(d.embedding.grid.sizes)[[0, -1]]))
-    n_linear, n_trees = (d.directions.n_linear, d.directions.n_trees) if d.directions else (0, 0)
-    extra = f" + {n_linear} directions" * (n_linear > 0) + f" + {n_trees} trees" * (n_trees > 0)
-    base = "".join(f" + {b.weight:.3g} {b.name}" for b in d.base_distances)
-    return (
-        f"Semimetric: {d.axioms}\n"
-        f"  {d.n_features} features{extra}, {len(d.embedding.groups)} {_KINDS.get(type(d.embedding), 'tables')} over groups of "
-        f"{' and '.join(map(str, sizes))}{base}\n"
-        f"  {' to '.join(map(str, knots))} knots a feature, {len(d.weights)} weights, link {d.link}"
-    )
-
-
-def summary_html(d: Any) -> str:
-    """`summary` with a table of the raw features: their kinds, their ranges or categories, and their numbers of knots."""
-    title, *notes = summary(d).splitlines()
-    rows = [("feature", "kind", "range", "knots")]
-    rows += [(name, d.schema.kinds[f], _range(d, f), str(d.embedding.grid.sizes[f])) for f, name in _first_features(d)]
-    if d.n_features > _MOST_FEATURES:
-        rows.append((f"{d.n_features - _MOST_FEATURES} others", "", "", ""))
-    return html_table(rows, title=title, notes=notes)
-
-
-def _first_features(d: Any) -> list[tuple[int, str]]:
-    """The numbers and names of the features that have a row."""
-    return list(enumerate(d.feature_names[:_MOST_FEATURES]))
-
-
-def _range(d: Any, f: int) -> str:
-    """The range of a feature in the fit, or its first categories."""
-    feature, grid = d.schema.features[f], d.embedding.grid
-    if feature.kind == "categorical":
-        text = ", ".join(map(str, feature.categories[:_MOST_CATEGORIES]))
-        text += ", ..." if len(feature.categories) > _MOST_CATEGORIES else ""
-    else:
-        text = f"period {feature.period:g}" if feature.kind == "periodic" else f"{grid.low[f]:.4g} to {grid.high[f]:.4g}"
-    return text + ", or missing" * feature.missing
-
-
-def long_frame(tables: Mapping[str, Table]) -> Any:
-    """The cells of tables as a frame of pandas with the columns ``feature``, ``a``, ``b`` and ``distance``.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        The tables by the names of their terms, which become the column ``feature``. ``a`` and ``b`` are the levels of the two
-        vectors, for the table of several features a tuple each.
-    """
-    feature: list[str] = []
-    a: list[Any] = []
-    b: list[Any] = []
-    for name, table in tables.items():
-        levels = [list(level) for level in table.levels or table.knots]
-        points = levels[0] if len(levels) == 1 else list(product(*levels))
-        feature += [name] * table.values.size
-        a += [point for point in points for _ in points]
-        b += points * len(points)
-    values = [table.values.ravel() for table in tables.values()]
-    distance = np.concatenate(values) if values else np.empty(0)
-    return optional("pandas").DataFrame({"feature": feature, "a": a, "b": b, "distance": distance})
-
-
-class ExplainedDistance:
-    """The part of `Semimetric` that explains distances."""
-
-    embedding: PairMap
-    weights: Floats
-    epsilon: Floats
-    feature_names: tuple[str, ...]
-    directions: Directions | None
-    base_distances: tuple[BaseDistance, ...]
-    schema: Schema
-    n_features: Any
-    columns: Any
-    terms: Any
-    paired_by_index: Any
-    tables: Any
-    _both: Any
-    _points: Any
-    _outside: Any
-
-    @cached_property
-    def rules(self) -> dict[str, list[str]]:
-        """What an item in each leaf of a tree has, in words such as "age > 40 and pay <= 2.5", by the name of the tree.
-
-        The leaves are in the order of their numbers, as in `tables`. Without trees it is empty.
-        """
-        if self.directions is None or self.directions.partitions is None:
-            return {}
-        trees, first = self.directions.partitions, self.n_features + self.directions.n_linear
-        return {self.columns[first + t]: leaf_rules(trees, t, self.schema) for t in range(len(trees))}
-
-    def _levels(self, f: int) -> tuple[Any, ...]:
-        """The vertices of an embedded feature as a person says them."""
-        name = self.columns[f]
-        if name in self.rules and f >= self.n_features:
-            return (*self.rules[name], "(other)")
-        feature = self.schema.features[f] if f < self.n_features else Feature(name)
-        return tuple(feature.labels(self.embedding.grid.vertices(f)))
-
-    def _rules_of(self, item: Floats, others: Floats) -> dict[str, tuple[str, list[str]]]:
-        """The rules of the leaves of an encoded item and of others, by the names of the terms of single trees."""
-        if not self.rules or self.directions is None or self.directions.partitions is None:
-            return {}
-        own, theirs = (self.directions.partitions.apply(side).astype(np.int64) for side in (item, others))
-        first = self.n_features + self.directions.n_linear
-        told = {}
-        for term, group in zip(self.terms, self.embedding.groups, strict=False):
-            if len(group) == 1 and group[0] >= first:
-                t, rules = group[0] - first, self.rules[self.columns[group[0]]]
-                told[term] = (rules[own[0, t]], [rules[leaf] for leaf in theirs[:, t]])
-        return told
-
-    def to_frame(self) -> Any:
-        """All tables of the distance as one frame of pandas, a row for each cell: what a term adds between two of its levels.
-
-        What is no table is not in it: base distances, and the slopes outside the range of the fit.
-
-        Returns
-        -------
-        DataFrame with the columns "feature", "a", "b" and "distance"
-            The name of the term, its level in the first vector and in the second (a number, a category, "(other)" or
-            "(missing)"; of a joint table a tuple of these), and what the term adds to the sum before the link.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.l1([[0.0, 1.0], [4.0, 9.0]]).to_frame().query("a < b")
-          feature    a    b  distance
-        1      x0  0.0  4.0       4.0
-        5      x1  1.0  9.0       8.0
-        """
-        return long_frame(self.tables())
-
-    def contributions(self, x: ArrayLike, y: ArrayLike, *, by: str = "terms") -> Floats:
-        """What terms or features add to the sum before the link; their names are `contribution_names(by)`.
-
-        Parameters
-        ----------
-        x, y : array-like of shape (n_features,) or (n, n_features), dict, or list of dicts
-            If one is a single vector and the other has many rows, the vector is compared with each row.
-        by : {"terms", "features"}, default "terms"
-            The `terms`, or the raw features and the base distances: what directions and joint tables add is then divided among
-            the features that make it. Both add up to the same sum; a feature that does not differ adds 0.
-
-        Returns
-        -------
-        ndarray of shape (n_terms,) or (n, n_terms)
-
-        Examples
-        --------
-        >>> import semimetric as sm
-        >>> X = np.random.default_rng(0).random((200, 3))
-        >>> pairs = np.random.default_rng(1).integers(0, 200, (800, 2))
-        >>> y = np.abs((X[pairs[:, 0]] - X[pairs[:, 1]]) @ [1.0, 1.0, 0.0])
-        >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-4, directions=[[1.0, 1.0, 0.0]], preprocessor=X)
-        >>> d = model.fit(pairs, y).semimetric_
-        >>> d.terms
-        ('x0', 'x1', 'x2', 'direction0', 'outside range')
-        >>> d.contributions([0.2, 0.2, 0.2], [0.6, 0.4, 0.9], by="features").round(1)
-        array([0.4, 0.2, 0. ])
-        """
-        check_choice("by", by, ("terms", "features"))
-        x, y = (named_rows(side, self.feature_names, name=name) for side, name in ((x, "x"), (y, "y")))
-        one_pair = n_axes(x) == 1 and n_axes(y) == 1
-        left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
-        out = self.contributions_of_encoded(left, right, by=by)
-        return out[0] if one_pair else out
-
-    def contributions_of_encoded(self, left: Floats, right: Floats, *, by: str = "terms") -> Floats:
-        """`contributions` of the rows of one encoded matrix and the same rows of another, shape (n, n_terms)."""
-        x, y = self._points(left), self._points(right)
-        bases = [base.paired(left, right)[:, None] for base in self.base_distances]
-        if by == "features":
-            return np.hstack([feature_parts(self.embedding, self.weights, self.directions, x, y, self.epsilon), *bases])
-        rows = np.arange(len(left))
-        parts = self.embedding.contributions(x.items, rows, y.items, rows, self.weights)
-        return np.hstack([parts, *bases, self._outside(x, y)[:, None]])
-
-    def contribution_names(self, by: str = "terms") -> tuple[str, ...]:
-        """The names of what `contributions` returns: the `terms`, or by "features" these and the base distances."""
-        check_choice("by", by, ("terms", "features"))
-        return self.terms if by == "terms" else distinct((*self.feature_names, *(base.name for base in self.base_distances)))
-
-    def explain(self, x: ArrayLike, Y: ArrayLike, *, by: str = "features") -> Explanation:
-        """What every feature adds to the distances of one item to others, beside the values of both.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), dict, series of pandas, or table of one row
-        Y : array-like of shape (n, n_features), list of dicts, or frame
-            The others; a frame of pandas labels them.
-        by : {"features", "terms"}, default "features"
-            See `contributions`.
-        """
-        item, label = single_row(x, self.schema)
-        rows = self.schema.rows(Y)
-        others = self.schema.encode(rows, name="Y")
-        return self.explanation(item, others, by=by, label=label, labels=row_labels(rows, len(others)))
-
-    def explanation(
-        self, item: Floats, others: Floats, *, by: str = "features", flip: bool = False, **named: Any
-    ) -> Explanation:
-        """`explain` of an encoded item (1, n_features) and others (k, n_features); with ``flip`` of d(other, item).
-
-        ``named`` are further members of the `Explanation`, such as ``labels``.
-        """
-        rows = np.arange(len(others))
-        distances, parts = self.explanation_parts(np.repeat(item, len(others), axis=0), others, by=by, flip=flip)
-        named = {"indices": rows, "targets": None} | named
-        rules = self._rules_of(item, others) if by == "terms" else {}
-        return Explanation(
-            distances=distances, terms=self.contribution_names(by), contributions=parts, by=by, features=self.feature_names,
-            item=self.schema.told(item)[0], values=self.schema.told(others), rules=rules, **named,
-        )  # fmt: skip
-
-    def explanation_parts(self, left: Floats, right: Floats, *, by: str, flip: bool = False) -> tuple[Floats, Floats]:
-        """Distances of encoded items to others, (n,), and what features or terms add, (n, n_terms); reversed with ``flip``."""
-        left, right = (right, left) if flip else (left, right)
-        rows = np.arange(len(left))
-        distances = self.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(left) + rows]))
-        return distances, self.contributions_of_encoded(left, right, by=by)
-
-    def counterfactual(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        within: float | None = None,
-        *,
-        features: int | str | Sequence[int | str] | None = None,
-    ) -> Counterfactual:
-        """What would have to change in x for its distance to y to be small enough: which features, and to which values.
-
-        Of the changes of one feature within its range in the fit that suffice the least is taken, in units of that range; while
-        none suffices, the change that lowers the distance most, and the search goes on. Each change is the best of its kind,
-        exactly: distances are affine between breakpoints, at which leaves of trees jump. Where no feature is in a direction or
-        a joint table, no fewer changes suffice; elsewhere fewer may.
-
-        Parameters
-        ----------
-        x, y : array-like of shape (n_features,), dict, series of pandas, or table of one row
-        within : float or None
-            The distance that is asked for; None is for the single change that lowers it most.
-        features : int, str, sequence of these, or None
-            The features that may change, by number or name; None is for all.
-
-        Raises
-        ------
-        NotSupportedError
-            If the distance has base distances, or is not continuous.
-
-        Examples
-        --------
-        >>> from semimetric import Grid, PairEmbedding, Semimetric
-        >>> embedding = PairEmbedding(Grid([[0.0, 10.0], [0.0, 10.0]]))
-        >>> d = Semimetric(embedding, embedding.prior(np.array([1.0, 2.0])), np.ones(2), ("age", "pay"))
-        >>> d.counterfactual([1.0, 8.0], [4.0, 2.0], within=6.0)
-        The distance falls from 15 to 6 by 1 of 2 features; asked for: 6
-        feature  from   to  distance
-        pay         8  3.5         6
-        """
-        if within is not None:
-            check_alpha("within", within)
-        (left, _), (right, _) = (single_row(item, self.schema, name) for item, name in ((x, "x"), (y, "y")))
-        names = self.feature_names
-        chosen = range(len(names)) if features is None else column_numbers(features, names, "features")
-        return find_counterfactual(self, left[0], right[0], within, chosen)
-
-
-_BLOCK = 4096  # pairs whose distances a thread computes at once
-
-
 @storable
 @dataclass(frozen=True, eq=False)
-class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, FrozenValue):
+class Semimetric(FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs.
 
     It is made by a learner or `semimetric.load`, or without learning by `gower`, `l1` and `emd`.
@@ -622,45 +150,211 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         check_schema(grid, self.schema)
         check_directions(self.directions, grid, self.schema)
 
+    @classmethod
+    def gower(
+        cls,
+        X: Any,
+        *,
+        scale: str = "iqr",
+        weights: Mapping[int | str, float] | ArrayLike | None = None,
+        categorical_features: FeatureChoice = "auto",
+        periodic: Mapping[int | str, Any] | None = None,
+        missing: str = "auto",
+    ) -> Semimetric:
+        """Return Gower's distance (1971) of the rows of a table: the mean of the gaps of their values over the columns.
+
+        - Numbers are |x - y| over the scale of their column, and go on so beyond the values of X.
+        - Angles are the shorter way round over half the period, so that opposite ones are 1 apart.
+        - Categories are 1 apart, and so is a category that X does not have from all that it has.
+        - A missing value is 0 from another missing one. It is 1 from every category, 1/2 from every angle, and from a number
+          it is as far as the median of the column, plus a quarter of its interquartile range: for normal numbers that is
+          their mean distance from one another.
+
+        With interquartile ranges two typical numbers are about as far apart as two typical categories, and a few wild values
+        change nothing. It is a metric if no weight is 0, which `axioms` proves; of columns of more than a thousand categories
+        it does not prove the triangle inequality.
+
+        Parameters
+        ----------
+        X : frame, or array-like of shape (n_items, n_features)
+        scale : {"iqr", "range"}, default "iqr"
+            The scale of a column of numbers: its interquartile range, or its range as Gower has it. Where half of the values
+            are equal, and the interquartile range is 0, it is the range; of a constant column it is 1.
+        weights : dict of int or str to float, array-like of shape (n_features,), or None, default None
+            Weights of the columns, by name or number; columns that a dict does not name have 1. They are divided by their
+            sum. 0 leaves a column out.
+        categorical_features : "auto" (default), None, or sequence of int or str
+            The columns of categories, as in `Schema.fit`. "auto" takes columns of text too, if at most 20 of their texts, or a
+            tenth, differ: other text is as often a name as a category, and is refused.
+        periodic : dict or None, default None
+            The periods of columns that go round, as in `Schema.fit`.
+        missing : {"auto", "error", "level", "constant"}, default "auto"
+            "error" refuses missing values; "level" makes them a level of their own in every column; "auto" does so if X has
+            some. With "constant" a missing number is as far from every number as two numbers of its column are on average, so
+            that missing values make no row nearer: `SemimetricImputer` compares so. It is no metric where two numbers are
+            farther apart than twice that.
+
+        Returns
+        -------
+        Semimetric
+
+        Raises
+        ------
+        InputError
+            If X or a parameter cannot be used.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
+        >>> d = Semimetric.gower(table)
+        >>> d(["red", 1.0], ["blue", 2.0]), d.axioms.name
+        (0.75, 'metric')
+        """
+        return cls(
+            **gower_parts(
+                X,
+                scale=scale,
+                weights=weights,
+                categorical_features=categorical_features,
+                periodic=periodic,
+                missing=missing,
+            )
+        )
+
+    @classmethod
+    def l1(cls, X: Any, *, weights: Mapping[int | str, float] | ArrayLike | None = None) -> Semimetric:
+        """Return the L1 distance (city block, Manhattan) of vectors of numbers, with a weight for each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features), or frame
+            The vectors, which give the names and the ranges of the features. The distance is exact beyond the ranges too; its
+            terms distinguish the values within.
+        weights : dict of int or str to float, array-like of shape (n_features,), or None, default None
+            The factor of each |x_f - y_f|, by name or number, 1 by default.
+
+        Returns
+        -------
+        Semimetric
+
+        Raises
+        ------
+        InputError
+            If X is no table of finite numbers, or the weights are not one number >= 0 a feature.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> Semimetric.l1([[0.0, 0.0], [1.0, 1.0]], weights=[1.0, 2.0])([0.0, 0.0], [1.0, 3.0])
+        7.0
+        """
+        return cls(**l1_parts(X, weights))
+
+    @classmethod
+    def emd(cls, bin_positions: ArrayLike, *, mass: float = 1.0) -> Semimetric:
+        """Return the Earth Mover's Distance of histograms over bins along a line, with |p - q| between two bins.
+
+        It is the L1 distance between cumulative sums, which are its directions. Only histograms of the same mass have one: the
+        mass by which one exceeds the other counts as lying in the last bin. So `axioms` says "pseudometric": of histograms of
+        one mass it is a metric, and vectors that differ in the mass of the last bin alone are at distance 0.
+
+        Parameters
+        ----------
+        bin_positions : array-like of shape (n_bins,)
+            The positions of the bins, in any order.
+        mass : float, default 1.0
+            The sum of every histogram, which is the range of its features.
+
+        Returns
+        -------
+        Semimetric
+
+        Raises
+        ------
+        InputError
+            If there are fewer than two bins, if two share a position, or they do not lie along a line: for bins in a plane
+            learn from `HistogramFeatures`.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> Semimetric.emd([0.0, 1.0, 3.0])([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+        3.0
+        """
+        return cls(**emd_parts(bin_positions, mass))
+
+    @classmethod
+    def mean(cls, distances: Sequence[Semimetric], weights: ArrayLike | None = None) -> Semimetric:
+        """Return the mean of distances over one schema, sum_k weights_k d_k / sum_k weights_k, as one distance.
+
+        Its value is the mean of theirs up to rounding, inside their ranges and outside, whatever their kinds and knots; so are
+        the contributions of the features. Scales stand on the union of their knots; a number whose tables have different knots
+        has a term for each, of which the later ones are directions of the same name. Different directions and trees stand side
+        by side, so that its cost is the sum of theirs.
+
+        Parameters
+        ----------
+        distances : list of Semimetric
+        weights : array-like of shape (n_distances,) or None, default None
+            The weight of each, >= 0; None is equal weights.
+
+        Raises
+        ------
+        InputError
+            If there are none, or weights are no such numbers; NotSupportedError if schemas differ, a link is not the identity,
+            knots of periodic features differ, some directions bend and others do not, or tables are too large.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> a, b = Semimetric.l1([[0.0], [1.0]]), Semimetric.l1([[0.0], [5.0]], weights=[4.0])
+        >>> d = Semimetric.mean([a, b], weights=[2, 1])
+        >>> d([0.0], [3.0])
+        6.0
+        """
+        mean: Semimetric = mean_of(cls, distances, weights)
+        return mean
+
     @property
     def n_features(self) -> int:
-        """The number of raw features of the vectors that the distance compares."""
+        """Number of raw features of the vectors that the distance compares."""
         return len(self.feature_names)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the embedded features: raw features, then directions; a repeated name gets a number."""
+        """Names of the embedded features: raw features, then directions; a repeated name gets a number."""
         return distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
 
     @cached_property
     def link_function(self) -> Link:
-        """The function that makes a distance of the sum."""
+        """Function from the sum to the distance."""
         return link_function(self.link)
 
     @cached_property
-    def reach(self) -> Reach:
-        """How far outside its range a value of each embedded feature may lie."""
-        return Reach.of(self.embedding.grid, self.epsilon, self.columns)
+    def value_limits(self) -> ValueLimits:
+        """Limits of the values of the embedded features, beyond which distances would overflow."""
+        return ValueLimits.of(self.embedding.grid, self.epsilon, self.columns)
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """The names of the terms of the sum, in the order of `contributions`; a repeated name gets a number."""
+        """Names of the terms of the sum, in the order of `contributions`; a repeated name gets a number."""
         groups = [" * ".join(self.columns[f] for f in group) for group in self.embedding.groups]
         return distinct((*groups, *(base.name for base in self.base_distances), "outside range"))
 
     @cached_property
     def axioms(self) -> Axioms:
-        """The axioms that the columns and the signs of the weights guarantee."""
+        """Axioms that the columns and the signs of the weights guarantee."""
         jumps = self.directions is not None and self.directions.n_trees > 0
         parts = (self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
         return Axioms.of(*parts, jumps=jumps, concave=self.link_function.concave)
 
     def certify(self, *, random_state: int | None = 0) -> AxiomReport:
-        """How each axiom is proved; if the triangle inequality is not, points that violate it, if a search finds any."""
+        """Return the proof of each axiom; without one of the triangle inequality, points that violate it, if any are found."""
         return certify(self, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike, squared: bool = False) -> float:
-        """The distance of two vectors (n_features,), or dicts of their values, or its square; as `paired` up to rounding.
+        """Return the distance of two vectors (n_features,) or dicts of values, or its square; as `paired` up to rounding.
 
         The object can be a scikit-learn ``metric``, and be pickled. A call takes some 2 microseconds for float64 arrays if
         the distance is a sum over single features that are numbers, and some 100 otherwise (joint groups, categories, missing
@@ -673,23 +367,23 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
 
     @cached_property
     def _of_two(self) -> Callable[[Any, Any], float]:
-        """The distance of two arrays that need no check; NaN for what else is given, and where it cannot be compiled."""
+        """Distance of two arrays that need no check; NaN for other values, and if it cannot be compiled."""
         return distance_of_arrays(self)
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-        """The distances of the rows of X to the same rows of Y, shape (n,), float64."""
+        """Return the distances of the rows of X to the same rows of Y, shape (n,), float64."""
         x, y = self._both(X, Y)
         check_same_length(x, y)
         parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
         return self.link_function.apply(np.concatenate(parts))
 
     def paired_by_index(self, X: Floats, index: Integers, *, n_jobs: int | None = None) -> Floats:
-        """The distances of the rows X[index[:, 0]] to X[index[:, 1]] of an encoded matrix X, shape (len(index),)."""
+        """Return the distances of the rows X[index[:, 0]] to X[index[:, 1]] of an encoded matrix X, shape (len(index),)."""
         parts = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
         return self.link_function.apply(np.concatenate(parts))
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
-        """The distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m), float64.
+        """Return the distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m), float64.
 
         Tables of single features are evaluated for one row of X at a time, warped models are L1 distances between coordinates,
         and other groups are evaluated pair by pair. A symmetric distance of X to itself gives an exactly symmetric matrix with
@@ -719,8 +413,27 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
             base.add_pairwise(x.raw, y.raw, out)
         return self.link_function.apply(out)
 
+    def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
+        x = self.schema.encode(X)
+        return x, x if Y is X else self.schema.encode(Y, name="Y")
+
+    def _points(self, x: Floats) -> GridPoints:
+        features = with_directions(self.directions, x)
+        return GridPoints(x, self.embedding.locate(features), self.value_limits.excess(features))
+
+    def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
+        """Return the last term of the sum, of values outside the range of the grid: shape (n,)."""
+        return np.abs(rise_outside(x.excess, self.epsilon) - rise_outside(y.excess, self.epsilon)).sum(axis=1)
+
+    def _sum(self, left: Floats, right: Floats) -> Floats:
+        """Return the sum before the link for each row of ``left`` and the same row of ``right``, shape (n,)."""
+        x, y = self._points(left), self._points(right)
+        rows = np.arange(len(left))
+        total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
+        return sum((base.paired(left, right) for base in self.base_distances), total) + self._outside(x, y)
+
     def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
-        """The distance as a compiled function of two vectors, for pynndescent and other packages that take such a metric.
+        """Return the distance as a compiled function of two vectors, for packages such as pynndescent.
 
         It is compiled at its first call, for the type of array that it is given (float32, read-only), and gives NaN for NaN.
         Joint groups and base distances are refused.
@@ -728,60 +441,320 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         return make_metric(feature_sum(self), *self.link_function.parts)
 
     def tables(self) -> dict[str, Table]:
-        """The table of every group of features, by the name of its term; `Table.to_frame` shows it by knots or categories."""
+        """Return the table of every group of features by the name of its term; `Table.to_frame` shows it."""
         named = [
             t._replace(names=tuple(self.columns[f] for f in t.features), levels=tuple(map(self._levels, t.features)))
             for t in self.embedding.tables(self.weights)
         ]
         return dict(zip(self.terms, named, strict=False))
 
-    def reweighted(self, factors: Mapping[str, float]) -> Semimetric:
-        """The distance with some terms so many times as large, such as ``d.reweighted({"age": 2})``; 0 leaves a term out.
+    def to_frame(self) -> Any:
+        """Return all tables as one frame of pandas, with a row for what a term adds between two of its levels.
 
-        The names are those of `terms`, whose sum is before the link. Slopes outside the range grow as the distance across it.
-        """
-        return reweighted(self, factors)  # type: ignore[no-any-return]  # it returns a distance for a distance
+        Base distances and the slopes outside the range of the fit are no tables, and are not in it.
 
-    @classmethod
-    def mean(cls, distances: Sequence[Semimetric], weights: ArrayLike | None = None) -> Semimetric:
-        """The mean of several distances over one schema, sum_k weights_k d_k / sum_k weights_k, as one distance.
-
-        Its value is the mean of theirs up to rounding, inside their ranges and outside, whatever their kinds and knots; so are
-        the contributions of the features. Scales stand on the union of their knots; a number whose tables have different knots
-        has a term for each, of which the later ones are directions of the same name. Different directions and trees stand side
-        by side, so that its cost is the sum of theirs.
-
-        Parameters
-        ----------
-        distances : list of Semimetric
-        weights : array-like of shape (n_distances,) or None, default None
-            How much each counts, >= 0; None is alike.
+        Returns
+        -------
+        DataFrame with the columns "feature", "a", "b" and "distance"
+            The name of the term, its level in the first vector and in the second (a number, a category, "(other)" or
+            "(missing)"; of a joint table a tuple of these), and what the term adds to the sum before the link.
 
         Raises
         ------
-        InputError
-            If there are none, or weights are no such numbers; NotSupportedError if schemas differ, a link is not the identity,
-            knots of periodic features differ, some directions bend and others do not, or tables are too large.
+        MissingExtraError
+            If pandas is not installed.
 
         Examples
         --------
         >>> from semimetric import Semimetric
-        >>> a, b = Semimetric.l1([[0.0], [1.0]]), Semimetric.l1([[0.0], [5.0]], weights=[4.0])
-        >>> d = Semimetric.mean([a, b], weights=[2, 1])
-        >>> d([0.0], [3.0])
-        6.0
+        >>> Semimetric.l1([[0.0, 1.0], [4.0, 9.0]]).to_frame().query("a < b")
+          feature    a    b  distance
+        1      x0  0.0  4.0       4.0
+        5      x1  1.0  9.0       8.0
         """
-        return mean_of(cls, distances, weights)  # type: ignore[no-any-return]  # it returns a distance for distances
+        return _long_frame(self.tables())
+
+    @cached_property
+    def rules(self) -> dict[str, list[str]]:
+        """Conditions of every leaf in words, such as "age > 40 and pay <= 2.5", by the name of the tree.
+
+        The leaves are in the order of their numbers, as in `tables`. Without trees it is empty.
+        """
+        if self.directions is None or self.directions.partitions is None:
+            return {}
+        trees, first = self.directions.partitions, self.n_features + self.directions.n_linear
+        return {self.columns[first + t]: leaf_rules(trees, t, self.schema) for t in range(len(trees))}
+
+    def _levels(self, f: int) -> tuple[Any, ...]:
+        name = self.columns[f]
+        if name in self.rules and f >= self.n_features:
+            return (*self.rules[name], "(other)")
+        feature = self.schema.features[f] if f < self.n_features else Feature(name)
+        return tuple(feature.labels(self.embedding.grid.vertices(f)))
+
+    def contributions(self, x: ArrayLike, y: ArrayLike, *, by: str = "terms") -> Floats:
+        """Return what terms or features add to the sum before the link; their names are `contribution_names(by)`.
+
+        Parameters
+        ----------
+        x, y : array-like of shape (n_features,) or (n, n_features), dict, or list of dicts
+            If one is a single vector and the other has many rows, the vector is compared with each row.
+        by : {"terms", "features"}, default "terms"
+            The `terms`, or the raw features and the base distances: what directions and joint tables add is then divided among
+            the features that make it. Both add up to the same sum; a feature that does not differ adds 0.
+
+        Returns
+        -------
+        ndarray of shape (n_terms,) or (n, n_terms)
+
+        Examples
+        --------
+        >>> import semimetric as sm
+        >>> X = np.random.default_rng(0).random((200, 3))
+        >>> pairs = np.random.default_rng(1).integers(0, 200, (800, 2))
+        >>> y = np.abs((X[pairs[:, 0]] - X[pairs[:, 1]]) @ [1.0, 1.0, 0.0])
+        >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-4, directions=[[1.0, 1.0, 0.0]], preprocessor=X)
+        >>> d = model.fit(pairs, y).semimetric_
+        >>> d.terms
+        ('x0', 'x1', 'x2', 'direction0', 'outside range')
+        >>> d.contributions([0.2, 0.2, 0.2], [0.6, 0.4, 0.9], by="features").round(1)
+        array([0.4, 0.2, 0. ])
+        """
+        check_choice("by", by, ("terms", "features"))
+        x, y = (named_rows(side, self.feature_names, name=name) for side, name in ((x, "x"), (y, "y")))
+        one_pair = n_axes(x) == 1 and n_axes(y) == 1
+        left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
+        out = self.contributions_of_encoded(left, right, by=by)
+        return out[0] if one_pair else out
+
+    def contributions_of_encoded(self, left: Floats, right: Floats, *, by: str = "terms") -> Floats:
+        """Return `contributions` of the rows of one encoded matrix and the same rows of another, shape (n, n_terms)."""
+        x, y = self._points(left), self._points(right)
+        bases = [base.paired(left, right)[:, None] for base in self.base_distances]
+        if by == "features":
+            return np.hstack([feature_parts(self.embedding, self.weights, self.directions, x, y, self.epsilon), *bases])
+        rows = np.arange(len(left))
+        parts = self.embedding.contributions(x.items, rows, y.items, rows, self.weights)
+        return np.hstack([parts, *bases, self._outside(x, y)[:, None]])
+
+    def contribution_names(self, by: str = "terms") -> tuple[str, ...]:
+        """Return the names of `contributions`: the `terms`, or by "features" these and the base distances."""
+        check_choice("by", by, ("terms", "features"))
+        return self.terms if by == "terms" else distinct((*self.feature_names, *(base.name for base in self.base_distances)))
+
+    def explain(self, x: ArrayLike, Y: ArrayLike, *, by: str = "features") -> Explanation:
+        """Return what every feature adds to the distances of one item to others, beside the values of both.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), dict, series of pandas, or table of one row
+        Y : array-like of shape (n, n_features), list of dicts, or frame
+            The others; a frame of pandas labels them.
+        by : {"features", "terms"}, default "features"
+            See `contributions`.
+        """
+        item, label = single_row(x, self.schema)
+        rows = self.schema.rows(Y)
+        others = self.schema.encode(rows, name="Y")
+        return self.explanation(item, others, by=by, label=label, labels=row_labels(rows, len(others)))
+
+    def explanation(
+        self, item: Floats, others: Floats, *, by: str = "features", flip: bool = False, **named: Any
+    ) -> Explanation:
+        """Explain the distances of an encoded item (1, n_features) to others (k, n_features); with ``flip`` d(other, item).
+
+        ``named`` are further members of the `Explanation`, such as ``labels``.
+        """
+        rows = np.arange(len(others))
+        distances, parts = self.explanation_parts(np.repeat(item, len(others), axis=0), others, by=by, flip=flip)
+        named = {"indices": rows, "targets": None} | named
+        rules = self._rules_of(item, others) if by == "terms" else {}
+        return Explanation(
+            distances=distances, terms=self.contribution_names(by), contributions=parts, by=by, features=self.feature_names,
+            item=self.schema.display(item)[0], values=self.schema.display(others), rules=rules, **named,
+        )  # fmt: skip
+
+    def _rules_of(self, item: Floats, others: Floats) -> dict[str, tuple[str, list[str]]]:
+        """Return the rules of the leaves of an encoded item and of others, by the names of the terms of single trees."""
+        if not self.rules or self.directions is None or self.directions.partitions is None:
+            return {}
+        own, theirs = (self.directions.partitions.apply(side).astype(np.int64) for side in (item, others))
+        first = self.n_features + self.directions.n_linear
+        found = {}
+        for term, group in zip(self.terms, self.embedding.groups, strict=False):
+            if len(group) == 1 and group[0] >= first:
+                t, rules = group[0] - first, self.rules[self.columns[group[0]]]
+                found[term] = (rules[own[0, t]], [rules[leaf] for leaf in theirs[:, t]])
+        return found
+
+    def explanation_parts(self, left: Floats, right: Floats, *, by: str, flip: bool = False) -> tuple[Floats, Floats]:
+        """Return distances of encoded items to others, (n,), and their parts, (n, n_terms); reversed with ``flip``."""
+        left, right = (right, left) if flip else (left, right)
+        rows = np.arange(len(left))
+        distances = self.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(left) + rows]))
+        return distances, self.contributions_of_encoded(left, right, by=by)
+
+    def counterfactual(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        within: float | None = None,
+        *,
+        features: int | str | Sequence[int | str] | None = None,
+    ) -> Counterfactual:
+        """Return the changes of features of x that make its distance to y small enough.
+
+        The least sufficient change of one feature within its range in the fit is taken, in units of that range; while
+        none suffices, the change that lowers the distance most, and the search goes on. Each change is the best of its kind,
+        exactly: distances are affine between breakpoints, at which leaves of trees jump. Where no feature is in a direction or
+        a joint table, no fewer changes suffice; elsewhere fewer may.
+
+        Parameters
+        ----------
+        x, y : array-like of shape (n_features,), dict, series of pandas, or table of one row
+        within : float or None
+            The distance that is asked for; None is for the single change that lowers it most.
+        features : int, str, sequence of these, or None
+            The features that may change, by number or name; None is for all.
+
+        Raises
+        ------
+        NotSupportedError
+            If the distance has base distances, or is not continuous.
+
+        Examples
+        --------
+        >>> from semimetric import Grid, PairEmbedding, Semimetric
+        >>> embedding = PairEmbedding(Grid([[0.0, 10.0], [0.0, 10.0]]))
+        >>> d = Semimetric(embedding, embedding.prior(np.array([1.0, 2.0])), np.ones(2), ("age", "pay"))
+        >>> d.counterfactual([1.0, 8.0], [4.0, 2.0], within=6.0)
+        The distance falls from 15 to 6 by 1 of 2 features; asked for: 6
+        feature  from   to  distance
+        pay         8  3.5         6
+        """
+        if within is not None:
+            check_alpha("within", within)
+        (left, _), (right, _) = (single_row(item, self.schema, name) for item, name in ((x, "x"), (y, "y")))
+        names = self.feature_names
+        chosen = range(len(names)) if features is None else column_numbers(features, names, "features")
+        return find_counterfactual(self, left[0], right[0], within, chosen)
+
+    def transform(self, X: ArrayLike, *, sparse_output: bool = False) -> Any:
+        """Return coordinates between which the L1 distance is exactly this distance: of scales, and of the leaves of trees.
+
+        A scale is one coordinate, and is continued outside its range. A tree that has one weight, w [leaf(x) != leaf(y)], has a
+        coordinate a leaf, w / 2 if the item is in it; so has a feature whose categories are all equally far apart, as two are.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n_features)
+        sparse_output : bool, default False
+            Return a sparse array: of each tree an item has one coordinate that is not 0.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, n_coordinates)
+            The scale of every group, then the rise outside its range of each feature that is in no group, then the leaves of
+            every tree. `coordinate_names` names them.
+
+        Raises
+        ------
+        NotSupportedError
+            If the model has other tables than those, base distances, or another link than the identity.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from semimetric import Semimetric
+        >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
+        >>> d = Semimetric.gower(table)
+        >>> u, v = d.transform(table[1:3])
+        >>> float(np.abs(u - v).sum()) == d(table[1], table[2])
+        True
+        """
+        x = self._points(self.schema.encode(X))
+        scales, weights, levels = self._l1_parts
+        of_scales, of_levels = self._coordinates(scales, weights, x), levels.coordinates(x)
+        if sparse_output:
+            return sparse.csr_array(sparse.hstack([sparse.csr_array(of_scales), of_levels], format="csr"))
+        return np.hstack([of_scales, of_levels.toarray()]) if len(levels.features) else of_scales
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the columns of `transform`: of features, of rises outside their range, and of leaves.
+
+        The coordinate of a leaf is called "tree3 leaf 5"; `rules` gives its conditions. That of a category is called
+        "colour=red".
+        """
+        scales, _, levels = self._l1_parts
+        groups, rest = self._sloped_alone(scales)
+        named = (*(self.columns[f] for f in groups), *(f"{self.columns[f]} outside range" for f in rest))
+        return distinct((*named, *(name for f, n in zip(*levels[:2], strict=True) for name in self._names_of_levels(f, n))))
+
+    def _names_of_levels(self, f: int, n: int) -> list[str]:
+        if f >= self.n_features:
+            return [f"{self.columns[f]} leaf {k}" for k in range(n)]
+        return [f"{self.columns[f]}={level}" for level in self._levels(f)]
+
+    @cached_property
+    def _l1_parts(self) -> tuple[WarpedEmbedding, Floats, Levels]:
+        """Scales of numbers, their weights, and features with levels one value apart; other distances are refused."""
+        embedding = self.embedding
+        if self.link != "identity" or self.base_distances:
+            raise _no_coordinates()
+        if isinstance(embedding, WarpedEmbedding):
+            return embedding, self.weights, Levels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        if isinstance(embedding, MixedEmbedding):
+            scales, tables = embedding.scales, embedding.side_tables
+        elif isinstance(embedding, PairEmbedding):
+            scales, tables = WarpedEmbedding(embedding.grid, ()), embedding
+        else:
+            raise _no_coordinates()
+        of_scales, of_tables = np.split(self.weights, [scales.n_columns])
+        return scales, of_scales, _levels_of(tables, of_tables, self.columns, self.n_features)
+
+    def _coordinates(self, scales: WarpedEmbedding, weights: Floats, x: GridPoints) -> Floats:
+        """Return the coordinates of scales; these and the rises outside both increase, so their L1 distances add up."""
+        outside = rise_outside(x.excess, self.epsilon)
+        groups, rest = self._sloped_alone(scales)
+        return np.hstack([scales.coordinates(x.items, weights) + outside[:, groups], outside[:, rest]])
+
+    def _sloped_alone(self, scales: WarpedEmbedding) -> tuple[list[int], Integers]:
+        """Return the embedded features that have a scale, and those without one that have a slope outside their range."""
+        groups = [g[0] for g in scales.groups]
+        return groups, np.setdiff1d(np.flatnonzero((self.epsilon > 0).any(axis=1) & scales.grid.extends), groups)
+
+    def reweighted(self, factors: Mapping[str, float]) -> Semimetric:
+        """Return the distance with some terms multiplied, as by ``d.reweighted({"age": 2})``; 0 leaves a term out.
+
+        The names are those of `terms`, whose sum is before the link. Slopes outside the range grow as the distance across it.
+        """
+        terms = self.terms[:-1]  # the last is what lies outside the range, which follows the terms of its features
+        if unknown := [name for name in factors if name not in terms]:
+            raise InputError(
+                f"factors name {unknown[0]!r}, which is no term of the distance; its terms are {', '.join(terms[:12])}"
+                f"{', ...' if len(terms) > 12 else ''}: correct the name"
+            )
+        times = np.array([check_alpha(f"factors[{name!r}]", factors.get(name, 1.0)) for name in terms])
+        groups, bases = np.split(times, [len(self.embedding.groups)])
+        across, epsilon = _across(self, groups), self.epsilon
+        return replace(
+            self,
+            embedding=_with_slopes(self.embedding, groups),
+            weights=self.weights * groups[self.embedding.group_of_column],
+            epsilon=epsilon * across[:, None],
+            base_distances=tuple(replace(b, weight=b.weight * t) for b, t in zip(self.base_distances, bases, strict=True)),
+        )
 
     def outside(self, X: ArrayLike) -> Floats:
-        """The share of the rows of X that lie outside the range of each raw feature, where the slopes epsilon apply.
+        """Return the fraction of the rows of X outside the range of each raw feature, where the slopes epsilon apply.
 
-        For a categorical feature it is the share of rows with a category that was not in the fit.
+        For a categorical feature it is the fraction of rows with a category that was not in the fit.
         """
-        return self.beyond(self.schema.encode(X)).mean(axis=0)
+        return self.out_of_range(self.schema.encode(X)).mean(axis=0)
 
-    def beyond(self, X: Floats) -> NDArray[np.bool_]:
-        """Whether each value of an encoded matrix lies outside the range of its feature, or is a new category: X's shape."""
+    def out_of_range(self, X: Floats) -> NDArray[np.bool_]:
+        """Return True for each value of an encoded matrix outside the range of its feature, or of a new category."""
         grid, n = self.embedding.grid, self.n_features
         out = (X < grid.low[:n]) | (X > grid.high[:n])
         return out if self.schema.plain else (out & grid.extends[:n]) | self.schema.unseen(X)
@@ -791,9 +764,9 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         write_state(os.path.realpath(path), self.to_state(), key=key)
 
     def to_state(self) -> State:
-        """The distance as JSON values and arrays.
+        """Return the distance as JSON values and arrays.
 
-        Base distances are Python functions, of which only the names, weights and values on a few pairs are kept.
+        Base distances are Python functions, of which only the names, weights and values on a few pairs are stored.
         """
         embedding, arrays = map_state(self.embedding)
         directions, matrix = directions_state(self.directions)
@@ -807,42 +780,129 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
 
     @classmethod
     def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
-        """The distance whose `to_state` is given, with its base distances as functions.
+        """Return the distance of a `to_state`, with its base distances as functions.
 
         Raises
         ------
         StorageError
-            If a member is missing, foreign, or not what a distance consists of, if there are too few or too many base
+            If a member is missing, foreign, or no part of a distance, if there are too few or too many base
             distances, or if one does not give the stored values.
         """
         with refused_as_stored("the distance"):
             return cls(**read_parts(state, base_distances))
 
     def __repr__(self) -> str:
-        return summary(self)
+        sizes = sorted({len(g) for g in self.embedding.groups})
+        knots = dict.fromkeys(map(int, np.sort(self.embedding.grid.sizes)[[0, -1]]))
+        n_linear, n_trees = (self.directions.n_linear, self.directions.n_trees) if self.directions else (0, 0)
+        extra = f" + {n_linear} directions" * (n_linear > 0) + f" + {n_trees} trees" * (n_trees > 0)
+        base = "".join(f" + {b.weight:.3g} {b.name}" for b in self.base_distances)
+        kind = _KINDS.get(type(self.embedding), "tables")
+        return (
+            f"Semimetric: {self.axioms}\n"
+            f"  {self.n_features} features{extra}, {len(self.embedding.groups)} {kind} over groups of "
+            f"{' and '.join(map(str, sizes))}{base}\n"
+            f"  {' to '.join(map(str, knots))} knots a feature, {len(self.weights)} weights, link {self.link}"
+        )
 
     def _repr_html_(self) -> str:
-        return summary_html(self)
+        title, *notes = repr(self).splitlines()
+        rows = [("feature", "kind", "range", "knots")]
+        for f, name in enumerate(self.feature_names[:_MOST_FEATURES]):
+            rows.append((name, self.schema.kinds[f], self._range_text(f), str(self.embedding.grid.sizes[f])))
+        if self.n_features > _MOST_FEATURES:
+            rows.append((f"{self.n_features - _MOST_FEATURES} others", "", "", ""))
+        return html_table(rows, title=title, notes=notes)
 
-    def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
-        """Both tables, encoded; if they are the same object, it is encoded only once."""
-        x = self.schema.encode(X)
-        return x, x if Y is X else self.schema.encode(Y, name="Y")
-
-    def _points(self, x: Floats) -> GridPoints:
-        features = with_directions(self.directions, x)
-        return GridPoints(x, self.embedding.locate(features), self.reach.excess(features))
-
-    def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
-        """The last term of the sum, for what lies outside the range of the grid: shape (n,)."""
-        return np.abs(rise_outside(x.excess, self.epsilon) - rise_outside(y.excess, self.epsilon)).sum(axis=1)
-
-    def _sum(self, left: Floats, right: Floats) -> Floats:
-        """The sum before the link for each row of ``left`` and the same row of ``right``, shape (n,)."""
-        x, y = self._points(left), self._points(right)
-        rows = np.arange(len(left))
-        total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
-        return sum((base.paired(left, right) for base in self.base_distances), total) + self._outside(x, y)
+    def _range_text(self, f: int) -> str:
+        feature, grid = self.schema.features[f], self.embedding.grid
+        if feature.kind == "categorical":
+            text = ", ".join(map(str, feature.categories[:_MOST_CATEGORIES]))
+            text += ", ..." if len(feature.categories) > _MOST_CATEGORIES else ""
+        else:
+            text = f"period {feature.period:g}" if feature.kind == "periodic" else f"{grid.low[f]:.4g} to {grid.high[f]:.4g}"
+        return text + ", or missing" * feature.missing
 
 
 gower = Semimetric.gower
+
+
+def _across(d: Semimetric, groups: Floats) -> Floats:
+    """Return the factors by which the two ends of every feature move apart, shape (n_features,).
+
+    All other features are at their low end. Where the ends were at distance 0, it is the mean factor of the groups of the
+    feature.
+    """
+    grid, n = d.embedding.grid, d.embedding.grid.n_features
+    owners = np.array([[f in group for group in d.embedding.groups] for f in range(n)])
+    mean = np.where(owners.any(axis=1), owners @ groups / np.maximum(owners.sum(axis=1), 1), 1.0)
+    ends = np.tile(grid.low, (n + 1, 1))
+    ends[np.arange(n), np.arange(n)] = grid.high
+    items, rows = d.embedding.locate(ends), np.arange(n)
+    terms = d.embedding.contributions(items, rows, items, np.full(n, n), d.weights)
+    before = terms.sum(axis=1)
+    return np.where(before > 0, terms @ groups / np.where(before > 0, before, 1.0), mean)
+
+
+def _with_slopes(embedding: PairMap, groups: Floats) -> PairMap:
+    """Return the embedding with the values of vertices without a column, given by slopes, multiplied by the groups."""
+    if not isinstance(embedding, PairEmbedding) or embedding.unseen_slopes is None:
+        return embedding
+    slopes, factors = embedding.unseen_slopes, np.ones(len(embedding.unseen_slopes))
+    for f in range(len(slopes)):
+        owners = {
+            float(t) for g, v, t in zip(embedding.groups, embedding.vertices, groups, strict=True) if f in g and not v.whole
+        }
+        if len(owners) > 1:
+            raise NotSupportedError(
+                f"the tables of several groups of feature {f} are too large to be held, and share their values far from the "
+                "data; give all of these groups one factor"
+            )
+        factors[f] = owners.pop() if owners else 1.0
+    return embedding.in_unit(factors)
+
+
+def _no_coordinates(what: str = "", advice: str = 'fit with tables="warped"') -> NotSupportedError:
+    return NotSupportedError(
+        'only warped models (tables="warped", link="identity", no base distances), and trees with one weight each, map exactly '
+        f"into L1{what}; use pairwise(X) as a precomputed metric, or {advice}"
+    )
+
+
+def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_raw: int) -> Levels:
+    """Return the features of tables that are one value apart at any two levels; refuse other tables.
+
+    Leaves of a tree have no other level, since every item is in one of them.
+    """
+    if not (tables.singles and tables.symmetric and tables.zero_diagonal and tables.whole and tables.holds_tables):
+        raise _no_coordinates()
+    features = np.array([f for (f,) in tables.groups], dtype=np.int64)
+    counts, values = np.empty(len(features), np.int64), np.empty(len(features))
+    for k, table in enumerate(tables.tables(weights)):
+        (f,) = table.features
+        counts[k] = n = len(table.values) - (f >= n_raw)
+        apart = table.values[:n, :n][~np.eye(n, dtype=bool)]
+        values[k] = apart.max()
+        if tables.grid.kinds[f] != "categorical" or apart.min() < 0 or np.ptp(apart) > _ROUNDING * values[k]:
+            kind = f"{tables.grid.kinds[f]}{' and may be missing' if tables.grid.missing[f] else ''}"
+            advice = (
+                {} if tables.grid.extends[f] and not tables.grid.missing[f] else {"advice": "give it as numbers without gaps"}
+            )
+            raise _no_coordinates(f", and {names[f]!r}, which is {kind}, has a table of many values", **advice)
+    return Levels(features, counts, values)
+
+
+def _long_frame(tables: Mapping[str, Table]) -> Any:
+    """Return the cells of tables as a frame with ``feature`` (the name of the term), ``a``, ``b`` and ``distance``."""
+    feature: list[str] = []
+    a: list[Any] = []
+    b: list[Any] = []
+    for name, table in tables.items():
+        levels = [list(level) for level in table.levels or table.knots]
+        points = levels[0] if len(levels) == 1 else list(product(*levels))
+        feature += [name] * table.values.size
+        a += [point for point in points for _ in points]
+        b += points * len(points)
+    values = [table.values.ravel() for table in tables.values()]
+    distance = np.concatenate(values) if values else np.empty(0)
+    return optional("pandas").DataFrame({"feature": feature, "a": a, "b": b, "distance": distance})

@@ -29,7 +29,7 @@ Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def map_state(embedding: PairMap) -> Parts:
-    """The JSON values and arrays of an embedding of pairs."""
+    """Return the JSON values and arrays of an embedding of pairs."""
     values: dict[str, Any] = {"groups": [list(g) for g in embedding.groups]}
     grid = embedding.grid
     arrays: dict[str, NDArray[Any]] = {"knots": grid.flat, "knot_counts": grid.counts}
@@ -51,7 +51,7 @@ def map_state(embedding: PairMap) -> Parts:
 
 
 def read_map(members: Members, values: Members, n_features: int, n_weights: int) -> PairMap:
-    """The embedding of pairs whose `map_state` is given: ``values`` are its JSON values, ``members`` hold its arrays.
+    """Return the embedding of pairs whose `map_state` is given: ``values`` are its JSON values, ``members`` hold its arrays.
 
     It has ``n_features`` features with directions, and is refused before it takes memory that ``n_weights`` do not explain.
     """
@@ -96,7 +96,7 @@ def _check_columns(vertices: Sequence[Vertices], n_weights: int) -> None:
 
 
 def directions_state(directions: Directions | None) -> Parts:
-    """The JSON values and arrays of directions."""
+    """Return the JSON values and arrays of directions."""
     if directions is None:
         return {"directions": None}, {}
     arrays = {"directions": directions.matrix}
@@ -110,7 +110,7 @@ def directions_state(directions: Directions | None) -> Parts:
 
 
 def read_directions(members: Members, names: list[str] | None, n_features: int) -> Directions | None:
-    """The directions called ``names`` whose `directions_state` is given."""
+    """Return the directions called ``names`` whose `directions_state` is given."""
     if names is None:
         return None
     trees = _read_partitions(members, n_features) if "leaf_tables" in members else None
@@ -127,7 +127,6 @@ def read_directions(members: Members, names: list[str] | None, n_features: int) 
 
 
 def _read_partitions(members: Members, n_features: int) -> Partitions:
-    """The trees among directions, whose nodes `Partitions` proves to be trees of these features."""
     tables = members.text("leaf_tables")
     check_choice("leaf_tables", tables, ("tied", "full"))
     return Partitions(
@@ -142,7 +141,7 @@ def _read_partitions(members: Members, n_features: int) -> Partitions:
 
 
 def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:
-    """The JSON values and arrays of base distances, without their functions."""
+    """Return the JSON values and arrays of base distances, without their functions."""
     arrays: dict[str, NDArray[Any]] = {}
     for k, base in enumerate(base_distances):
         arrays |= {f"probe_{k}": base.probe, f"probe_values_{k}": base.values}
@@ -150,7 +149,7 @@ def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:
 
 
 def read_base_distances(members: Members, functions: Sequence[object], schema: Schema) -> tuple[BaseDistance, ...]:
-    """The base distances whose `base_distances_state` is given, with their functions.
+    """Return the base distances whose `base_distances_state` is given, with their functions.
 
     Raises
     ------
@@ -177,20 +176,20 @@ def read_base_distances(members: Members, functions: Sequence[object], schema: S
 
 
 def slopes_state(epsilon: Floats) -> dict[str, NDArray[Any]]:
-    """The slopes outside the range as arrays: those below it, and those above it where they differ."""
+    """Return the slopes outside the range as arrays: those below it, and those above it where they differ."""
     below, above = epsilon.T
     return {"epsilon": below} | ({} if np.array_equal(below, above) else {"epsilon_above": above})
 
 
 def _read_slopes(members: Members) -> Floats:
-    """The slopes (n, 2) of a saved distance; before there were slopes of each side, one was both."""
+    """Return the slopes (n, 2) of a saved distance; before there were slopes of each side, one was both."""
     below = members.array("epsilon", np.float64, None)
     above = members.array("epsilon_above", np.float64, len(below)) if "epsilon_above" in members else below
     return np.column_stack([below, above])
 
 
 def read_parts(state: State, functions: Sequence[object]) -> dict[str, Any]:
-    """The parts of a distance by the names of its parameters, from what `Semimetric.to_state` gives, and base distances."""
+    """Return parts of a distance by the names of its parameters, from what `Semimetric.to_state` gives, and base distances."""
     members = Members(state.values, state.arrays)
     names = tuple(members.list_of("feature_names", str))
     schema = Schema.read(members.parts("schema")) if "schema" in members else Schema.numeric(names)

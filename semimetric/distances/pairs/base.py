@@ -41,7 +41,7 @@ class Items(NamedTuple):
 
     @property
     def sorted_order(self) -> Integers:
-        """What sorts the fractions of each item, shape (n_items, n_features), whether or not ``order`` has it."""
+        """Order that sorts the fractions of each item, shape (n_items, n_features), computed if ``order`` is None."""
         return np.argsort(self.located.fraction, axis=1, kind="stable")
 
 
@@ -109,7 +109,7 @@ class Table(NamedTuple):
     levels: tuple[tuple[Any, ...], ...] = ()
 
     def to_frame(self) -> Any:
-        """The values as a frame of pandas, whose rows and columns are the grid points by their levels."""
+        """Return the values as a frame of pandas, whose rows and columns are the grid points by their levels."""
         pandas = optional("pandas")
         names = list(self.names or map(str, self.features))
         levels = [list(level) for level in self.levels or self.knots]
@@ -140,15 +140,15 @@ class PairMap(ABC):
     groups : tuple of tuple of int
         The features of each group.
     symmetric, zero_diagonal : bool
-        Whether the columns alone guarantee symmetry, and zeros on the diagonal, for all weights.
+        True if the columns alone guarantee symmetry, and zeros on the diagonal, for all weights.
     continuous : bool
-        Whether the distance is continuous for all weights.
+        True if the distance is continuous for all weights.
     metric : bool
-        Whether the triangle inequality holds for all weights >= 0.
+        True if the triangle inequality holds for all weights >= 0.
     whole : bool
-        Whether every vertex off the diagonal has a column.
+        True if every vertex off the diagonal has a column.
     holds_tables : bool
-        Whether the tables are small enough to be held in memory; differences of tables need that.
+        True if the tables are small enough to be held in memory; differences of tables need that.
     """
 
     grid: Grid
@@ -166,31 +166,31 @@ class PairMap(ABC):
         """The number of columns, which is that of the weights."""
 
     def locate(self, X: ArrayLike) -> Items:
-        """The items on the grid. An item is located once, whatever the number of its pairs."""
+        """Return the items on the grid. An item is located once, whatever the number of its pairs."""
         located = self.grid.locate(X)
         return Items(located, np.empty((len(located.fraction), 0), np.int64))
 
     @abstractmethod
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> PairRows:
-        """The rows of A for the pairs (x[i[r]], y[j[r]])."""
+        """Return the rows of A for the pairs (x[i[r]], y[j[r]])."""
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
-        """The distances of the pairs before the link, shape (B,): A w plus the values of vertices without a column."""
+        """Return the distances of the pairs before the link, shape (B,): A w plus the values of vertices without a column."""
         check_columns(w, self.n_columns)
         return self.rows(x, i, y, j).matvec(w)
 
     def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
-        """Whether the value of each group is > 0 for all points that differ in its features, shape (n_groups,)."""
+        """Return True for each group with a value > 0 for all points that differ in its features, shape (n_groups,)."""
         least = np.full(len(self.groups), np.inf)
         np.minimum.at(least, self.group_of_column, w)
         return least > 0
 
     @abstractmethod
     def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
-        """The value of every group for the pairs, shape (B, n_groups); the sum of a row is the distance before the link."""
+        """Return value of every group for the pairs, shape (B, n_groups); the sum of a row is the distance before the link."""
 
     def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
-        """The distances before the link of all items x to all items y, shape (n, m)."""
+        """Return the distances before the link of all items x to all items y, shape (n, m)."""
         check_columns(w, self.n_columns)
         check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
         out = np.empty((len(x), len(y)))
@@ -206,18 +206,18 @@ class PairMap(ABC):
 
     @abstractmethod
     def tables(self, w: Floats) -> list[Table]:
-        """The table of every group."""
+        """Return the table of every group."""
 
     @abstractmethod
     def prior(self, slopes: Floats) -> Floats:
-        """The weights of the weighted L1 distance sum_f slopes[f] |x_f - y_f|, which holds in the range of the grid.
+        """Return the weights of the weighted L1 distance sum_f slopes[f] |x_f - y_f|, which holds in the range of the grid.
 
         For features of any kind it is Gower's distance, sum_f slopes[f] gap_f(x_f, y_f), where the gap is that of `Grid.gap`.
         """
 
     @abstractmethod
     def differences(self, kind: str) -> sparse.csr_array:
-        """The sparse matrix D of differences of the tables, shape (n_differences, n_columns).
+        """Return the sparse matrix D of differences of the tables, shape (n_differences, n_columns).
 
         For "tables", D w is 0 on warped L1 distances; for "curves", it is 0 on weighted L1 distances. For "shifts",
         D (w / unit) is 0 on tables whose slopes depend on the difference of the indices only.
@@ -235,22 +235,22 @@ class PairMap(ABC):
 
     @abstractmethod
     def select(self, keep: Integers, features: Integers) -> PairMap:
-        """The embedding with only the groups ``keep``, over a grid with only the ``features``; the weights stay the same."""
+        """Return embedding with only the groups ``keep``, over a grid with only the ``features``; the weights stay the same."""
 
     def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
-        """The same distance with a column for every vertex of the tables that can be held in memory, and its weights."""
+        """Return the same distance with a column for every vertex of the tables that can be held in memory, and its weights."""
         return self, w
 
     def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
-        """The weights, with those of new categories computed from the weights of categories in the fit: see `fill_unseen`."""
+        """Compute the weights of new categories from those of categories in the fit: see `fill_unseen`."""
         return w
 
     def in_unit(self, unit: float | Floats) -> PairMap:
-        """The embedding for weights that are multiplied by ``unit``: one number, or one for each feature of single groups."""
+        """Return the embedding for weights multiplied by ``unit``: one number, or one a feature of single groups."""
         return self
 
     def csr(self, x: Items, i: Integers, y: Items, j: Integers) -> sparse.csr_array:
-        """The rows of A for the pairs as a CSR matrix, shape (B, n_columns)."""
+        """Return the rows of A for the pairs as a CSR matrix, shape (B, n_columns)."""
         return self.rows(x, i, y, j).csr(self.n_columns)
 
     @property
@@ -260,6 +260,6 @@ class PairMap(ABC):
 
 
 def signs_on_grid(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
-    """The signs of x[i] - y[j] on the grid, shape (B, n_features)."""
+    """Return the signs of x[i] - y[j] on the grid, shape (B, n_features)."""
     cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
     return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)

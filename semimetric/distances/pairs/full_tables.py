@@ -33,7 +33,7 @@ from .vertices import Vertices
 
 
 def fill_unseen(table: Floats, kinds: Sequence[str], counts: Sequence[int], *, over_all: bool = False) -> Floats:
-    """A copy of the table of a group, in which the weights of new categories are filled in.
+    """Return a copy of the table of a group, in which the weights of new categories are filled in.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def fill_unseen(table: Floats, kinds: Sequence[str], counts: Sequence[int], *, o
     counts : sequence of int
         The number of knots of every feature; the last knot of a categorical one is for new categories.
     over_all : bool, default False
-        Whether the mean for a category is over all categories, itself among them, instead of over the others.
+        True if the mean for a category is over all categories, itself among them, instead of over the others.
     """
     out = table.copy()
     n = len(kinds)
@@ -67,7 +67,7 @@ _BLOCK = 4096  # items of y whose distances to an item of x are in the cache at 
 
 
 def pairwise_of_singles(x: Located, y: Located, singles: Singles, weights: Floats, *, n_jobs: int | None) -> Floats:
-    """The sums of the tables of single features for all items x and all items y, shape (n, m).
+    """Return the sums of the tables of single features for all items x and all items y, shape (n, m).
 
     Features all of whose values lie at vertices, such as categories and leaves of trees, need one look-up a value; the others
     need two (docs/mathematics.md, section 4).
@@ -104,17 +104,16 @@ def pairwise_of_singles(x: Located, y: Located, singles: Singles, weights: Float
 
 
 def _some(singles: Singles, groups: np.ndarray) -> Singles:
-    """Some of the groups, over the same look-up table."""
     return singles._replace(feature=singles.feature[groups], size=singles.size[groups], start=singles.start[groups])
 
 
 def _are_whole(items: Located) -> np.ndarray:
-    """Whether all values of each feature lie at vertices, shape (n_features,)."""
+    """Return True for each feature with all values at vertices, shape (n_features,)."""
     return np.asarray(((items.fraction == 0.0) | (items.fraction == 1.0)).all(axis=0))
 
 
 def _vertices(items: Located) -> np.ndarray:
-    """The vertex of every value that lies at one, shape (n_items, n_features)."""
+    """Return the vertex of every value that lies at one, shape (n_items, n_features)."""
     return np.where(items.fraction == 1.0, items.upper, items.lower)
 
 
@@ -129,11 +128,11 @@ class _Axes(NamedTuple):
     knots: Sequence[Floats]
 
     def count(self, axis: int) -> int:
-        """The number of knots along an axis of the table."""
+        """Return the number of knots along an axis of the table."""
         return len(self.knots[axis % len(self.knots)])
 
     def of_numbers(self, n_axes: int) -> list[int]:
-        """Those of the ``n_axes`` axes of the table that belong to numeric features."""
+        """Return those of the ``n_axes`` axes of the table that belong to numeric features."""
         return [p for p in range(n_axes) if self.kinds[p % len(self.kinds)] == "numeric"]
 
 
@@ -146,7 +145,7 @@ def table_differences(
     n_columns: int,
     kinds: Sequence[str] = (),
 ) -> sparse.csr_array:
-    """The rows of D for one group, shape (n_differences, n_columns).
+    """Return the rows of D for one group, shape (n_differences, n_columns).
 
     ``lookup``, of shape (C²,), is the column of every vertex; n_columns on the diagonal, and more for other vertices without a
     column.
@@ -159,7 +158,7 @@ def table_differences(
 
 
 def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
-    """The table without the last vertex of every periodic feature, which is the first again."""
+    """Return the table without the last vertex of every periodic feature, which is the first again."""
     for p in range(table.ndim):
         if axes.kinds[p % len(axes.kinds)] == "periodic":
             table = np.delete(table, axes.count(p) - 1, axis=p)
@@ -167,7 +166,7 @@ def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
 
 
 def _blocks(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
-    """The mixed differences w[k, l] - w[k + 1, l] - w[k, l + 1] + w[k + 1, l + 1] along every two axes."""
+    """Return the mixed differences w[k, l] - w[k + 1, l] - w[k, l + 1] + w[k + 1, l + 1] along every two axes."""
     n_features = table.ndim // 2
     for p, q in combinations(axes.of_numbers(table.ndim), 2):
         t = np.moveaxis(table, (p, q), (0, 1))[: axes.count(p), : axes.count(q)]
@@ -180,7 +179,7 @@ def _blocks(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
 
 
 def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
-    """The differences h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis.
+    """Return the differences h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis.
 
     h is the mean of the widths h_k and h_(k - 1) of the two cells.
     """
@@ -201,7 +200,7 @@ def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
 
 
 def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stencil]:
-    """The differences s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column.
+    """Return the differences s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column.
 
     Around a circle, k + 1 and l + 1 wrap around.
     """
@@ -221,7 +220,7 @@ def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stenci
 
 
 def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
-    """The rows of D of the stencils that are kept and in which some column has a factor other than 0."""
+    """Return the rows of D of the stencils that are kept and in which some column has a factor other than 0."""
     corners, factors, keep = stencil
     for c in corners:  # the differences of a vertex that has no column, and is not on the diagonal, are not known
         keep = keep & (c <= n_columns)
@@ -248,7 +247,7 @@ class PairEmbedding(PairMap):
         within each group, which is *not continuous* for groups of two or more features (at x_0 = y_0 the order flips while the
         tables differ) and equals the tie for one feature. "none": d(x, y) and d(y, x) are learned separately.
     zero_diagonal : bool, default True
-        Whether to leave out the columns (a, a), so that d(x, x) = 0.
+        True leaves out the columns (a, a), so that d(x, x) = 0.
     vertices : sequence of Vertices or None
         The vertices of each group that have columns. None takes all; see `restricted` for groups whose tables are too large.
     unseen_slopes : ndarray of shape (n_features,) or None
@@ -286,7 +285,7 @@ class PairEmbedding(PairMap):
         self._known_differences: dict[str, sparse.csr_array] = {}  # programs of many strengths and passes ask for the same
 
     def touched_by(self, x: Items, i: Integers, j: Integers) -> list[Integers]:
-        """The sorted numbers of the vertices of every group that the pairs (x[i], x[j]) use."""
+        """Return the sorted numbers of the vertices of every group that the pairs (x[i], x[j]) use."""
         check_rows(x, i, x, j, self.grid.n_features)
         seen: list[list[Integers]] = [[] for _ in self.groups]
         for block in blocks(len(i), 4096):
@@ -297,17 +296,17 @@ class PairEmbedding(PairMap):
         return [np.unique(np.concatenate(found)) for found in seen]
 
     def tied_by_difference(self, features: set[int]) -> PairEmbedding:
-        """The same groups, in which (a, b) with the same b - a share a column for groups of one of these features alone."""
+        """Return same groups, in which (a, b) with the same b - a share a column for groups of one of these features alone."""
         vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
         return self._with(vertices, self.unseen_slopes)
 
     def with_one_weight(self, features: set[int]) -> PairEmbedding:
-        """The same groups, in which all (a, b) with a != b share a column for groups of one of these features alone."""
+        """Return the same groups, in which all (a, b) with a != b share a column for groups of one of these features alone."""
         vertices = [replace(v, one_weight=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
         return self._with(vertices, self.unseen_slopes)
 
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
-        """The same groups, in which only the vertices ``touched`` have columns; groups of one weight keep it.
+        """Return the same groups, in which only the vertices ``touched`` have columns; groups of one weight keep it.
 
         Parameters
         ----------
@@ -320,7 +319,7 @@ class PairEmbedding(PairMap):
         return self._with(vertices, self._shared(slopes))
 
     def positions(self, part: PairEmbedding) -> Integers:
-        """The column here of every column of ``part``, an embedding of the same groups with fewer vertices."""
+        """Return the column here of every column of ``part``, an embedding of the same groups with fewer vertices."""
         found = [np.searchsorted(v.keys, p.keys) for v, p in zip(self.vertices, part.vertices, strict=True)]
         return np.concatenate([base + f for base, f in zip(self._first_column, found, strict=False)])
 
@@ -420,7 +419,6 @@ class PairEmbedding(PairMap):
 
     @cached_property
     def _singles(self) -> Singles:
-        """The tables of groups of one feature, as kernels take them."""
         feature = np.array([g[0] for g in self.groups], dtype=np.int64)
         size = self.grid.sizes[feature]
         start = np.concatenate([[0], np.cumsum(size * size)[:-1]])
@@ -452,7 +450,7 @@ class PairEmbedding(PairMap):
         return self._sparse_rows(vertices, values)
 
     def _vertices(self, x: Items, i: Integers, y: Items, j: Integers) -> tuple[Integers, Floats]:
-        """The vertices of each pair and their barycentric weights, in slots: both of shape (B, n_slots)."""
+        """Return the vertices of each pair and their barycentric weights, in slots: both of shape (B, n_slots)."""
         shape = (len(i), int(self._slot[-1]))
         vertices = np.empty(shape, np.int64)
         values = np.empty(shape)
@@ -477,7 +475,7 @@ class PairEmbedding(PairMap):
             vertices[rows, part] = b * v.n_points + a
 
     def _sparse_rows(self, vertices: Integers, values: Floats) -> SparseRows:
-        """The rows with the columns of the vertices; vertices without a column add to the constant of their row."""
+        """Return the rows with the columns of the vertices; vertices without a column add to the constant of their row."""
         columns = np.empty(vertices.shape, np.int32)
         unseen = np.zeros((len(vertices), len(self.groups)))
         for g, v in enumerate(self.vertices):
@@ -513,12 +511,12 @@ class PairEmbedding(PairMap):
         ]
 
     def vertex_columns(self) -> list[Integers]:
-        """The column of (a, b) in every group, shape (C, C); n_columns where there is none. All tables must be in memory."""
+        """Return column of (a, b) in every group, shape (C, C); n_columns where there is none. All tables must be in memory."""
         tables = self._columns_of_vertices
         return [tables[g].reshape(v.n_points, -1).astype(np.int64) for g, v in enumerate(self.vertices)]
 
     def _shared(self, slopes: Floats) -> Floats:
-        """The slope of every feature, divided by the number of groups that contain it."""
+        """Return the slope of every feature, divided by the number of groups that contain it."""
         members = np.bincount([f for g in self.groups for f in g], minlength=self.grid.n_features)
         return slopes / np.maximum(members, 1)
 

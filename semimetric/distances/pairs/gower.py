@@ -45,7 +45,7 @@ class GapEmbedding(PairMap):
         return GapEmbedding(self.grid.select(np.array([f for g in keep for f in self.groups[g]])))
 
     def _gaps(self, x: Items, i: Integers, y: Items, j: Integers) -> Floats:
-        """The gap of every feature in units of the largest, for the pairs (x[i[r]], y[j[r]]): shape (B, n_columns)."""
+        """Return the gap of every feature in units of the largest, for the pairs (x[i[r]], y[j[r]]): shape (B, n_columns)."""
         check_rows(x, i, y, j, self.grid.n_features)
         out = np.empty((len(i), len(self.groups)))
         for g, (f,) in enumerate(self.groups):
@@ -65,7 +65,7 @@ class GapEmbedding(PairMap):
         ]
 
     def _table(self, f: int) -> Floats:
-        """The gaps between all vertices of a feature in units of the largest, shape (C, C)."""
+        """Return the gaps between all vertices of a feature in units of the largest, shape (C, C)."""
         places = np.arange(float(self.grid.sizes[f]))
         a, b = (side.ravel() for side in np.meshgrid(places, places, indexing="ij"))
         return self.grid.gap(f, a, b).reshape(len(places), -1) / self.grid.widths[f]

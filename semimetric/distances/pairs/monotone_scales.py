@@ -67,11 +67,11 @@ class WarpedEmbedding(PairMap):
         return WarpedEmbedding(self.grid.select(features), [(number[self.groups[g][0]],) for g in keep])
 
     def thermometer(self, X: Floats) -> Floats:
-        """The part of every cell that lies below the value of its feature, in [0, 1]: shape (n_items, n_columns)."""
+        """Return the part of every cell that lies below the value of its feature, in [0, 1]: shape (n_items, n_columns)."""
         return self._thermometer(self.grid.locate(X), np.arange(len(X)))
 
     def _thermometer(self, located: Located, rows: Integers) -> Floats:
-        """clip(position - k, 0, 1) for every cell k, shape (len(rows), n_columns): the distance is their weighted L1."""
+        """Return clip(position - k, 0, 1) for every cell k, shape (len(rows), n_columns): the distance is their weighted L1."""
         position = (located.lower[rows] + located.fraction[rows])[:, self._features]
         return np.clip(position[:, self._owner] - self._cell, 0.0, 1.0)
 
@@ -79,7 +79,7 @@ class WarpedEmbedding(PairMap):
         return DenseRows(np.abs(self._thermometer(x.located, i) - self._thermometer(y.located, j)))
 
     def coordinates(self, x: Items, w: Floats) -> Floats:
-        """phi_f(x_f) for every group, shape (n, n_groups): the distance is the L1 distance between these coordinates."""
+        """Return phi_f(x_f) for every group, shape (n, n_groups): the distance is the L1 distance between these coordinates."""
         scales = self._scales(w)
         first_knot = self._starts[:-1] + np.arange(len(self.groups))
         low = scales[first_knot + x.located.lower[:, self._features]]
@@ -87,7 +87,7 @@ class WarpedEmbedding(PairMap):
         return low + x.located.fraction[:, self._features] * (high - low)
 
     def _scales(self, w: Floats) -> Floats:
-        """phi at the knots of all groups, one group after another; each begins with 0."""
+        """Return phi at the knots of all groups, one group after another; each begins with 0."""
         return np.concatenate([np.append(0.0, np.cumsum(part)) for part in np.split(w, self._starts[1:-1])])
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
@@ -129,7 +129,7 @@ class WarpedEmbedding(PairMap):
 
 
 def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Floats:
-    """The L1 distances of all rows of ``left`` to all rows of ``right``, shape (n, m), computed by ``n_jobs`` threads."""
+    """Return L1 distances of all rows of ``left`` to all rows of ``right``, shape (n, m), computed by ``n_jobs`` threads."""
     out = np.empty((len(left), len(right)))
     if out.size:
         map_blocks(lambda b: cdist(left[b], right, "cityblock", out=out[b]), len(left), size=16, n_jobs=n_jobs)

@@ -24,7 +24,7 @@ class PairRows(ABC):
 
     @abstractmethod
     def matvec(self, w: Floats) -> Floats:
-        """A w + offset for the weights ``w`` of shape (n_columns,): shape (B,)."""
+        """Return a w + offset for the weights ``w`` of shape (n_columns,): shape (B,)."""
 
     @abstractmethod
     def add_rmatvec(self, r: Floats, out: Floats) -> None:
@@ -36,33 +36,23 @@ class PairRows(ABC):
 
     @abstractmethod
     def minus(self, other: Any, sign: float = -1.0) -> "PairRows":
-        """The rows A + sign B, where B are the rows ``other`` of the same class."""
+        """Return the rows A + sign B, where B are the rows ``other`` of the same class."""
 
     @abstractmethod
     def csr(self, n_columns: int) -> sparse.csr_array:
-        """The rows as a CSR matrix with sorted indices and without explicit zeros, shape (B, n_columns)."""
+        """Return the rows as a CSR matrix with sorted indices and without explicit zeros, shape (B, n_columns)."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(PairRows):
-    """Rows with K entries each, in slots: the entries of group g are in the slots ``slot[g]:slot[g + 1]``.
+    """Rows with K entries each, in slots: the entries of group g are in the slots ``slot[g]:slot[g + 1]``."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (B, K), int32
-        The column of each entry. The number n_columns stands for a vertex without a column: one on the diagonal, whose value
-        is 0, or one that training never used.
-    values : ndarray of shape (B, K)
-        The values of the entries.
-    slot : ndarray of shape (n_groups + 1,)
-    unseen : ndarray of shape (B, n_groups) or None
-        The value of the vertices of each group that training never used.
-    """
-
+    # (B, K), the column of each entry. The number n_columns stands for a vertex without a column: one on the diagonal,
+    # whose value is 0, or one that training never used.
     columns: np.ndarray
-    values: Floats
-    slot: Integers
-    unseen: Floats | None = None
+    values: Floats  # (B, K), the values of the entries
+    slot: Integers  # (n_groups + 1,)
+    unseen: Floats | None = None  # (B, n_groups) or None: the value of the vertices of each group that training never used
 
     @property
     def offset(self) -> Floats:
@@ -88,7 +78,7 @@ class SparseRows(PairRows):
             add_gram(columns, values, weights[part], self.slot, out)
 
     def group_sums(self, w: Floats) -> Floats:
-        """The contribution of every group to A w + offset, shape (B, n_groups)."""
+        """Return the contribution of every group to A w + offset, shape (B, n_groups)."""
         out = np.empty((len(self.columns), len(self.slot) - 1))
         group_sums(self.columns, self.values, np.append(w, 0.0), self.slot, out)
         return out if self.unseen is None else out + self.unseen
@@ -102,7 +92,7 @@ class SparseRows(PairRows):
         return matrix
 
     def minus(self, other: "SparseRows", sign: float = -1.0) -> "SparseRows":
-        """The rows A + sign B: for each group the slots of A are followed by those of B, so the groups keep their order."""
+        """Return rows A + sign B: for each group the slots of A are followed by those of B, so the groups keep their order."""
         width = np.diff(self.slot)
         order = np.concatenate([self._both(start, stop) for start, stop in zip(self.slot[:-1], self.slot[1:], strict=True)])
         columns = np.hstack([self.columns, other.columns])[:, order]
@@ -111,7 +101,7 @@ class SparseRows(PairRows):
         return SparseRows(columns, values, np.concatenate([[0], np.cumsum(2 * width)]), unseen)
 
     def _both(self, start: int, stop: int) -> Integers:
-        """The slots ``start:stop`` of these rows, followed by the same slots of rows that are appended to these."""
+        """Return the slots ``start:stop`` of these rows, followed by the same slots of rows that are appended to these."""
         own = np.arange(start, stop)
         return np.concatenate([own, own + self.slot[-1]])
 

@@ -27,7 +27,7 @@ class _WeightedMap(NamedTuple):
 
 
 def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
-    """The embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
+    """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class MixedEmbedding(PairMap):
         self.groups = (*scales.groups, *tables.groups)
 
     def with_one_weight(self, features: set[int]) -> "MixedEmbedding":
-        """The same columns, but that the tables of these features have one each, for all (a, b) with a != b."""
+        """Return the same columns, but that the tables of these features have one each, for all (a, b) with a != b."""
         return MixedEmbedding(self.scales, self.side_tables.with_one_weight(features))
 
     def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
@@ -89,7 +89,7 @@ class MixedEmbedding(PairMap):
         return np.concatenate([self.scales.cells, self.side_tables.cells])
 
     def _parts(self, w: Floats) -> list[_WeightedMap]:
-        """The two embeddings, each with its part of the weights ``w``."""
+        """Return the two embeddings, each with its part of the weights ``w``."""
         check_columns(w, self.n_columns)
         n = self.scales.n_columns
         return [_WeightedMap(self.scales, w[:n]), _WeightedMap(self.side_tables, w[n:])]

@@ -29,56 +29,34 @@ _PASSES = 64  # the most passes that compute shortest paths; two or three are ne
 
 @dataclass(frozen=True)
 class Detour:
-    """The three grid points of one group that violate the triangle inequality most, or come nearest to violating it.
+    """The three grid points of one group that violate the triangle inequality most, or come nearest to violating it."""
 
-    Attributes
-    ----------
-    group : int
-        The number of the group.
-    points : tuple of int
-        The grid points (a, b, c).
-    excess : float
-        w_ac - w_ab - w_bc, which is > 0 if they violate the inequality.
-    largest : float
-        The largest weight of the table of the group.
-    """
-
-    group: int
-    points: tuple[int, int, int]
-    excess: float
-    largest: float
+    group: int  # the number of the group
+    points: tuple[int, int, int]  # the grid points (a, b, c)
+    excess: float  # w_ac - w_ab - w_bc, which is > 0 if they violate the inequality
+    largest: float  # the largest weight of the table of the group
 
     @property
     def holds(self) -> bool:
-        """Whether the excess is no more than rounding."""
+        """True if the excess is no more than rounding."""
         return self.excess <= TOLERANCE * self.largest
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """The tables that must satisfy the triangle inequality, by the columns of their vertices.
+    """The tables that must satisfy the triangle inequality, by the columns of their vertices."""
 
-    Attributes
-    ----------
-    tables : tuple of ndarray of shape (C, C), int
-        The column of every vertex (a, b); ``n_columns`` for a vertex without a column, whose weight is 0.
-    owners : tuple of int
-        The number of the group of each table.
-    n_columns : int
-    symmetric : bool
-    free : bool
-        Whether vertices of a table share columns by symmetry alone, so that shortest paths may repair violations.
-    """
-
+    # (C, C), the column of every vertex (a, b); ``n_columns`` for a vertex without a column, whose weight is 0.
     tables: tuple[NDArray[np.int64], ...]
-    owners: tuple[int, ...]
+    owners: tuple[int, ...]  # the number of the group of each table
     n_columns: int
     symmetric: bool
+    # Whether vertices of a table share columns by symmetry alone, so that shortest paths may repair violations.
     free: bool = True
 
     @classmethod
     def of(cls, embedding: PairMap) -> "Triangles":
-        """The tables of an embedding.
+        """Return the tables of an embedding.
 
         Raises
         ------
@@ -110,7 +88,7 @@ class Triangles:
 
     @property
     def binding(self) -> bool:
-        """Whether weights >= 0 may violate an inequality: they do not where every table has one weight, as trees have."""
+        """True if weights >= 0 may violate an inequality: they do not where every table has one weight, as trees have."""
         return any(len(np.unique(t[t < self.n_columns])) > 1 for t in self.tables)
 
     @cached_property
@@ -120,12 +98,12 @@ class Triangles:
         return int((sizes * (sizes - 1) * (sizes - 2)).sum()) // (2 if self.symmetric else 1)
 
     def values(self, w: Floats) -> list[Floats]:
-        """The values of every table, shape (C, C), for the weights ``w``."""
+        """Return the values of every table, shape (C, C), for the weights ``w``."""
         padded = np.append(w[: self.n_columns], 0.0)
         return [padded[t] for t in self.tables]
 
     def worst(self, w: Floats) -> list[Detour]:
-        """The worst triple of every table with at least three grid points."""
+        """Return the worst triple of every table with at least three grid points."""
         found = []
         for owner, table in zip(self.owners, self.values(w), strict=True):
             if len(table) < 3:
@@ -137,11 +115,11 @@ class Triangles:
         return found
 
     def excess(self, w: Floats) -> float:
-        """The largest w_ac - w_ab - w_bc of all tables, at least 0."""
+        """Return the largest w_ac - w_ab - w_bc of all tables, at least 0."""
         return max((0.0, *(d.excess for d in self.worst(w))))
 
     def separate(self, w: Floats, tol: float) -> sparse.csr_array:
-        """The inequality of the shortest detour for every (a, c) that it shortens by more than ``tol``.
+        """Return the inequality of the shortest detour for every (a, c) that it shortens by more than ``tol``.
 
         It is a matrix with one row for each inequality, shape (n_found, n_columns). No violated inequality is overlooked.
         """
@@ -156,11 +134,11 @@ class Triangles:
         return self._matrix(_reduced(np.concatenate(found), self.n_columns))
 
     def rows(self) -> sparse.csr_array:
-        """All inequalities, each once, as a matrix of shape (n_inequalities, n_columns)."""
+        """Return all inequalities, each once, as a matrix of shape (n_inequalities, n_columns)."""
         return self._matrix(np.concatenate([np.empty((0, 3), np.int64), *self.triples()]))
 
     def triples(self) -> list[Integers]:
-        """The columns (ab, bc, ac) of the inequalities of every table, each inequality once: shapes (n_inequalities, 3)."""
+        """Return columns (ab, bc, ac) of the inequalities of every table, each inequality once: shapes (n_inequalities, 3)."""
         return [_triples(t, self.n_columns, self.symmetric) for t in self.tables]
 
     def _matrix(self, triples: Integers) -> sparse.csr_array:
@@ -169,7 +147,7 @@ class Triangles:
         return sparse.csr_array(entries, shape=(m, self.n_columns))
 
     def closed(self, w: Floats) -> Floats:
-        """The weights with every table replaced by its shortest paths: the largest tables below it that satisfy the inequality.
+        """Replace every table by its shortest paths: the largest tables below it that satisfy the inequality.
 
         This is repeated until the inequality holds exactly in floating point. Lower bounds that are equal for a table, ceilings
         and monotonicity of tables of one feature still hold afterwards; other lower bounds, and monotonicity of joint tables,
@@ -192,7 +170,7 @@ class Triangles:
 
 
 def _detours(table: Floats) -> tuple[Floats, Integers]:
-    """The length of the shortest detour from a to c over one point, and that point: both of shape (C, C)."""
+    """Return the length of the shortest detour from a to c over one point, and that point: both of shape (C, C)."""
     length = np.empty_like(table)
     via = np.empty(table.shape, np.int64)
     detours(table, length, via)
@@ -200,7 +178,7 @@ def _detours(table: Floats) -> tuple[Floats, Integers]:
 
 
 def _triples(columns: NDArray[np.int64], none: int, symmetric: bool) -> Integers:
-    """The columns (ab, bc, ac) of the inequalities of one table, each once: shape (n_inequalities, 3)."""
+    """Return the columns (ab, bc, ac) of the inequalities of one table, each once: shape (n_inequalities, 3)."""
     n = len(columns)
     a, b, c = (side.ravel() for side in np.indices((n,) * 3, dtype=np.int32))
     keep = (a != b) & (b != c) & ((a < c) if symmetric else (a != c))
@@ -212,7 +190,7 @@ def _triples(columns: NDArray[np.int64], none: int, symmetric: bool) -> Integers
 
 
 def _reduced(triples: Integers, none: int) -> Integers:
-    """Each inequality once, without those that hold for all weights >= 0."""
+    """Return each inequality once, without those that hold for all weights >= 0."""
     ab, bc, ac = triples.T
     informative = (ac < none) & (ab < none) & (bc < none) & (ab != ac) & (bc != ac)
     triples = np.column_stack([np.minimum(ab, bc), np.maximum(ab, bc), ac])[informative]

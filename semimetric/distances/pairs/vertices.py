@@ -25,32 +25,18 @@ class Vertices(FrozenValue):
     """The vertices of one group, and which of them have a column.
 
     Several vertices can share a column; the smallest of them in number, called canonical, stands for all.
-
-    Parameters
-    ----------
-    group, sizes : tuple of int
-        The features of the group, and their numbers of grid points.
-    tied : bool
-        Whether (a, b) and (b, a) share a column.
-    zero_diagonal : bool
-        Whether (a, a) has no column.
-    kept : ndarray of int64 or None
-        The sorted canonical vertices that have a column; None if all have.
-    seams : tuple of int
-        For each feature that is periodic, its grid point that is the same as its grid point 0; 0 for the others.
-    by_difference : bool
-        Whether vertices (a, b) with the same b - a share a column; only for groups of one numeric feature.
-    one_weight : bool
-        Whether all vertices off the diagonal share one column; only for groups of one categorical feature.
     """
 
-    group: tuple[int, ...]
+    group: tuple[int, ...]  # the features of the group, and their numbers of grid points
     sizes: tuple[int, ...]
-    tied: bool
-    zero_diagonal: bool
-    kept: Integers | None = None
+    tied: bool  # whether (a, b) and (b, a) share a column
+    zero_diagonal: bool  # whether (a, a) has no column
+    kept: Integers | None = None  # the sorted canonical vertices that have a column; None if all have
+    # For each feature that is periodic, its grid point that is the same as its grid point 0; 0 for the others.
     seams: tuple[int, ...] = ()
+    # Whether vertices (a, b) with the same b - a share a column; only for groups of one numeric feature.
     by_difference: bool = False
+    # Whether all vertices off the diagonal share one column; only for groups of one categorical feature.
     one_weight: bool = False
 
     def __post_init__(self) -> None:
@@ -59,7 +45,7 @@ class Vertices(FrozenValue):
 
     @classmethod
     def of(cls, grid: Grid, group: tuple[int, ...], *, tied: bool, zero_diagonal: bool) -> "Vertices":
-        """The vertices of ``group`` on ``grid``, all with columns."""
+        """Return the vertices of ``group`` on ``grid``, all with columns."""
         sizes = tuple(int(grid.sizes[f]) for f in group)
         seams = tuple(int(grid.seams[f]) for f in group)
         vertices = cls(group, sizes, tied, zero_diagonal, None, seams)
@@ -77,17 +63,17 @@ class Vertices(FrozenValue):
 
     @property
     def whole(self) -> bool:
-        """Whether every vertex off the diagonal has a column."""
+        """True if every vertex off the diagonal has a column."""
         return self.kept is None
 
     @property
     def fits(self) -> bool:
-        """Whether the whole table is small enough to be held in memory."""
+        """True if the whole table is small enough to be held in memory."""
         return self.n_points**2 <= WHOLE_TABLE
 
     @property
     def held(self) -> bool:
-        """Whether the whole table has columns and is held in memory."""
+        """True if the whole table has columns and is held in memory."""
         return self.whole and self.fits
 
     @property
@@ -120,14 +106,13 @@ class Vertices(FrozenValue):
         return vertices[keep & (a != b)] if self.zero_diagonal else vertices[keep]
 
     def _without_seam(self, points: Integers) -> Integers:
-        """The grid points with every periodic feature at grid point 0 instead of at its seam."""
         for stride, size, seam in zip(self.strides, self.sizes, self.seams, strict=False):
             if seam:
                 points = points - np.where(points // stride % size == seam, seam * stride, 0)
         return points
 
     def canonical(self, vertices: Integers) -> Integers:
-        """The canonical vertex of each vertex (a, b): at no seam, and the smaller of (a, b) and (b, a) if they are tied.
+        """Return the canonical vertex of each vertex (a, b): at no seam, and the smaller of (a, b) and (b, a) if they are tied.
 
         It is (0, 1) for all vertices off the diagonal that have one weight.
         """
@@ -143,12 +128,12 @@ class Vertices(FrozenValue):
         return np.minimum(a, b) * self.n_points + np.maximum(a, b)
 
     def on_diagonal(self, vertices: Integers) -> NDArray[np.bool_]:
-        """Whether a and b stand for the same value, at each vertex (a, b)."""
+        """Return True for each vertex (a, b) at which a and b stand for the same value."""
         a, b = map(self._without_seam, np.divmod(vertices, self.n_points))
         return a == b
 
     def restricted(self, vertices: Integers) -> "Vertices":
-        """The same group in which only these vertices, and those that share a column with them, have columns.
+        """Return the same group in which only these vertices, and those that share a column with them, have columns.
 
         Raises
         ------
@@ -164,7 +149,7 @@ class Vertices(FrozenValue):
         return replace(self, kept=keys[~self.on_diagonal(keys)] if self.zero_diagonal else keys)
 
     def columns(self, vertices: Integers, *, base: int, none: int, unseen: int) -> NDArray[np.int32]:
-        """The column of each vertex, counted from ``base``.
+        """Return the column of each vertex, counted from ``base``.
 
         It is ``none`` for vertices on the diagonal, and ``unseen`` for other vertices without a column.
         """
@@ -177,19 +162,18 @@ class Vertices(FrozenValue):
         return out
 
     def lookup(self, *, base: int, none: int, unseen: int) -> NDArray[np.int32]:
-        """The `columns` of all C² vertices, in the order of their numbers."""
+        """Return the `columns` of all C² vertices, in the order of their numbers."""
         return self.columns(np.arange(self.n_points**2, dtype=np.int64), base=base, none=none, unseen=unseen)
 
     def coordinates(self, grid: Grid, points: Integers) -> list[Floats]:
-        """The values of the features of the group at the given grid points; NaN is the level of missing values."""
+        """Return the values of the features of the group at the given grid points; NaN is the level of missing values."""
         return [grid.vertices(f)[places] for f, places in zip(self.group, self._places(points), strict=True)]
 
     def _places(self, points: Integers) -> list[Integers]:
-        """The place along each feature of the given grid points."""
         return [(points // stride) % size for stride, size in zip(self.strides, self.sizes, strict=True)]
 
     def weighted_l1(self, grid: Grid, vertices: Integers, slopes: Floats) -> Floats:
-        """The weighted L1 distance sum_f slopes[f] gap_f(a, b) at the given vertices (a, b).
+        """Return the weighted L1 distance sum_f slopes[f] gap_f(a, b) at the given vertices (a, b).
 
         The gap of a numeric feature is |v_f(a) - v_f(b)|; see `Grid.gap` for others. ``slopes`` has one number for each feature
         of the grid.

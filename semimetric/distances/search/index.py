@@ -496,7 +496,7 @@ class IndexedItems:
             If an id is not in the index.
         """
         check_is_fitted(self)
-        found = self.semimetric_.schema.told(self._collection(None).vectors(known_ids(ids, self.ids_)))
+        found = self.semimetric_.schema.display(self._collection(None).vectors(known_ids(ids, self.ids_)))
         return found[0] if np.ndim(ids) == 0 and not isinstance(ids, (set, frozenset)) else found
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:

@@ -391,13 +391,14 @@ class QueryView:
     def positions(self, raw: Floats) -> Floats:
         """The positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
         features = with_directions(self.semimetric.directions, raw)
-        return self._parts.positions(self.semimetric.embedding.grid.locate(features), self.semimetric.reach.excess(features))
+        located, excess = self.semimetric.embedding.grid.locate(features), self.semimetric.value_limits.excess(features)
+        return self._parts.positions(located, excess)
 
     def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
         """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""
         d = self.semimetric
         features = with_directions(d.directions, raw)
-        located, excess = d.embedding.grid.locate(features), d.reach.excess(features)
+        located, excess = d.embedding.grid.locate(features), d.value_limits.excess(features)
         joint = self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
         return self._parts.positions(located, excess), joint
 

@@ -83,7 +83,7 @@ def test_a_table_an_array_and_row_numbers_are_the_same_pairs():
 def test_quadruplets_of_which_the_opposite_is_said_are_turned_round_and_tuples_of_no_weight_go():
     index = np.random.default_rng(1).integers(0, 30, (12, 4))
     y, weight = np.where(np.arange(12) % 3, 1.0, -1.0), np.arange(12.0) % 4
-    table = TupleTable(("u", "v"), TargetSpec(Quadruplets, judged=True))
+    table = TupleTable(("u", "v"), TargetSpec(Quadruplets, labeled=True))
     read = read_tuples(TuplePart("part 0", ITEMS[index], y, weight), table)
     turned = [[c, e, a, b] if sign < 0 else [a, b, c, e] for (a, b, c, e), sign in zip(index.tolist(), y, strict=True)]
     kept = weight > 0

@@ -19,7 +19,7 @@ from semimetric.data.parts.labeled_parts import (
     loaded,
     read_items,
     read_label_columns,
-    survey_items,
+    sample_items,
 )
 from semimetric.data.parts.readers import column_named
 
@@ -150,7 +150,7 @@ def test_a_survey_does_not_depend_on_the_cuts(most, cuts, rows):
             parts = [LabeledPart(f"part {k}", x) for k, x in enumerate(np.split(ITEMS, places))]
             counts = [len(part.items) for part in parts]
             wanted = np.array(rows, dtype=np.int64)
-            surveys.append(survey_items(SerialEngine(), parts, LabeledTable(NAMES), counts, wanted, 0))
+            surveys.append(sample_items(SerialEngine(), parts, LabeledTable(NAMES), counts, wanted, 0))
         drawn = knots.sampled_rows(40, 0)
     one, other = surveys
     if drawn is not None:  # in the order of the draw, as one fit draws them, and then the extremes

@@ -64,7 +64,7 @@ def test_few_row_numbers_bring_only_their_items():
 
 def test_quadruplets_that_say_the_opposite_are_turned():
     y = np.where(np.arange(40) % 2, -1.0, 1.0)
-    read = read_tuples(TuplePart("a", INDEX, y), rows_table(TargetSpec(Quadruplets, judged=True)))
+    read = read_tuples(TuplePart("a", INDEX, y), rows_table(TargetSpec(Quadruplets, labeled=True)))
     assert (read.y == 1).all()
     want = np.where(y[:, None] < 0, INDEX[:, [2, 3, 0, 1]], INDEX)
     assert (read.tuples.items[read.tuples.index] == ITEMS[want]).all()
@@ -111,7 +111,7 @@ def test_bad_row_numbers_targets_and_tables_are_named():
     refused(np.array([[0, 1], [2, 30]]), ONES[:2], rows_table(), "pair 1 is (2, 30)", "between 0 and 29 are required")
     refused(np.array([[0.0, 1.0]]), ONES[:1], rows_table(), "dtype float64", "integers of shape (1, 2) are required")
     refused(POINTS, -ONES, points_table(TargetSpec(least=0.0)), "y[0] is -1", "must be >= 0", "axioms=None")
-    refused(POINTS, 2 * ONES, points_table(TargetSpec(judged=True)), "y[0] is 2", "+1 and -1", "recode it")
+    refused(POINTS, 2 * ONES, points_table(TargetSpec(labeled=True)), "y[0] is 2", "+1 and -1", "recode it")
     frame = pd.DataFrame(POINTS.reshape(40, 4), columns=["left.u", "left.v", "right.u", "right.w"])
     refused(frame, ONES, points_table(), "no column 'right.v'", "all parts need left.u, left.v, right.u, right.v", "write it")
 
@@ -119,10 +119,10 @@ def test_bad_row_numbers_targets_and_tables_are_named():
 def test_what_learners_ask_of_targets():
     assert [TargetSpec(kind).called for kind in KINDS.values()] == list(KINDS)
     assert TargetSpec().measured
-    assert not TargetSpec(judged=True).measured
-    assert not TargetSpec(Triplets, judged=True).measured
+    assert not TargetSpec(labeled=True).measured
+    assert not TargetSpec(Triplets, labeled=True).measured
     assert TargetSpec(Triplets).targets(ONES) is None
     assert TargetSpec(Quadruplets).targets(None) is None
     assert TargetSpec().targets(ONES) is ONES
     assert_refused(lambda: TargetSpec().targets(None), "y is None", "requires y", "a distance for every pair")
-    assert_refused(lambda: TargetSpec(judged=True).targets(None), "y is None", "requires y", "+1 or -1 for every pair")
+    assert_refused(lambda: TargetSpec(labeled=True).targets(None), "y is None", "requires y", "+1 or -1 for every pair")

@@ -4,7 +4,7 @@ from cases import assert_refused
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-from semimetric import EvenDirections, HistogramFeatures
+from semimetric import HistogramFeatures, UniformDirections
 from semimetric.distances.features.fitted_directions import fit_directions
 from semimetric.distances.features.linear_directions import Directions
 
@@ -20,8 +20,8 @@ DIRECTIONS = {
     "pca": "pca",
     "an array": [[1.0, 1.0, 0.0]],
     "fresh": PCA(2),
-    "even": EvenDirections(("a", "b"), n_directions=3),
-    "a list": [EvenDirections((0, 1), n_directions=3), PCA(1)],
+    "even": UniformDirections(("a", "b"), n_directions=3),
+    "a list": [UniformDirections((0, 1), n_directions=3), PCA(1)],
 }
 
 
@@ -54,11 +54,11 @@ BAD = {
     "needs labels": (NeighborhoodComponentsAnalysis(1), "NeighborhoodComponentsAnalysis", "fit it yourself", "give it fitted"),
     "zero": ([[0.0, 0.0, 0.0]], "directions", "none may be all 0", "correct or drop"),
     "nan": ([[np.nan, 1.0, 0.0]], "directions", "must be finite", "correct or drop"),
-    "one feature": (EvenDirections((1,)), "features=(1,)", "at least two", "leave these directions out"),
-    "repeated": (EvenDirections((1, 1)), "features=(1, 1)", "at least two"),
-    "unknown column": (EvenDirections(("a", "c")), "feature 'c' is not among", "name a column"),
-    "outside": (EvenDirections((0, 3)), "feature 3 lies outside 0 to 2", "correct features="),
-    "none asked for": (EvenDirections(n_directions=0), "n_directions=0", "must be an integer >= 1"),
+    "one feature": (UniformDirections((1,)), "features=(1,)", "at least two", "leave these directions out"),
+    "repeated": (UniformDirections((1, 1)), "features=(1, 1)", "at least two"),
+    "unknown column": (UniformDirections(("a", "c")), "feature 'c' is not among", "name a column"),
+    "outside": (UniformDirections((0, 3)), "feature 3 lies outside 0 to 2", "correct features="),
+    "none asked for": (UniformDirections(n_directions=0), "n_directions=0", "must be an integer >= 1"),
 }
 
 
@@ -91,7 +91,7 @@ def table_of_a_category_and_a_gap(rng):
 
 def test_a_list_of_transformers_is_each_of_them_fitted_among_the_numbers_that_are_there(rng):
     X, usable, names = table_of_a_category_and_a_gap(rng)
-    parts = [PCA(2, random_state=0), EvenDirections(("a", "b"), n_directions=3), EvenDirections(n_directions=4)]
+    parts = [PCA(2, random_state=0), UniformDirections(("a", "b"), n_directions=3), UniformDirections(n_directions=4)]
     fitted = fit_directions(parts, X, names=names, usable=usable)
     alone = [fit_directions(part, X, names=names, usable=usable) for part in parts]
     np.testing.assert_array_equal(fitted.matrix, np.vstack([part.matrix for part in alone]))
@@ -113,7 +113,7 @@ def test_directions_of_a_table_are_refused_where_they_use_what_is_no_number(rng)
         assert_refused(lambda: fit_directions(directions, items, names=names, usable=usable), *parts)
 
     refused([[0.0, 1.0, 0.0, 1.0]], "directions= use 'kind', which is no number", "combine numbers", "leave it out")
-    refused([PCA(1), EvenDirections(("kind", "a"))], "directions= use 'kind'", "combine numbers", "leave it out")
+    refused([PCA(1), UniformDirections(("kind", "a"))], "directions= use 'kind'", "combine numbers", "leave it out")
     other = Directions(np.ones((1, 3)), ("sum",))
     refused(other, "directions= are of 3 features, but there are 4", "", "give those of the items")
     never = X.copy()

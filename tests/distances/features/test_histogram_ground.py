@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from semimetric import DistanceRegressor, HistogramFeatures
-from semimetric.distances.features.even_directions import half_sphere
+from semimetric.distances.features.uniform_directions import half_sphere
 
 SIFT = np.indices((2, 3, 8)).reshape(3, -1).T.astype(float)
 GROUND = {"metric": "cityblock", "periodic": {2: 8.0}, "threshold": 2.0}

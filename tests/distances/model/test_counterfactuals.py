@@ -19,8 +19,8 @@ def far_pair(seed, gaps=False):
     return x, y
 
 
-def told(d, row):
-    return d.schema.told(row[None])[0]
+def display(d, row):
+    return d.schema.display(row[None])[0]
 
 
 def of_single_changes(d, x, y, feature):
@@ -51,11 +51,11 @@ def move(d, feature, old, new):
 def test_no_single_change_lowers_the_distance_more(groups, bends, link, seed):
     d = distance(seed, groups, bends=bends, link=link)
     x, y = far_pair(seed + 10)
-    found = d.counterfactual(told(d, x), told(d, y))
+    found = d.counterfactual(display(d, x), display(d, y))
     assert len(found.changes) == 1
     assert found.reached
-    assert found.distance == pytest.approx(d(found.item, told(d, y)))
-    assert found.before == pytest.approx(d(told(d, x), told(d, y)))
+    assert found.distance == pytest.approx(d(found.item, display(d, y)))
+    assert found.before == pytest.approx(d(display(d, x), display(d, y)))
     least = min(of_single_changes(d, x, y, f)[1].min() for f in range(4))
     assert least - 2e-3 < found.distance < least + 1e-9
 
@@ -65,9 +65,9 @@ def test_no_single_change_lowers_the_distance_more(groups, bends, link, seed):
 def test_no_smaller_single_change_suffices(groups, seed):
     d = distance(seed, groups, bends=bool(seed % 2))
     x, y = far_pair(seed + 20)
-    best = d.counterfactual(told(d, x), told(d, y))
+    best = d.counterfactual(display(d, x), display(d, y))
     within = (best.before + best.distance) / 2
-    found = d.counterfactual(told(d, x), told(d, y), within)
+    found = d.counterfactual(display(d, x), display(d, y), within)
     assert found.reached
     (change,) = found.changes
     f = d.feature_names.index(change.feature)
@@ -75,7 +75,7 @@ def test_no_smaller_single_change_suffices(groups, seed):
     least = min(move(d, k, x[k], v)[far <= within].min(initial=np.inf) for k, v, far in by_all)
     new = d.schema.encode(found.item[None])[0, f]
     assert move(d, f, x[f], new) <= least + 1e-9
-    assert d(found.item, told(d, y)) <= within + 1e-12
+    assert d(found.item, display(d, y)) <= within + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -101,14 +101,14 @@ def test_no_fewer_features_suffice_in_a_sum_over_features(seed):
 def test_where_all_may_change_any_distance_is_reached(groups, gaps, seed):
     d = distance(seed, groups, bends=bool(seed % 2), gaps=gaps)
     x, y = far_pair(seed + 40, gaps)
-    found = d.counterfactual(told(d, x), told(d, y), 0.0)
+    found = d.counterfactual(display(d, x), display(d, y), 0.0)
     assert found.reached
-    assert found.distance == d(found.item, told(d, y)) == 0.0
+    assert found.distance == d(found.item, display(d, y)) == 0.0
 
 
 def test_only_what_may_change_does():
     d = distance(1)
-    x, y = (told(d, row) for row in far_pair(1))
+    x, y = (display(d, row) for row in far_pair(1))
     found = d.counterfactual(x, y, 0.0, features=["a", 3])
     assert {change.feature for change in found.changes} <= {"a", "d"}
     assert not found.reached
@@ -127,7 +127,7 @@ def test_what_is_not_continuous_or_known_is_refused(rng):
         lambda: base.counterfactual(rng.random(3), rng.random(3)), "base distances", "fit without", error=NotSupportedError
     )
     d = distance(1)
-    x, y = (told(d, row) for row in far_pair(1))
+    x, y = (display(d, row) for row in far_pair(1))
     assert_refused(lambda: d.counterfactual(x, y, -1.0), "within=-1.0", ">= 0")
     assert_refused(lambda: d.counterfactual(x, y, features=["e"]), "features= names the feature 'e'", "is required")
 

@@ -95,7 +95,7 @@ def test_many_neighbours_are_counted_and_not_all_printed():
 @pytest.mark.parametrize("link", ["identity", "sqrt", 0.7])
 def test_a_distance_explains_itself_to_rows_of_a_frame(by, link, rng):
     d = distance(2, "pairs", gaps=True, link=link)
-    frame = pd.DataFrame(d.schema.told(items(rng, 6, gaps=True)), columns=list("abcd"), index=[f"r{k}" for k in range(6)])
+    frame = pd.DataFrame(d.schema.display(items(rng, 6, gaps=True)), columns=list("abcd"), index=[f"r{k}" for k in range(6)])
     found = d.explain(frame.iloc[0], frame.iloc[1:], by=by)
     assert found.label == "r0"
     assert found.labels.tolist() == ["r1", "r2", "r3", "r4", "r5"]
@@ -110,6 +110,6 @@ def test_a_category_that_was_not_in_the_fit_is_told_as_other(rng):
     d = distance(2)
     X = items(rng, 3)
     X[0, 3] = 3.0
-    found = d.explain([*X[0, :3], "never seen"], d.schema.told(X[1:]))
+    found = d.explain([*X[0, :3], "never seen"], d.schema.display(X[1:]))
     assert found.item[3] == "(other)"
     assert_allclose(found.contributions.sum(axis=1), found.distances)

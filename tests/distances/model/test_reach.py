@@ -6,7 +6,7 @@ from cases import assert_refused
 from searches import rough_distance
 
 from semimetric import Grid, NeighborIndex, PairEmbedding, Semimetric
-from semimetric.distances.model.limits import MOST, Reach
+from semimetric.distances.model.limits import MOST, ValueLimits
 
 GRID = Grid([[0.0, 1.0, 2.0], [0.0, 1e-300], [5.0]])
 D = Semimetric(PairEmbedding(GRID), np.ones(PairEmbedding(GRID).n_columns), np.array([1.0, 0.0, 1e10]), ("a", "b", "c"))
@@ -30,7 +30,7 @@ def test_a_value_from_which_distances_overflow_is_refused_everywhere(call, value
 
 
 def test_at_the_end_of_the_reach_everything_is_finite():
-    ends = np.where(np.arange(6)[:, None] % 3 == np.arange(3), np.repeat([1.0, -1.0], 3)[:, None] * D.reach.most, 0.0)
+    ends = np.where(np.arange(6)[:, None] % 3 == np.arange(3), np.repeat([1.0, -1.0], 3)[:, None] * D.value_limits.most, 0.0)
     items = np.vstack([INSIDE, INSIDE[0] + ends])
     every = D.pairwise(items)
     assert np.isfinite(every).all()
@@ -40,9 +40,9 @@ def test_at_the_end_of_the_reach_everything_is_finite():
 
 
 def test_the_reach_is_as_wide_as_the_slope_and_the_range_allow():
-    reach = Reach.of(GRID, np.array([[0.0, 0.0], [0.0, 0.0], [0.5, 0.1]]), "abc")
+    reach = ValueLimits.of(GRID, np.array([[0.0, 0.0], [0.0, 0.0], [0.5, 0.1]]), "abc")
     np.testing.assert_array_equal(reach.most, [MOST, MOST * 1e-300, MOST / 1.5])
-    assert Reach.of(GRID, np.full((3, 2), 1e308), "abc").most.max() == 0
+    assert ValueLimits.of(GRID, np.full((3, 2), 1e308), "abc").most.max() == 0
 
 
 def test_radii_and_queries_of_any_size_are_answered_without_a_warning(rng):

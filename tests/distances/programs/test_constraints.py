@@ -12,12 +12,12 @@ from semimetric import (
     Concave,
     CuttingPlane,
     DistanceRegressor,
-    EvenDirections,
     LargeMarginLearner,
     Monotone,
     NotSupportedError,
     TranslationInvariant,
     TripletLearner,
+    UniformDirections,
 )
 
 ITEMS, INDEX, _ = cases.sample()
@@ -153,14 +153,14 @@ REFUSED = {
     "no axioms": ({"constraints": [Monotone()], "axioms": None}, "weights >= 0", "", "premetric"),
     "base": ({"constraints": [Monotone()], "base_distances": (cases.cityblock,)}, "whole distance", "", "leave out"),
     "directions": (
-        {"constraints": [Monotone([0])], "directions": EvenDirections((0, 1), n_directions=3)}, "a direction uses it", "'x0'",
-        "directions=None",
+        {"constraints": [Monotone([0])], "directions": UniformDirections((0, 1), n_directions=3)}, "a direction uses it",
+        "'x0'", "directions=None",
     ),
     "missing": ({"constraints": [Monotone([0])], "missing": "level"}, "missing values have a level", "'x0'", "leave"),
     "circle": ({"constraints": [Monotone([0])], "periodic": {0: 1.0}}, "it is periodic", "'x0'", "leave"),
     "none left": ({"constraints": [Monotone()], "missing": "level"}, "would hold of no feature", "numbers", "directions=None"),
     "none left to tie": (
-        {"constraints": [TranslationInvariant()], "directions": EvenDirections((0, 1, 2), n_directions=3), **TIED},
+        {"constraints": [TranslationInvariant()], "directions": UniformDirections((0, 1, 2), n_directions=3), **TIED},
         "would hold of no feature", "numbers", "directions=None",
     ),
     "pairs of text": ({"constraints": [AtLeast([[["a", 0, 0], [1, 1, 1]]], [1.0])]}, "no arrays of numbers", "points", ""),

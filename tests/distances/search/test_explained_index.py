@@ -20,7 +20,7 @@ IDS = np.array([f"id{k}" for k in range(40)])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_the_nearest_are_explained_by_their_ids(groups, gaps, rng):
     d = distance(1, groups, gaps=gaps)
-    X, q = d.schema.told(items(rng, 40, gaps)), d.schema.told(items(rng, 1, gaps))
+    X, q = d.schema.display(items(rng, 40, gaps)), d.schema.display(items(rng, 1, gaps))
     index = NeighborIndex(d).fit(X, ids=IDS)
     index.add(X[:3], ids=["x", "y", "z"])
     distances, ids = index.kneighbors(q, 4)
@@ -36,12 +36,12 @@ def test_the_nearest_are_explained_by_their_ids(groups, gaps, rng):
 def test_given_ids_are_explained_in_their_order(rng):
     d = distance(1)
     X = items(rng, 40)
-    index = NeighborIndex(d).fit(d.schema.told(X))
+    index = NeighborIndex(d).fit(d.schema.display(X))
     for ids in (7, [7, 3], np.array([3, 7, 3])):
-        found = index.explain(d.schema.told(X[:1]), ids, by="terms")
+        found = index.explain(d.schema.display(X[:1]), ids, by="terms")
         assert found.terms == d.terms
         assert_array_equal(found.indices, np.ravel(ids))
-        assert_allclose(found.distances, [d(d.schema.told(X[:1])[0], row) for row in d.schema.told(X[np.ravel(ids)])])
+        assert_allclose(found.distances, [d(d.schema.display(X[:1])[0], row) for row in d.schema.display(X[np.ravel(ids)])])
 
 
 def test_a_distance_that_is_not_symmetric_is_explained_the_way_it_is_searched(rng):
@@ -52,7 +52,7 @@ def test_a_distance_that_is_not_symmetric_is_explained_the_way_it_is_searched(rn
     d = distance(1)
     embedding = PairEmbedding(d.embedding.grid, symmetry="none")
     d = replace(d, embedding=embedding, weights=rng.random(embedding.n_columns))
-    X = d.schema.told(items(rng, 20))
+    X = d.schema.display(items(rng, 20))
     for side in ("query-first", "query-last"):
         index = NeighborIndex(d, side=side).fit(X[1:])
         found = index.explain(X[0], n_neighbors=3)
@@ -87,7 +87,7 @@ def test_shards_explain_like_one_index(tmp_path, rng):
 
 def test_what_is_not_there_is_refused(rng):
     d = distance(1)
-    X = d.schema.told(items(rng, 10))
+    X = d.schema.display(items(rng, 10))
     index = NeighborIndex(d)
     with pytest.raises(NotFittedError):
         index.explain(X[0])
@@ -110,7 +110,7 @@ def test_ids_and_a_condition_are_not_both_taken(rng):
 @pytest.mark.parametrize("groups", ["singles", "pairs"])
 def test_every_edge_of_a_graph_is_explained_as_its_pair_is(by, groups, rng):
     d = distance(1, groups)
-    X, q = d.schema.told(items(rng, 40)), d.schema.told(items(rng, 5))
+    X, q = d.schema.display(items(rng, 40)), d.schema.display(items(rng, 5))
     index = NeighborIndex(d).fit(X, ids=IDS)
     for graph, rows, names in (
         (index.kneighbors_graph(None, 3), X, IDS),

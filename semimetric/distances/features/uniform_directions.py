@@ -27,14 +27,14 @@ class LinearFeatures(ShortRepr, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return len(self.components_)
 
     def transform(self, X: ArrayLike) -> Floats:
-        """The directions of the items, ``X components_.T``: shape (n_items, n_directions)."""
+        """Return the directions of the items, ``X components_.T``: shape (n_items, n_directions)."""
         check_is_fitted(self, "components_")
         items: Floats = validated(self, X, reset=False, dtype=np.float64, order="C")  # BLAS adds up strided rows otherwise
         return items @ self.components_.T
 
 
 @storable
-class EvenDirections(LinearFeatures):
+class UniformDirections(LinearFeatures):
     """Directions spread evenly within a set of features, such as the a-b plane of a colour or the coordinates of a place.
 
     In a plane the angles are k π / n_directions. In three dimensions the directions are a Fibonacci lattice on the half sphere
@@ -56,7 +56,7 @@ class EvenDirections(LinearFeatures):
 
     Examples
     --------
-    >>> EvenDirections(n_directions=4).fit([[0.0, 1.0], [1.0, 0.0]]).components_.round(3)
+    >>> UniformDirections(n_directions=4).fit([[0.0, 1.0], [1.0, 0.0]]).components_.round(3)
     array([[ 0.707,  0.707],
            [-0.707,  0.707]])
     """
@@ -66,18 +66,18 @@ class EvenDirections(LinearFeatures):
         self.n_directions = n_directions
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None) -> EvenDirections:
+    def fit(self, X: ArrayLike, y: object = None) -> UniformDirections:
         """Compute the directions; X gives the number and the names of the features, and y is ignored."""
         checked = validated(self, X, dtype=np.float64)
         default = [f"x{k}" for k in range(checked.shape[1])]
         return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
 
-    def fit_named(self, X: Floats, names: Sequence[str]) -> EvenDirections:
+    def fit_named(self, X: Floats, names: Sequence[str]) -> UniformDirections:
         """Compute the directions for an array whose columns have the given ``names``."""
         self.n_features_in_ = check_items(X).shape[1]
         return self._spread(self.n_features_in_, list(names))
 
-    def _spread(self, n_features: int, names: list[str]) -> EvenDirections:
+    def _spread(self, n_features: int, names: list[str]) -> UniformDirections:
         chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
         if len(set(chosen)) < max(len(chosen), 2):
             raise InputError(
@@ -93,7 +93,6 @@ class EvenDirections(LinearFeatures):
         return self
 
     def _column(self, feature: int | str, n_features: int, names: list[str]) -> int:
-        """The number of the feature that is given by number or name."""
         if isinstance(feature, str):
             if feature not in names:
                 raise InputError(f"feature {feature!r} is not among {names}; name a column, or give its number")
@@ -104,7 +103,7 @@ class EvenDirections(LinearFeatures):
 
 
 def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
-    """Evenly spread unit vectors of which no two are opposite, shape (n, dimension)."""
+    """Return evenly spread unit vectors of which no two are opposite, shape (n, dimension)."""
     if dimension == 2:
         angle = np.pi * np.arange(n) / n
         return np.column_stack([np.cos(angle), np.sin(angle)])

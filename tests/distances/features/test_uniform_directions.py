@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from semimetric import EvenDirections
-from semimetric.distances.features.even_directions import half_sphere
+from semimetric import UniformDirections
+from semimetric.distances.features.uniform_directions import half_sphere
 
 NAMES = ("L", "a", "b")
 
@@ -24,7 +24,7 @@ def test_directions_are_distinct_unit_vectors_and_no_two_are_opposite(dimension,
 
 @pytest.mark.parametrize(("features", "chosen"), [((1, 2), [1, 2]), (("a", "b"), [1, 2]), (None, [0, 1, 2])])
 def test_even_directions_combine_the_named_features_only(X, features, chosen):
-    even = EvenDirections(features, n_directions=6).fit_named(X, NAMES)
+    even = UniformDirections(features, n_directions=6).fit_named(X, NAMES)
     unused = np.setdiff1d(range(3), chosen)
     assert not even.components_[:, unused].any()
     assert ((even.components_ != 0).sum(axis=1) > 1).all()  # a raw feature is there already
