@@ -122,7 +122,7 @@ _HOMES = {
     "distances.estimators.regressor": "DistanceRegressor",
     "distances.estimators.transformer": "SemimetricNeighborsTransformer",
     "distances.estimators.triplet_learner": "TripletLearner",
-    "distances.features.even_directions": "UniformDirections",
+    "distances.features.uniform_directions": "UniformDirections",
     "distances.features.histograms": "HistogramFeatures",
     "distances.features.landmarks": "LandmarkFeatures",
     "distances.features.partition_features": "PartitionFeatures",

@@ -30,7 +30,6 @@ from .distances.estimators.quadruplet_learner import QuadrupletLearner as Quadru
 from .distances.estimators.regressor import DistanceRegressor as DistanceRegressor
 from .distances.estimators.transformer import SemimetricNeighborsTransformer as SemimetricNeighborsTransformer
 from .distances.estimators.triplet_learner import TripletLearner as TripletLearner
-from .distances.features.even_directions import UniformDirections as UniformDirections
 from .distances.features.histograms import HistogramFeatures as HistogramFeatures
 from .distances.features.landmarks import LandmarkFeatures as LandmarkFeatures
 from .distances.features.partition_features import PartitionFeatures as PartitionFeatures
@@ -38,6 +37,7 @@ from .distances.features.partitions import Partitions as Partitions
 from .distances.features.point_clouds import PointCloudFeatures as PointCloudFeatures
 from .distances.features.series import SeriesFeatures as SeriesFeatures
 from .distances.features.strings import StringFeatures as StringFeatures
+from .distances.features.uniform_directions import UniformDirections as UniformDirections
 from .distances.learning.concave_link import calibrate_distance as calibrate_distance
 from .distances.learning.metric_repair import metric_repair as metric_repair
 from .distances.model.axioms import Axioms as Axioms

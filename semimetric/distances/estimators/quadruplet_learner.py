@@ -30,8 +30,8 @@ class QuadrupletLearner(ComparisonLearner):
         `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
         The error is the fraction of held-out quadruplets that are missed.
     directions : "auto" (default), "discriminant", "pca", None, array, transformer with ``components_``, or list
-        Linear features that join the raw ones, as arrays (n_directions, n_features), `UniformDirections`, `HistogramFeatures` or
-        `PartitionFeatures`. "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most. "auto"
+        Linear features that join the raw ones, as arrays (n_directions, n_features), `UniformDirections`, `HistogramFeatures`,
+        or `PartitionFeatures`. "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most. "auto"
         adds them unless raw features err less by more than a standard error; never to a single feature or given ``knots``.
     tables : {"warped", "full", "auto"}, default "warped"
         One monotone scale a number: a metric with an exact `transform` into L1; or full tables, which categories, periodic and
