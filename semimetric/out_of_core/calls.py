@@ -45,7 +45,7 @@ from ..distances.learning.measured import PartitionedDistances
 from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors
-from ..distances.search.shard_files import Place, read_places
+from ..distances.search.shard_files import ShardLocation, read_locations
 from ..distances.search.sharded import nearest
 from .pairwise_files import write_pairwise
 
@@ -337,11 +337,11 @@ def kneighbors(
     """
     parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
 
-    def search(places: list[Place]) -> list[Neighbors]:
+    def search(places: list[ShardLocation]) -> list[Neighbors]:
         ask = partial(nearest, SerialEngine(), places, k=n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
         return [_call(lambda queries: ask(X=queries), rows) for rows in parts]
 
-    found = read_places(folder, search, key=key)
+    found = read_locations(folder, search, key=key)
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
 
 

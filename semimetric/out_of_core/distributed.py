@@ -27,7 +27,7 @@ from ..distances.estimators.base import LearnedDistance
 from ..distances.estimators.part_tasks import ItemTask
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
-from ..distances.search.shard_files import Place, Shard, read_places
+from ..distances.search.shard_files import Shard, ShardLocation, read_locations
 from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, graph, nearest, within
 from .calls import fit_labeled, fit_tuples, labeled_parts_of, task_of
 from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_parts
@@ -237,10 +237,10 @@ def kneighbors(
     """
     engine, queries = Cluster(client), computed(X)
 
-    def search(places: list[Place]) -> Neighbors:
+    def search(places: list[ShardLocation]) -> Neighbors:
         return nearest(engine, places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
 
-    found = read_places(folder, search, key=key)
+    found = read_locations(folder, search, key=key)
     return found.distances, found.ids
 
 
@@ -262,7 +262,7 @@ def radius_neighbors(
     >>> distances, ids = distributed.radius_neighbors(client, "shards", X, radius=0.5)  # doctest: +SKIP
     """
     engine, queries = Cluster(client), computed(X)
-    return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
+    return read_locations(folder, lambda places: within(engine, places, queries, radius), key=key)
 
 
 def kneighbors_graph(
@@ -284,7 +284,7 @@ def kneighbors_graph(
     >>> graph = distributed.kneighbors_graph(client, "shards", X, n_neighbors=5)  # doctest: +SKIP
     """
     engine, queries = Cluster(client), computed(X)
-    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
+    return read_locations(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
 
 
 def _transformed(part: ItemPart, embedding: Any) -> Any:

@@ -231,7 +231,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             return again.fit(take_rows(X, rows), labels[rows], **option).semimetric_
 
         search = HeldOutSearch(X, self._codes, self._weight, learn, self.n_jobs)
-        found = search.folds(self.index_._queries(None), self._codes, seed, n_strata=min(2, len(self.classes_)))
+        found = search.folds(self.index_.encoded_items_, self._codes, seed, n_strata=min(2, len(self.classes_)))
         return [self._of_classes(part) for part in found]
 
     def _of_classes(self, part: HeldOutNeighbors) -> HeldOutNeighbors:

@@ -387,7 +387,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
     def _queries(self, X: ArrayLike) -> Floats:
         """The queries, encoded."""
         check_is_fitted(self, "index_")
-        return self.index_._queries(X)
+        return self.index_.encode(X)
 
     def _voters(self, queries: Floats) -> Iterator[Voters]:
         """The neighbours of every encoded query, among which are all that vote, in groups of queries."""
