@@ -64,7 +64,7 @@ def rows(kind: str, n: int, n_queries: int, counts: list[int]) -> list[dict]:
                 all_s, found = processor_time(index, queries, bounds=False)
                 batch_s, ordered = processor_time(index, queries, bounds=True)
                 equal = all(np.array_equal(a, b) and np.array_equal(a, c) for a, b, c in zip(found, ordered, want, strict=True))
-                parts = [place.open().segments_[0] for place in index.places]
+                parts = [place.open().segments_[0] for place in index.locations]
                 least = np.column_stack([p.least(p.view.block(p.view.points(queries.astype(np.float64)))) for p in parts])
                 row = {"data": kind, "partition": partition, "shards": len(parts), "build_s": build_s}
                 row |= {"batch_cpu_ms": batch_s / n_queries * 1e3, "all_shards_ms": all_s / n_queries * 1e3}

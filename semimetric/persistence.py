@@ -127,7 +127,7 @@ def load(
     if os.path.isfile(os.path.join(path, SHARDS)):
         return ShardedIndex(path, mmap=mmap, base_distances=base_distances, key=key)
     if os.path.isdir(path):
-        return NeighborIndex._load(path, mmap=mmap, base_distances=base_distances, key=key)
+        return NeighborIndex.load(path, mmap=mmap, base_distances=base_distances, key=key)
     state = read_state(path, key=key)
     if state.kind not in _CLASSES:
         raise StorageError(f"{path} holds a {state.kind}, which this version cannot read; upgrade semimetric")

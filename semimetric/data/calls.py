@@ -273,15 +273,15 @@ class ExpensiveCalls:
 
     @property
     def distances(self) -> Floats:
-        """What the calls have returned, shape (n_calls,)."""
+        """The results of the calls, shape (n_calls,)."""
         return np.array([made[2] for made in self._made], dtype=np.float64)
 
     def value(self, x: Any, y: Any, i: int, j: int) -> float:
-        """The distance of x to y, which are row i of the left objects and row j of the right ones."""
+        """Return the distance of x to y, which are row i of the left objects and row j of the right ones."""
         return self._called(lambda: (self.function(x, y), None), i, j)[0]
 
     def value_and_dual(self, x: Any, y: Any, i: int, j: int) -> tuple[float, Any]:
-        """The distance, and the dual that ``function.with_dual`` returns beside it; None where it has no such method."""
+        """Return the distance, and the dual that ``function.with_dual`` returns beside it; None where it has no such method."""
         solve = getattr(self.function, "with_dual", None)
         if solve is None:
             return self.value(x, y, i, j), None
@@ -292,7 +292,7 @@ class ExpensiveCalls:
         self._made.append((i, j, value))
 
     def refuse(self, reason: str, i: int, j: int) -> DistanceCallError:
-        """The error that the distance of row i to row j cannot be used, with everything that was evaluated so far."""
+        """Return the error that the distance of row i to row j cannot be used, with everything that was evaluated so far."""
         return DistanceCallError(
             f"{self.name} of {self.left} {i} and {self.right} {j}: {reason}. The {len(self)} distances evaluated so far are in "
             "the attributes pairs and distances of this error",
@@ -317,7 +317,7 @@ class ExpensiveCalls:
 
 
 def _number_or_none(returned: Any) -> float | None:
-    """What a call has returned as a number; None if it is not one."""
+    """Return the result of a call as a number; None if it is not one."""
     if isinstance(returned, (str, bytes)):
         return None
     try:
@@ -328,7 +328,7 @@ def _number_or_none(returned: Any) -> float | None:
 
 
 def _brief_value(returned: Any) -> str:
-    """What was returned, in a few words."""
+    """Describe the result of a call in a few words."""
     shape = getattr(returned, "shape", None)
     return f"an array of shape {shape}" if shape else f"{type(returned).__name__} {repr(returned)[:40]}"
 

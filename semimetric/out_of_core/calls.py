@@ -49,7 +49,7 @@ from ..distances.learning.measured import PartitionedDistances
 from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
-from ..distances.search.shard_files import Place, Shard, read_places
+from ..distances.search.shard_files import Shard, ShardLocation, read_locations
 from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, graph, nearest, within
 from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_parts
 from .pairwise_files import write_pairwise
@@ -337,13 +337,13 @@ def kneighbors(
     queries = computed(X) if client is not None else None
     parts = [] if client is not None else item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
 
-    def search(places: list[Place]) -> list[Neighbors]:
+    def search(places: list[ShardLocation]) -> list[Neighbors]:
         ask = partial(nearest, engine, places, k=n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
         if client is not None:
             return [ask(X=queries)]
         return [_call(lambda rows: ask(X=rows), part) for part in parts]
 
-    found = read_places(folder, search, key=key)
+    found = read_locations(folder, search, key=key)
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
 
 
@@ -365,7 +365,7 @@ def radius_neighbors(
     >>> found = out_of_core.radius_neighbors("shards", X, radius=0.5, client=client)  # doctest: +SKIP
     """
     engine, queries = _engine(client), computed(X)
-    return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
+    return read_locations(folder, lambda places: within(engine, places, queries, radius), key=key)
 
 
 def kneighbors_graph(
@@ -386,7 +386,7 @@ def kneighbors_graph(
     >>> graph = out_of_core.kneighbors_graph("shards", X, n_neighbors=5, client=client)  # doctest: +SKIP
     """
     engine, queries = _engine(client), computed(X)
-    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
+    return read_locations(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
 
 
 def _engine(client: Any, limit: int | None = None) -> Engine:

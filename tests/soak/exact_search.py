@@ -16,8 +16,7 @@ from semimetric.data.calls import DistanceFunction
 from semimetric.distances.features.linear_directions import Directions, with_directions
 from semimetric.distances.model.base_distances import BaseDistance
 from semimetric.distances.pairs.gower import GapEmbedding
-from semimetric.distances.search import cells, faiss_scan, refinement, segment
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import cells, faiss_scan, index, refinement, segment
 from semimetric.distances.search import items as results
 from semimetric.distances.search import joint as joint_boxes
 from semimetric.distances.search import joint as joint_scan
@@ -122,7 +121,7 @@ def thresholds(rng):
     changed = {
         segment: {"_FEW": int(rng.choice([0, 30])), "_WORTH": int(rng.choice([0, 2])), "_LARGE": int(rng.choice([0, 10**9])),
                   "_FEW_QUERIES": int(rng.choice([0, 4, 10**6])), "_PROBE": int(rng.choice([8, 200]))},
-        updates: {"_TAIL": int(rng.choice([1, 8_192]))},
+        index: {"_TAIL": int(rng.choice([1, 8_192]))},
         cells: {"_SAMPLE": int(rng.choice([50, 20_000])), "_ENCODED": int(rng.choice([1_000, 1 << 22]))},
         refinement: {"_WORK": int(rng.choice([1, 5_000, 1 << 23]))},
         faiss_scan: {"_SCANNED": int(rng.choice([1, 1 << 31])), "_ASSIGNED": int(rng.choice([1_000, 1 << 24]))},

@@ -10,7 +10,7 @@ from fitted_estimators import FITTED
 from fitted_estimators import bases_of as bases_of_estimator
 
 import semimetric as sm
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import index as index_module
 from semimetric.distances.search import segment
 
 SAVED = Path(__file__).parents[1] / "saved" / "0.1.0"
@@ -31,7 +31,7 @@ def bases_of(name):
 def lower_thresholds():
     """Let so few items be searched by their codes, and let what is added have segments of its own."""
     segment._FEW = segment._WORTH = 0
-    updates._TAIL = 1
+    index_module._TAIL = 1
 
 
 def encoded(d, n, seed):

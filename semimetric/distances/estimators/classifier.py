@@ -194,7 +194,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             return again.fit(take_rows(X, rows), labels[rows], **option).semimetric_
 
         search = HeldOutSearch(X, self._codes, self._weight, learn, self.n_jobs)
-        found = search.folds(self._queries(None), self._codes, seed, n_strata=min(2, len(self.classes_)))
+        found = search.folds(self.index_.encoded_items_, self._codes, seed, n_strata=min(2, len(self.classes_)))
         factors = np.ones(len(self.classes_)) if self._factors is None else self._factors
         return [
             replace(

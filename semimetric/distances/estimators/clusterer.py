@@ -169,7 +169,7 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         found = best_medoids(d, X, len(items), self.n_clusters, links, self.n_init, self.sample, seed, self.n_jobs)
         medoids = take_rows(X, found.medoids)
-        self._keep_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(medoids, ids=np.arange(self.n_clusters)))
+        self._set_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(medoids, ids=np.arange(self.n_clusters)))
         self.labels_, self.medoid_indices_ = found.labels, found.medoids
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter
         return self

@@ -101,7 +101,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
         self._check()
         given = self.semimetric
         d = Semimetric.gower(X, missing="constant") if given == "gower" else searched_distance(given, X)
-        self._keep_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(X))
+        self._set_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(X))
         self._check_donors()
         return self
 
@@ -122,7 +122,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
             raise InputError(f"column {name!r} of X has no known value, so that there is none to fill in; drop it")
 
     def transform(self, X: ArrayLike) -> Any:
-        """The rows of X with their missing values filled in.
+        """Return the rows of X with their missing values filled in.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
         """
         check_is_fitted(self, "index_")
         schema = self.semimetric_.schema
-        queries = self.index_._queries(X)
+        queries = self.index_.encode(X)
         missing = np.isnan(queries)
         for k in np.flatnonzero(missing.any(axis=0)):
             feature = schema.features[k]
@@ -161,7 +161,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
     def _fill(self, queries: NDArray[Any], filled: Floats) -> None:
         """Fill in the missing values of encoded rows, each of which misses some."""
         n_first = min(max(_AMONG * self.n_neighbors, _LEAST), self.n_samples_fit_)
-        distances, donors = self.index_._answer(queries, None, n_first)[:2]
+        distances, donors = self.index_.search_encoded(queries, n_first)[:2]
         for k in np.flatnonzero(np.isnan(queries).any(axis=0)):
             lacking = np.flatnonzero(np.isnan(queries[:, k]))
             n_donors = min(self.n_neighbors, int(self._known[:, k].sum()))
@@ -171,7 +171,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
             rows = np.take_along_axis(donors[lacking], first, axis=1)
             few = knows.sum(axis=1) < n_donors
             if few.any():
-                found = self.index_._answer(queries[lacking[few]], None, n_donors, where=self._known[:, k])
+                found = self.index_.search_encoded(queries[lacking[few]], n_donors, where=self._known[:, k])
                 near[few], rows[few] = found[:2]
             votes = VoteRule(n_donors, self.weights).votes(near)
             values = self._items_of(rows.ravel())[:, k].reshape(rows.shape).astype(np.float64)
@@ -189,7 +189,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
 
 
 def _typical(feature: Feature, values: Floats, votes: Floats) -> Floats:
-    """The value that donors give: ``values`` and ``votes`` have shape (n, n_donors), nearest first; the result (n,)."""
+    """Return the value that donors give: ``values`` and ``votes`` have shape (n, n_donors), nearest first; the result (n,)."""
     if feature.kind == "categorical":
         return _most_votes(values, votes)
     if feature.kind == "numeric":
@@ -203,7 +203,7 @@ def _typical(feature: Feature, values: Floats, votes: Floats) -> Floats:
 
 
 def _most_votes(codes: Floats, votes: Floats) -> Floats:
-    """In every row the code with the most votes; of several with as many, that of the nearest."""
+    """Return in every row the code with the most votes; of several with as many, that of the nearest."""
     total = ((codes[:, :, None] == codes[:, None, :]) * votes[:, None, :]).sum(axis=2)
     best = (total >= total.max(axis=1, keepdims=True) * (1 - 1e-12)).argmax(axis=1)
     return np.take_along_axis(codes, best[:, None], axis=1)[:, 0]

@@ -1,4 +1,4 @@
-"""What every estimator has that keeps items in an index: its distance, its names, and how both go into a file."""
+"""The base of estimators that hold items in an index: its distance, its names, and both in a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
         "items": NDArray[np.floating],
     }
 
-    def _keep_index(self, index: NeighborIndex) -> None:
+    def _set_index(self, index: NeighborIndex) -> None:
         """Take a fitted index, and its names, for those of an earlier fit."""
         self.__dict__.pop("feature_names_in_", None)
         self.index_ = index
@@ -63,18 +63,18 @@ class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
         return tags
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """The parameters, of which a fitted estimator that has learned the distance goes as the distance."""
+        """Return the parameters, of which a fitted estimator that has learned the distance goes as the distance."""
         return super()._stored_parameters() | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def _restore_index(self, index: NeighborIndex, fitted: dict[str, Any]) -> None:
         """Take the index that was built of a file, and what else the file holds."""
-        self._keep_index(index)
+        self._set_index(index)
         check_names(self, self.n_features_in_)
         super()._restore({name: value for name, value in fitted.items() if name not in _OF_THE_INDEX})
 
 
 def stored_index(index: NeighborIndex, n_items: int) -> dict[str, Any]:
-    """The parameters and the encoded items of an index whose ids are the row numbers of ``n_items`` items.
+    """Return the parameters and the encoded items of an index whose ids are the row numbers of ``n_items`` items.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def stored_index(index: NeighborIndex, n_items: int) -> dict[str, Any]:
             f"index_ has {index.n_samples_fit_} items, which are not the {n_items} that were fitted, in their order; fit again "
             "with the items that it shall have, and save index_ by itself where it has others"
         )
-    return {"index": index.parameter_values, "items": index._queries(None)}
+    return {"index": index.parameter_values, "items": index.encoded_items_}
 
 
 def index_of_stored(semimetric: Semimetric, stored: dict[str, Any], names: Any) -> NeighborIndex:
-    """The index that `stored_index` gives, under a distance; ``names`` are those of its features, or None."""
+    """Build the index that `stored_index` gave, under a distance; ``names`` are those of its features, or None."""
     items, values = stored["items"], Members(stored["index"])
     _check_items(semimetric.schema, items)
     index = NeighborIndex.of_values(semimetric, values.text("side"), values)
@@ -98,8 +98,7 @@ def index_of_stored(semimetric: Semimetric, stored: dict[str, Any], names: Any) 
     index.n_features_in_ = semimetric.n_features
     if names is not None:
         index.feature_names_in_ = names
-    index._view = QueryView(semimetric, index.side)
-    return index.fit_encoded(items, np.arange(len(items)))
+    return index.fit_encoded(QueryView(semimetric, index.side), items, np.arange(len(items)))
 
 
 def _check_items(schema: Schema, items: Floats) -> None:
@@ -118,7 +117,7 @@ def _check_items(schema: Schema, items: Floats) -> None:
 
 
 class NearestFittedItems(IndexEstimator):
-    """The items of a fit in an index, which goes into the file of the estimator; subclasses say what neighbours tell."""
+    """The items of a fit in an index, which goes into the file of the estimator; subclasses say what neighbours mean."""
 
     n_neighbors: int
     n_jobs: int | None
@@ -126,24 +125,24 @@ class NearestFittedItems(IndexEstimator):
     _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {"distance": NotRequired[Semimetric]}
 
     def _items_of(self, rows: Integers) -> Floats:
-        """The encoded values of the fitted items of these row numbers, shape (n_rows, n_features)."""
+        """Return the encoded values of the fitted items of these row numbers, shape (n_rows, n_features)."""
         values: Floats = self.index_.segments_[0].points.raw[rows]
         return values
 
     @property
     def n_samples_fit_(self) -> int:
-        """How many items were fitted."""
+        """The number of fitted items."""
         check_is_fitted(self, "index_")
         return self.index_.n_samples_fit_
 
     def explain(self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features") -> Explanation:
-        """What every feature adds to the distances of x to its nearest items, beside the values of both.
+        """Explain the distances of x to its nearest items: what every feature adds, beside the values of both.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
         n_neighbors : int or None
-            How many of the nearest items are shown; None is 5.
+            The number of nearest items that are shown; None is 5.
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
         """

@@ -194,7 +194,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         strata = np.zeros(len(values), dtype=np.int64)
         strata[used] = strata_of_values(values[used])
         search = HeldOutSearch(X, values, self._weight, learn, self.n_jobs)
-        return search.folds(self._queries(None), strata, seed, n_targets=_LEAST_VALUES)
+        return search.folds(self.index_.encoded_items_, strata, seed, n_targets=_LEAST_VALUES)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the mean or median of the neighbors' values, each by its vote, shape (n_queries,)."""

@@ -33,7 +33,7 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         "lof"        mean_{o in N(x)} lrd(o) / lrd(x),   the local outlier factor             (Breunig et al. 2000)
                      lrd(x) = 1 / mean_{o in N(x)} max(d_k(o), d(x, o)),
 
-    its sign changed, so that lower is more abnormal, as scikit-learn has it. `explain` tells which features make an item lie
+    its sign changed, so that lower is more abnormal, as scikit-learn has it. `explain` shows which features make an item lie
     apart. A row that equals a fitted item in every value is scored as that item, one of which is not its own neighbour:
     ``fit_predict(X)`` and ``fit(X).predict(X)`` are the same.
 
@@ -116,8 +116,8 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         n = index.n_samples_fit_
         if n < 2:
             raise InputError(f"X has n_samples = {n}, whose neighbours would be none; give two items at least")
-        self._keep_index(index)
-        distances, rows = self._others(index._queries(None))
+        self._set_index(index)
+        distances, rows = self._others(index.encoded_items_)
         self.kth_distances_ = distances[:, -1]
         self.densities_ = self._reachable(distances, rows)
         self.negative_scores_ = self._scores(distances, rows)
@@ -141,19 +141,19 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
             raise InputError(f'contamination={share!r}: "auto", or a share of the items above 0 and up to 0.5, is required')
 
     def _others(self, queries: Floats) -> tuple[Floats, Integers]:
-        """Distances and rows of the k nearest items of encoded queries, both (n_queries, k); one equal item is left out."""
+        """Return distances and rows of the k nearest items of queries, both (n_queries, k); one equal item is left out."""
         k = min(self.n_neighbors, self.n_samples_fit_ - 1)
-        distances, rows = self.index_._answer(queries, None, k + 1)[:2]
-        query, place = np.nonzero(distances == 0)
-        values, items = queries[query], self._items_of(rows[query, place])
+        distances, rows = self.index_.search_encoded(queries, k + 1)[:2]
+        query, column = np.nonzero(distances == 0)
+        values, items = queries[query], self._items_of(rows[query, column])
         same = np.zeros(distances.shape, dtype=np.bool_)
-        same[query, place] = ((values == items) | (np.isnan(values) & np.isnan(items))).all(axis=1)
+        same[query, column] = ((values == items) | (np.isnan(values) & np.isnan(items))).all(axis=1)
         left_out = np.where(same.any(axis=1), same.argmax(axis=1), k)  # the farthest where no item equals the query
         keep = np.arange(k + 1) != left_out[:, None]
         return distances[keep].reshape(-1, k), rows[keep].reshape(-1, k)
 
     def _reachable(self, distances: Floats, rows: Integers) -> Floats:
-        """The local reachability density of queries with these neighbours, shape (n_queries,)."""
+        """Return the local reachability density of queries with these neighbours, shape (n_queries,)."""
         least = _LEAST * float(self.kth_distances_.mean()) or _LEAST
         density: Floats = 1.0 / (np.maximum(distances, self.kth_distances_[rows]).mean(axis=1) + least)
         return density
@@ -165,16 +165,16 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         return scores
 
     def score_samples(self, X: ArrayLike) -> Floats:
-        """The local outlier factor, or the k-th distance, of every row with its sign changed, shape (n_queries,)."""
+        """Return the local outlier factor, or the k-th distance, of every row with its sign changed, shape (n_queries,)."""
         check_is_fitted(self, "index_")
-        return self._scores(*self._others(self.index_._queries(X)))
+        return self._scores(*self._others(self.index_.encode(X)))
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """`score_samples` less ``offset_``, shape (n_queries,): below 0 of outliers."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: ArrayLike) -> Integers:
-        """-1 for outliers and 1 for other rows, shape (n_queries,), int64."""
+        """Return -1 for outliers and 1 for other rows, shape (n_queries,), int64."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def __sklearn_tags__(self) -> Any:

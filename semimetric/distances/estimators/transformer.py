@@ -120,7 +120,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
             semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
             n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
-        self._keep_index(index.fit(X))
+        self._set_index(index.fit(X))
         return self
 
     def _stored(self) -> dict[str, Any]:
@@ -149,12 +149,12 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         return self.index_.n_samples_fit_
 
     def transform(self, X: ArrayLike) -> sparse.csr_matrix:
-        """Graph (n_queries, n_samples_fit_) of the rows of X, each row sorted by distance."""
+        """Return graph (n_queries, n_samples_fit_) of the rows of X, each row sorted by distance."""
         check_is_fitted(self)
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
     def explain_graph(self, graph: Any, X: ArrayLike | None = None, *, by: str = "features") -> Any:
-        """What every feature adds to the distance of every edge of a graph, as `NeighborIndex.explain_graph`.
+        """Explain every edge of a graph, as `NeighborIndex.explain_graph`: what each feature adds to its distance.
 
         Parameters
         ----------
@@ -177,6 +177,6 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns of the graph, one for each item, shape (n_samples_fit_,)."""
+        """Return names of the columns of the graph, one for each item, shape (n_samples_fit_,)."""
         check_is_fitted(self)
         return np.array([f"semimetricneighborstransformer{k}" for k in range(self.n_samples_fit_)], dtype=object)

@@ -250,7 +250,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, BaseEstimator):
     def _queries(self, X: ArrayLike | None) -> Floats:
         """Return the queries, encoded; None is all items."""
         check_is_fitted(self, "index_")
-        return self.index_._queries(X)
+        return self.index_.encoded_items_ if X is None else self.index_.encode(X)
 
     def _voters(self, queries: Floats) -> Iterator[Voters]:
         """Yield the neighbors of every encoded query, among which are all that vote, in groups of queries."""

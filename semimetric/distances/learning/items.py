@@ -38,13 +38,13 @@ from ..programs.design_matrix import Design
 from ..programs.triplet_design import TripletDesign, pair_rows
 from ..search.index import NeighborIndex
 from ..search.shard_files import (
-    Place,
     Shard,
+    ShardLocation,
     building,
     close,
     distance_digest,
+    locations_of,
     new_root,
-    places_of,
     save_shard,
     shard_size,
     switch,
@@ -524,7 +524,7 @@ def build_places(
     table: LabeledTable,
     counts: Sequence[int],
     size: int,
-) -> list[Place]:
+) -> list[ShardLocation]:
     """Build shards in a new folder, each from one part or from several that follow one another and have ``size`` items at most.
 
     The ids number the items of all parts from 0 on. Parts are joined because small shards are searched item by item.
@@ -541,7 +541,7 @@ def build_places(
     with new_root(folder) as root, building(root) as built:
         shards = list(engine.each(_build_shard, tasks, table, d, str(built)))
         switch(root, distance_digest(d), shards, built)
-    return places_of(root)
+    return locations_of(root)
 
 
 def _build_shard(task: tuple[list[LabeledPart], int], table: LabeledTable, d: Semimetric, root: str) -> Shard:
@@ -561,7 +561,7 @@ def _vectors(index: NeighborIndex, numbers: Integers) -> Floats:
 
 
 def _search(
-    task: tuple[int, Floats], places: Sequence[Place], d: Semimetric, labels: NDArray[Any], rule: LargeMargin
+    task: tuple[int, Floats], places: Sequence[ShardLocation], d: Semimetric, labels: NDArray[Any], rule: LargeMargin
 ) -> PartNeighbors:
     """Targets and impostors of the items from a number on, one item for each weight."""
     start, weight = task
@@ -571,7 +571,7 @@ def _search(
     return PartNeighbors(start, weight, found)
 
 
-def _with_vectors(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> InMemoryNeighbors:
+def _with_vectors(part: PartNeighbors, places: Sequence[ShardLocation], problem: LargeMarginProblem) -> InMemoryNeighbors:
     """The neighbours of one part with their vectors: the items of the part first, then neighbours in other parts."""
     n, (near, far, distances) = len(part.weight), part.found
     own = np.arange(part.start, part.start + n)
@@ -595,11 +595,11 @@ def _weights(part: PartNeighbors) -> Floats:
     return part.weight[part.found.triplets()[:, 0]]
 
 
-def _sums(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> TargetSums:
+def _sums(part: PartNeighbors, places: Sequence[ShardLocation], problem: LargeMarginProblem) -> TargetSums:
     return _with_vectors(part, places, problem).sums
 
 
-def _rows(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> PartRows:
+def _rows(part: PartNeighbors, places: Sequence[ShardLocation], problem: LargeMarginProblem) -> PartRows:
     """The rows of the triplets of one part; all their targets are the margin, so the array of targets is empty."""
     neighbors = _with_vectors(part, places, problem)
     return PartRows(neighbors.design(), np.empty(0), neighbors.weight)
@@ -609,7 +609,7 @@ def _n_impostors(part: PartNeighbors) -> int:
     return int((part.found.far >= 0).sum())
 
 
-def _impostors(task: tuple[PartNeighbors, Integers], places: Sequence[Place]) -> Floats:
+def _impostors(task: tuple[PartNeighbors, Integers], places: Sequence[ShardLocation]) -> Floats:
     """Vectors of some pairs of an item and an impostor, shape (n, 2, n_features)."""
     part, wanted = task
     left, right = (side[wanted] for side in part.found.impostors)
@@ -626,14 +626,14 @@ class PartitionedNeighbors(TripletNeighbors):
     engine : Engine
     parts : sequence
         Stand-ins for the `PartNeighbors` of each part, as `Engine.stored` gives them.
-    places : sequence of Place
+    places : sequence of ShardLocation
         The shards of the items.
     problem : LargeMarginProblem
     """
 
     engine: Engine
     parts: Sequence[Any]
-    places: Sequence[Place]
+    places: Sequence[ShardLocation]
     problem: LargeMarginProblem
 
     @cached_property
@@ -673,12 +673,12 @@ class PartitionedSearch(SearchableItems):
     Parameters
     ----------
     items : PartitionedItems
-    places : sequence of Place
+    places : sequence of ShardLocation
         Shards of the items, numbered from 0 on.
     """
 
     items: "PartitionedItems"
-    places: Sequence[Place]
+    places: Sequence[ShardLocation]
 
     @property
     def example(self) -> Floats:

@@ -1,8 +1,9 @@
-"""What lower and upper bounds have in common: coordinates of items, from which the bounds of any two are computed."""
+"""Lower and upper bounds: coordinates of items, from which the bounds of any two are computed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -31,11 +32,11 @@ class Coordinates(NamedTuple):
         return len(self.values)
 
     def take(self, rows: Any) -> Coordinates:
-        """The items of some rows, or of a slice."""
+        """Return the items of some rows, or of a slice."""
         return Coordinates(*(array[rows] for array in self))
 
     def histograms_of(self, rows: Any) -> Coordinates:
-        """The histograms of some rows, without the values, which may be many more."""
+        """Return the histograms of some rows, without the values, which may be many more."""
         return Coordinates(self.values[rows, :0], self.histograms[rows], self.masses[rows])
 
 
@@ -50,7 +51,7 @@ class QueryBounds:
     known : dict of int to float, or None, default None
         Distances to items that were called to place the query, by the row of the item; None if there are none.
     n_calls : int, default 0
-        How many calls that took.
+        The number of calls that this took.
     """
 
     def __init__(self, bounds: Bounds, query: Coordinates, known: dict[int, float] | None = None, n_calls: int = 0) -> None:
@@ -61,17 +62,17 @@ class QueryBounds:
         self.reads_duals = bounds.reads_duals
 
     def lower(self, rows: Integers | slice = slice(None)) -> Floats:
-        """Lower bounds of the distances to the items of these rows, shape (n_rows,)."""
+        """Return lower bounds of the distances to the items of these rows, shape (n_rows,)."""
         every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self._bounds.items_)))
-        return self._bounds._lower(self._query, self._bounds.items_.take(slice(None) if every else rows))
+        return self._bounds.lower_at(self._query, self._bounds.items_.take(slice(None) if every else rows))
 
     def upper(self, rows: Integers | slice = slice(None)) -> Floats:
-        """Upper bounds of the distances to the items of these rows, shape (n_rows,)."""
-        return self._bounds._upper(self._query, self._bounds.items_.take(rows))
+        """Return upper bounds of the distances to the items of these rows, shape (n_rows,)."""
+        return self._bounds.upper_at(self._query, self._bounds.items_.take(rows))
 
     def lower_from_dual(self, dual: Any, rows: Integers) -> Floats:
-        """What the dual of one exact distance of the query proves of its distances to other items, shape (n_rows,)."""
-        return self._bounds._lower_from_dual(self._query, self._bounds.items_.histograms_of(rows), dual)
+        """Return lower bounds that the dual of one exact distance of the query proves for other items, shape (n_rows,)."""
+        return self._bounds.lower_at_dual(self._query, self._bounds.items_.histograms_of(rows), dual)
 
 
 class Bounds(ShortRepr, BaseEstimator, ABC):
@@ -86,66 +87,68 @@ class Bounds(ShortRepr, BaseEstimator, ABC):
 
     @abstractmethod
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
-        """The coordinates of objects."""
+        """Return the coordinates of objects."""
 
     @abstractmethod
-    def _lower(self, query: Coordinates, items: Coordinates) -> Floats:
-        """Lower bounds of the distances of one query to items."""
+    def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        """Return lower bounds of the distances of one query to items."""
 
     @abstractmethod
-    def _upper(self, query: Coordinates, items: Coordinates) -> Floats:
-        """Upper bounds of the distances of one query to items."""
+    def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        """Return upper bounds of the distances of one query to items."""
 
-    def _lower_from_dual(self, query: Coordinates, items: Coordinates, dual: Any) -> Floats:
-        """What a dual proves; nothing, unless the bounds read duals."""
+    def lower_at_dual(self, query: Coordinates, items: Coordinates, dual: Any) -> Floats:
+        """Return the lower bounds that a dual proves: 0, unless the bounds read duals."""
         return np.zeros(len(items))
 
     def at(self, query: Any) -> QueryBounds:
-        """The bounds of one query to all items of the fit."""
+        """Return the bounds of one query to all items of the fit."""
         check_is_fitted(self)
         return QueryBounds(self, self._placed([query], "query"))
 
     def at_item(self, row: int) -> QueryBounds:
-        """The bounds of one item of the fit to all of them; whatever was called for it is known."""
+        """Return the bounds of one item of the fit to all of them; whatever was called for it is known."""
         check_is_fitted(self)
         return QueryBounds(self, self.items_.take(slice(row, row + 1)))
 
     @property
     def n_query_calls(self) -> int:
-        """How many calls of the distance the bounds of one query take."""
+        """The number of calls of the distance that the bounds of one query take."""
         return 0
 
     def bounds(self, x: Any, y: Any) -> tuple[float, float]:
-        """The lower and the upper bound of the distance of two objects."""
+        """Return the lower and the upper bound of the distance of two objects."""
         low, high = self.paired([x], [y])
         return float(low[0]), float(high[0])
 
     def lower(self, query: Any, items: Any = None) -> Floats:
-        """Lower bounds of the distances of one query to items, or to those of the fit: shape (n_items,)."""
-        return self._one_to_many(query, items, self._lower)
+        """Return lower bounds of the distances of one query to items, or to those of the fit: shape (n_items,)."""
+        return self._one_to_many(query, items, self.lower_at)
 
     def upper(self, query: Any, items: Any = None) -> Floats:
-        """Upper bounds of the distances of one query to items, or to those of the fit: shape (n_items,)."""
-        return self._one_to_many(query, items, self._upper)
+        """Return upper bounds of the distances of one query to items, or to those of the fit: shape (n_items,)."""
+        return self._one_to_many(query, items, self.upper_at)
 
     def paired(self, X: Any, Y: Any) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the distances of the objects of X to the same ones of Y, both of shape (n,)."""
+        """Return lower and upper bounds of the distances of the objects of X to the same ones of Y, both of shape (n,)."""
         x, y = self._both(X, Y)
         if len(x) != len(y):
             raise InputError(f"X has {len(x)} objects and Y {len(y)}; the same number is required: use pairwise for all pairs")
         parts = [(x.take(slice(k, k + 1)), y.take(slice(k, k + 1))) for k in range(len(x))]
-        return tuple(np.concatenate([of(*part) for part in parts]) for of in (self._lower, self._upper))  # type: ignore[return-value]
+        low, high = (np.concatenate([of(*part) for part in parts]) for of in (self.lower_at, self.upper_at))
+        return low, high
 
     def pairwise(self, X: Any, Y: Any = None) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the distances of all objects of X to all of Y (of X if it is None), both (n, m)."""
+        """Return lower and upper bounds of the distances of all objects of X to all of Y (of X if it is None), both (n, m)."""
         x, y = self._both(X, X if Y is None else Y)
         rows = [x.take(slice(k, k + 1)) for k in range(len(x))]
-        return tuple(np.stack([of(row, y) for row in rows]) for of in (self._lower, self._upper))  # type: ignore[return-value]
+        low, high = (np.stack([of(row, y) for row in rows]) for of in (self.lower_at, self.upper_at))
+        return low, high
 
-    def _one_to_many(self, query: Any, items: Any, of: Any) -> Floats:
+    def _one_to_many(self, query: Any, items: Any, of: Callable[[Coordinates, Coordinates], Floats]) -> Floats:
         check_is_fitted(self)
         many = self.items_ if items is None else self._placed(listed_objects(items, "items"), "items")
-        return of(self._placed([query], "query"), many)  # type: ignore[no-any-return]
+        return of(self._placed([query], "query"), many)
 
     def _both(self, X: Any, Y: Any) -> tuple[Coordinates, Coordinates]:
         check_is_fitted(self)
@@ -154,7 +157,7 @@ class Bounds(ShortRepr, BaseEstimator, ABC):
 
 
 def chebyshev(query: Coordinates, items: Coordinates) -> Floats:
-    """The largest difference of the values of one query to those of each item, shape (n_items,)."""
+    """Return the largest difference of the values of one query to those of each item, shape (n_items,)."""
     return cdist(query.values, items.values, "chebyshev")[0]
 
 
@@ -203,20 +206,20 @@ class BoundedDistance:
         return f"BoundedDistance({type(self.distance).__name__}, {type(self.bounds_).__name__}, clip={self.clip})"
 
     def bounds(self, x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
-        """The lower and the upper bound of the expensive distance of two vectors."""
+        """Return the lower and the upper bound of the expensive distance of two vectors."""
         return self.bounds_.bounds(x, y)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
-        """The learned distance of two vectors, within the bounds if ``clip``."""
+        """Return the learned distance of two vectors, within the bounds if ``clip``."""
         value = float(self.distance(x, y))
         return float(np.clip(value, *self.bounds(x, y))) if self.clip else value
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-        """The distances of the rows of X to the same rows of Y, shape (n,); threads compute those that were learned."""
+        """Return the distances of the rows of X to the same rows of Y, shape (n,); threads compute those that were learned."""
         values = self.distance.paired(X, Y, n_jobs=n_jobs)
         return np.clip(values, *self.bounds_.paired(X, Y)) if self.clip else values
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
-        """The distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m)."""
+        """Return the distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m)."""
         values = self.distance.pairwise(X, Y, n_jobs=n_jobs)
         return np.clip(values, *self.bounds_.pairwise(X, Y)) if self.clip else values

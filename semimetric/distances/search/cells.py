@@ -35,13 +35,13 @@ class Barycentric(NamedTuple):
     slot: Integers
 
     def of(self, g: int) -> tuple[Integers, Floats]:
-        """Vertices and weights in group g, both of shape (n, size + 1)."""
+        """Return vertices and weights in group g, both of shape (n, size + 1)."""
         slots = slice(self.slot[g], self.slot[g + 1])
         return self.vertices[:, slots], self.values[:, slots]
 
 
 def barycentric(groups: Sequence[Vertices], items: Items) -> Barycentric:
-    """Barycentric coordinates of located items in each group (paper 2, Alg. 1)."""
+    """Return barycentric coordinates of located items in each group (paper 2, Alg. 1)."""
     slot = np.concatenate([[0], np.cumsum([len(v.group) + 1 for v in groups])])
     member = sorted((f, g, s) for g, v in enumerate(groups) for f, s in zip(v.group, v.strides, strict=True))
     axis, group, stride = np.array(member, dtype=np.int64).T
@@ -55,18 +55,10 @@ def barycentric(groups: Sequence[Vertices], items: Items) -> Barycentric:
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """A joint group whose grid is cut at knots into boxes, each of which is a cell.
+    """A joint group whose grid is cut at knots into boxes, each of which is a cell."""
 
-    Parameters
-    ----------
-    group : tuple of int
-        Its features.
-    cuts : tuple of ndarray of int
-        Last knot of each interval of each feature; the last is the feature's last knot.
-    """
-
-    group: tuple[int, ...]
-    cuts: tuple[Integers, ...]
+    group: tuple[int, ...]  # of the features
+    cuts: tuple[Integers, ...]  # last knot of each interval of each feature; the last is the feature's last knot
 
     def check(self, vertices: Vertices) -> None:
         """Refuse boxes of another group, or with cuts that are no increasing knots up to the last."""
@@ -78,7 +70,7 @@ class Boxes:
 
     @classmethod
     def fit(cls, vertices: Vertices, located: Located, n_boxes: int) -> "Boxes":
-        """At most ``n_boxes`` boxes, at quantiles of the items' cells."""
+        """Return at most ``n_boxes`` boxes, at quantiles of the items' cells."""
         cuts, room = [], n_boxes
         for k, (f, size) in enumerate(zip(vertices.group, vertices.sizes, strict=True)):
             share = int(np.ceil(room ** (1 / (len(vertices.group) - k)) - 1e-9))
@@ -94,7 +86,7 @@ class Boxes:
         return int(np.prod([len(cut) for cut in self.cuts]))
 
     def codes(self, located: Located) -> Integers:
-        """The number of the box of every item, shape (n,); the first feature runs slowest."""
+        """Return the number of the box of every item, shape (n,); the first feature runs slowest."""
         code = np.zeros(len(located.upper), np.int64)
         for f, cut in zip(self.group, self.cuts, strict=True):
             code = code * len(cut) + np.searchsorted(cut, located.upper[:, f])
@@ -108,7 +100,7 @@ class Boxes:
         return np.stack([spread[:, *box].min(axis=axes) for box in itertools.product(*intervals)], axis=1)
 
     def shares(self, codes: Integers, vertices: Integers, values: Floats, n_points: int) -> Floats:
-        """Mean barycentric coordinates of the items in each box, shape (C, count); 0 where a box is empty."""
+        """Return mean barycentric coordinates of the items in each box, shape (C, count); 0 where a box is empty."""
         total = np.zeros((n_points, self.count))
         np.add.at(total, (vertices, codes[:, None]), values)
         return total / np.maximum(np.bincount(codes, minlength=self.count), 1)
@@ -125,23 +117,13 @@ _TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])  # The quantiles of the items of a ce
 
 @dataclass(frozen=True, eq=False)
 class CellLayout:
-    """Where cells end, and which part lies in which column.
+    """The ends of cells, and the column in which every part lies."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (n_scales, 15)
-        Upper edges of the cells of the scales, in positions; infinite beyond the last.
-    boxes : tuple of Boxes
-        Cells of the joint groups, whose parts come after those of the scales.
-    column, step, count : ndarray of shape (n_parts,)
-        A part's column, the step of its cell in the column's code, and its number of cells.
-    """
-
-    edges: Floats
-    boxes: tuple[Boxes, ...]
-    column: Integers
-    step: Integers
-    count: Integers
+    edges: Floats  # (n_scales, 15), upper edges of the cells of the scales, in positions; infinite beyond the last
+    boxes: tuple[Boxes, ...]  # cells of the joint groups, whose parts come after those of the scales
+    column: Integers  # (n_parts,)
+    step: Integers  # (n_parts,), the step of a part's cell in the code of its column
+    count: Integers  # (n_parts,), the number of cells of a part
 
     @cached_property
     def n_columns(self) -> int:
@@ -155,18 +137,18 @@ class CellLayout:
 
     @cached_property
     def in_order(self) -> bool:
-        """Whether the first parts lie in the columns of their numbers."""
+        """True if the first parts lie in the columns of their numbers."""
         return bool((self.column[: len(self.edges)] == self.entries).all())
 
     @cached_property
     def n_codes(self) -> Integers:
-        """How many of the 16 codes of each column can occur: the product of the numbers of cells of its parts."""
+        """The number of codes of each column that can occur, of 16: the product of the numbers of cells of its parts."""
         out = np.ones(self.n_columns, np.int64)
         np.multiply.at(out, self.column, self.count)
         return out
 
     def check(self, view: QueryView) -> None:
-        """Refuse a layout whose parts are not those of the distance, or whose codes do not tell the cells of every part."""
+        """Refuse a layout whose parts are not those of the distance, or whose codes do not name the cells of every part."""
         n_scales, n_parts = len(self.edges), len(self.edges) + len(self.boxes)
         if (n_scales, len(self.boxes)) != (view.n_tables, len(view.held)):
             raise InputError(
@@ -208,7 +190,7 @@ class CellLayout:
 
     @classmethod
     def fit(cls, view: QueryView, X: NDArray[Any], random_state: int | None) -> "CellLayout":
-        """The layout whose cells follow the items X (n, n_features) and the steepness of the tables."""
+        """Return the layout whose cells follow the items X (n, n_features) and the steepness of the tables."""
         rng = np.random.default_rng(random_state)
         rows = np.arange(len(X)) if len(X) <= _SAMPLE else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
         sample = view.points(X[rows])
@@ -224,7 +206,7 @@ class CellLayout:
 
 
 def _columns_of_parts(spread: Floats) -> tuple[Integers, Integers, Integers]:
-    """Column, step and number of cells of every part: one a column, or those of least spread together where too many.
+    """Return column, step and number of cells of every part: one a column, or those of least spread together where too many.
 
     A column of several parts holds ``fold`` of them, with ``cells`` cells each: cells to the power of fold is at most 16.
     """
@@ -234,10 +216,10 @@ def _columns_of_parts(spread: Floats) -> tuple[Integers, Integers, Integers]:
     n_alone = n if fold == 1 else max((fold * most - n) // (fold - 1), 0)
     column, count, step = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n, np.int64)
     by_spread = np.argsort(-spread, kind="stable")[: fold * most]  # Parts beyond these have one cell.
-    for place, part in enumerate(by_spread[:n_alone]):
-        column[part], count[part] = place, CODES
-    for place, part in enumerate(by_spread[n_alone:]):
-        column[part], count[part], step[part] = n_alone + place // fold, cells, cells ** (place % fold)
+    for k, part in enumerate(by_spread[:n_alone]):
+        column[part], count[part] = k, CODES
+    for k, part in enumerate(by_spread[n_alone:]):
+        column[part], count[part], step[part] = n_alone + k // fold, cells, cells ** (k % fold)
     return column, step, count
 
 
@@ -250,12 +232,12 @@ class Warp(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """How much the sample varies on the scale."""
+        """The variation of the sample on the scale."""
         return float(spread(self.sample))
 
     @classmethod
     def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
-        """The scale of feature e, as steep as its table is in the mean over queries like the sample.
+        """Return the scale of feature e, as steep as its table is in the mean over queries like the sample.
 
         ``positions`` (n_sample,) are those of a sample of items; outside the range the scale has the slopes of the distance.
         """
@@ -272,7 +254,7 @@ class Warp(NamedTuple):
         return cls(knots, scale, np.interp(positions, knots, scale))
 
     def edges(self, n_cells: int) -> Floats:
-        """Upper edges of ``n_cells`` cells, as dense as the cube root of the items (Panter & Dite 1951) on the scale."""
+        """Return upper edges of ``n_cells`` cells, as dense as the cube root of the items (Panter & Dite 1951) on the scale."""
         low, width = self.sample.min(), np.ptp(self.sample) or 1.0
         counts = np.bincount(np.minimum((self.sample - low) / width * _BINS, _BINS - 1).astype(np.int64), minlength=_BINS)
         ends = low + width * (np.arange(_BINS + 1) / _BINS)
@@ -285,24 +267,13 @@ class Warp(NamedTuple):
 
 @dataclass(eq=False)
 class Cells:
-    """What the items in each cell have in common.
-
-    Attributes
-    ----------
-    layout : CellLayout
-    low, high : ndarray of shape (n_scales, 16)
-        The range of positions in each cell; low > high where a cell is empty.
-    typical : ndarray of shape (n_scales, 16, 3)
-        Positions that stand for a cell.
-    shares : list of ndarray of shape (C, n_boxes)
-        Of each joint group, the mean barycentric coordinates of the items in each box.
-    """
+    """Bounds and typical values of the items in each cell."""
 
     layout: CellLayout
-    low: Floats
-    high: Floats
-    typical: Floats
-    shares: list[Floats]
+    low: Floats  # (n_scales, 16), the range of positions in each cell; low > high where a cell is empty
+    high: Floats  # (n_scales, 16)
+    typical: Floats  # (n_scales, 16, 3), positions that stand for a cell
+    shares: list[Floats]  # of each joint group (C, n_boxes), the mean barycentric coordinates of the items in each box
 
     def check(self, view: QueryView) -> None:
         """Refuse ranges with infinite or missing ends where a cell has items, and shares that are no shares of the groups."""
@@ -321,7 +292,7 @@ class Cells:
 
     @classmethod
     def of(cls, layout: CellLayout, view: QueryView, items: ItemArrays) -> tuple["Cells", NDArray[np.uint8]]:
-        """The cells of ``items``, and the codes of the items, packed two a byte, shape (n, n_bytes)."""
+        """Return the cells of ``items``, and the codes of the items, packed two a byte, shape (n, n_bytes)."""
         empty = np.full((len(layout.edges), CODES), np.inf)
         low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
         for rows in short_blocks(len(items), _ENCODED // max(layout.n_columns, 1)):
@@ -338,7 +309,7 @@ class Cells:
 
 
 def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Floats) -> Floats:
-    """Three quantiles of a sample of the items in each cell; a cell that the sample misses takes its range."""
+    """Return three quantiles of a sample of the items in each cell; a cell that the sample misses takes its range."""
     rows = np.linspace(0, len(items) - 1, min(len(items), _SAMPLE)).astype(np.int64)
     out = np.zeros((*low.shape, len(_TYPICAL)))
     filled = low <= high
@@ -352,7 +323,7 @@ def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Flo
 
 
 def packed_codes(layout: CellLayout, positions: Floats) -> NDArray[np.uint8]:
-    """Codes of vectors that are no items, given by their positions (n, E); joint groups are in their first box."""
+    """Return codes of vectors that are no items, given by their positions (n, E); joint groups are in their first box."""
     empty = np.full((len(layout.edges), CODES), np.inf)
     parts = np.zeros((len(positions), len(layout.column)), np.uint8)
     encode(positions, layout.entries, layout.edges, empty, -empty, parts)
@@ -360,7 +331,7 @@ def packed_codes(layout: CellLayout, positions: Floats) -> NDArray[np.uint8]:
 
 
 def _packed(layout: CellLayout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Codes, two a byte with the even column in the low bits, from the cell of every item in every part (n, n_parts)."""
+    """Return codes, two a byte with the even column in the low bits, from the cell of every item in every part (n, n_parts)."""
     columns = np.zeros((len(parts), layout.n_columns + layout.n_columns % 2), np.uint8)
     for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
         columns[:, column] += (part * step).astype(np.uint8)
@@ -376,7 +347,7 @@ class Filter:
 
     @cached_property
     def _joint_tables(self) -> list[tuple[Floats, Floats]]:
-        """Of each joint group, the least and the mean value between a grid point of the query and a box of the item.
+        """The least and the mean value of each joint group between a grid point of the query and a box of the item.
 
         Both tables have the shape (n_points, n_boxes).
         """
@@ -398,14 +369,14 @@ class Filter:
         return float(sum(least))
 
     def minima(self, queries: QueryBlock) -> Floats:
-        """Lower bounds of what every code adds to the sum, shape (B, n_columns, 16)."""
+        """Return lower bounds of what every code adds to the sum, shape (B, n_columns, 16)."""
         layout = self.cells.layout
         least = np.empty((len(queries), len(layout.edges), CODES))
         cell_minima(self.view.scales, queries.profiles, layout.entries, self.cells.low, self.cells.high, least)
         return self._columns(least, queries.items, 0)
 
     def means(self, queries: QueryBlock) -> Floats:
-        """Typical values of what every code adds to the sum, shape (B, n_columns, 16)."""
+        """Return typical values of what every code adds to the sum, shape (B, n_columns, 16)."""
         layout = self.cells.layout
         mean = np.empty((len(queries), len(layout.edges), CODES))
         cell_means(self.view.scales, queries.profiles, layout.entries, self.cells.typical, mean)
@@ -413,9 +384,9 @@ class Filter:
         return self._columns(mean, queries.items, 1)
 
     def _columns(self, scales: Floats, queries: ItemArrays, which: int) -> Floats:
-        """Values of the scales (B, n_scales, 16), and those of joint groups, added up into the columns that hold them.
+        """Return values of the scales (B, n_scales, 16), and those of joint groups, added up into the columns that hold them.
 
-        ``which`` is the place of the values among those of `_joint_tables`: 0 for the least, 1 for the mean.
+        ``which`` is the index of the values among those of `_joint_tables`: 0 for the least, 1 for the mean.
         """
         layout = self.cells.layout
         if not layout.boxes and len(scales[0]) == layout.n_columns:

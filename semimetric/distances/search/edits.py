@@ -82,23 +82,23 @@ class EditBounds(Bounds):
         return Coordinates(letters, grams, np.array([float(len(text)) for text in objects]))
 
     def _counters(self, text: str) -> list[int]:
-        """The counter of every sequence of q letters."""
+        """Return the counter of every sequence of q letters."""
         padded = _END * (self.q - 1) + text + _END * (self.q - 1)
         return [_counter(padded[k : k + self.q], self.n_counters) for k in range(len(padded) - self.q + 1)]
 
-    def _lower(self, query: Coordinates, items: Coordinates) -> Floats:
+    def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
         lengths = np.abs(items.masses - query.masses)
         more = (cdist(query.values, items.values, "cityblock")[0] + lengths) / 2  # of the letters of the one that has more left
         changed = np.ceil(cdist(query.histograms, items.histograms, "cityblock")[0] / (2 * self.q))
         found: Floats = np.maximum(more, changed)
         return found
 
-    def _upper(self, query: Coordinates, items: Coordinates) -> Floats:
+    def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         return np.maximum(query.masses, items.masses)
 
 
 def _counter(letters: str, n: int) -> int:
-    """The number of the counter of a sequence of letters, the same in every process."""
+    """Return the number of the counter of a sequence of letters, the same in every process."""
     code = 0
     for letter in letters:
         code = code * 31 + ord(letter)

@@ -40,20 +40,20 @@ class IntegerTables(NamedTuple):
 
     @property
     def flat(self) -> NDArray[np.bool_]:
-        """Whether the tables of a query are constant, shape (B,): then every item has the same bound."""
+        """True where the tables of a query are constant, shape (B,): then every item has the same bound."""
         return np.isinf(self.step)
 
     def of(self, queries: NDArray[Any]) -> "IntegerTables":
-        """The tables of some of the queries, given by their numbers or by a mask."""
+        """Return the tables of some of the queries, given by their numbers or by a mask."""
         return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
 
     def bounds(self, sums: NDArray[Any]) -> Floats:
-        """The bounds that integer sums (B, R) stand for, of the same shape; infinite where the sums only fill up."""
+        """Return the bounds that integer sums (B, R) stand for, of the same shape; infinite where the sums only fill up."""
         with np.errstate(over="ignore"):
             return sums / self.step[:, None] + self.base[:, None]
 
     def limit(self, q: int, bound: float) -> float:
-        """The integer sum up to which items have bounds <= ``bound`` for query q; infinite where it overflows."""
+        """Return the integer sum up to which items have bounds <= ``bound`` for query q; infinite where it overflows."""
         return (float(bound) - float(self.base[q])) * float(self.step[q])  # Python's floats overflow without a warning.
 
 
@@ -69,7 +69,7 @@ class ScanCandidates(NamedTuple):
 
 
 class Rises(NamedTuple):
-    """What tables are above the least entries of their columns: sum of the least, the largest, and sum of these."""
+    """The heights of tables above the least entries of their columns: sum of the least, the largest, and sum of these."""
 
     base: Floats
     span: Floats
@@ -77,7 +77,7 @@ class Rises(NamedTuple):
 
     @classmethod
     def of(cls, tables: Floats) -> "Rises":
-        """The rises of tables (B, M, 16)."""
+        """Return the rises of tables (B, M, 16)."""
         found = cls(*(np.empty(len(tables)) for _ in cls._fields))
         rises(tables, *found)
         return found
@@ -90,7 +90,7 @@ def rounded_down(tables: Floats) -> IntegerTables:
 
 
 def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> IntegerTables:
-    """Tables (B, M, 16), above their least entries, as integers of at least ``step`` (B,) a unit, cut off at 255.
+    """Return tables (B, M, 16), above their least entries, as integers of at least ``step`` (B,) a unit, cut off at 255.
 
     The step is larger where no entry would come to 255 otherwise; ``span`` (B,) is the largest rise of each query.
     """
@@ -102,16 +102,9 @@ def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> I
 
 
 class Scan:
-    """Codes of a set of items, in FAISS's layout.
+    """Codes of items in FAISS's layout, of (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, ceil(M / 2)), uint8
-        Two columns a byte, the even one in the low bits.
-    n_columns : int
-        M <= 256.
-    lists : ndarray of shape (n,) or None
-        The list of each item; None is one list.
+    There are ``n_columns``, M <= 256; ``lists`` (n,) is the list of each item, None is one list.
     """
 
     def __init__(self, codes: NDArray[np.uint8], n_columns: int, lists: Integers | None = None) -> None:
@@ -142,7 +135,7 @@ class Scan:
         return int(n_blocks * held.block_size + 8 * self.n)
 
     def packed(self) -> NDArray[np.uint8]:
-        """The codes (n, ceil(M / 2)) that the scan was made of, unpacked from FAISS's layout."""
+        """Return the codes (n, ceil(M / 2)) that the scan was made of, unpacked from FAISS's layout."""
         faiss = _faiss()
         out = np.empty((self.n, (self.n_columns + 1) // 2), np.uint8)
         lists = faiss.ArrayInvertedLists(self.n_lists, out.shape[1])
@@ -161,7 +154,7 @@ class Scan:
     def nearest(
         self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
-        """The ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
+        """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
 
         Parameters
         ----------
@@ -185,7 +178,7 @@ class Scan:
     def within(
         self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers] | None:
-        """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
+        """Return sums and rows of all items whose sum is <= ``limit`` for query ``q``, unsorted; None if that may be all."""
         one = rounded.of(np.array([q]))
         limit = np.floor(limit)
         if not limit < one.tables.max(axis=2).sum():  # FAISS does not return items of the largest sum.
@@ -201,7 +194,7 @@ class Scan:
     def ranges(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
     ) -> tuple[Integers, NDArray[np.float32], Integers]:
-        """The items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
+        """Return the items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
 
         The limit must be less than the largest sum of each query, of which FAISS does not return items.
         """
@@ -232,7 +225,7 @@ class Scan:
 def kmeans(
     X: NDArray[np.float32], rows: Integers, n: int, *, n_jobs: int | None, seed: int
 ) -> tuple[NDArray[np.float32], Integers]:
-    """At most n centres of the rows ``rows`` of X, and for each row of X the number of its nearest centre.
+    """Return at most n centres of the rows ``rows`` of X, and for each row of X the number of its nearest centre.
 
     Centres that no row of X is nearest to are left out.
     """
@@ -247,12 +240,12 @@ def kmeans(
 
 @cache
 def _faiss() -> Any:
-    """FAISS, imported when it is first needed; its annotations do not fit what it accepts."""
+    """Return FAISS, imported when it is first needed; its annotations do not fit what it accepts."""
     return import_module("faiss")
 
 
 def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]:
-    """The rows of every list in turn, increasing; ``lists`` (n,) is the list of each row, None for a single list."""
+    """Return the rows of every list in turn, increasing; ``lists`` (n,) is the list of each row, None for a single list."""
     if lists is None:
         yield np.arange(n, dtype=np.int64)
         return

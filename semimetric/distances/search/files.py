@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import StorageError
-from ..._foundation.files import ARRAY_FILE, ArrayFiles, State, read_arrays, read_state, read_whole, write_array, write_state
+from ..._foundation.files import ARRAY_FILE, ArrayFiles, State, read_arrays, read_state, write_array, write_state
 from ..._foundation.stored import Members, check_array, located, refused_as_stored
 from ..._foundation.unfinished import discard, undoing, uninterrupted
 from ..._foundation.validation import check_choice
@@ -106,14 +105,14 @@ def _read_cells(members: Members, k: int, layout: CellLayout, view: QueryView) -
 
 
 def storage_of(members: Members) -> str:
-    """How an index that is loaded holds places: in 64 bits if it is of an older version, which does not say so."""
+    """Return the storage of an index that is loaded: 64 bits if it is of an older version, which does not name it."""
     given = members.text("storage") if "storage" in members else "float64"
     check_choice("storage", given, STORAGES)
     return given
 
 
 def _names(part: Members, view: QueryView) -> dict[str, str]:
-    """The digests of the large arrays of a segment by name."""
+    """Read the digests of the large arrays of a segment by name."""
     derived = [*Located._fields, "order"] if view.joint is not None else []
     names = ["raw", "ids", "alive"]
     names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
@@ -125,7 +124,7 @@ def _names(part: Members, view: QueryView) -> dict[str, str]:
 
 
 def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayFiles) -> Segment:
-    """The segment of these arrays, of the right types and shapes; its items are still to be proved."""
+    """Build the segment of these arrays, of the right types and shapes; its items are still to be proved."""
     found = {name: files.arrays[digest] for name, digest in names.items()}
     n, n_bytes = len(found["ids"]) if found["ids"].ndim else 0, (cells.layout.n_columns + 1) // 2
     raw, ids = found["raw"].dtype, found["ids"].dtype
@@ -170,7 +169,7 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
 
 
 def _found_again(view: QueryView, cells: Cells, found: dict[str, Any], lists: Lists | None) -> Segment:
-    """The segment of saved items whose places are held in 16 bits: all that follows from the items is found anew."""
+    """Build a segment whose positions are held in 16 bits: all that follows from the items is found anew."""
     points = located_items(view, found["raw"], "uint16", n_jobs=-1)
     again, packed = Cells.of(cells.layout, view, points)
     if not (np.array_equal(again.low, cells.low) and np.array_equal(again.high, cells.high)):
@@ -180,77 +179,6 @@ def _found_again(view: QueryView, cells: Cells, found: dict[str, Any], lists: Li
 
 
 _UNFINISHED_FILE = re.compile(r"\..*\.part")
-_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "storage", "n_jobs", "random_state", "verbose")
-
-
-class StoredIndex:
-    """The part of `NeighborIndex` that saves it and reads it back."""
-
-    segments_: list[Segment]
-    layout_: CellLayout
-    _view: QueryView
-    n_features_in_: int
-
-    def __init__(self, semimetric: Semimetric, **parameters: Any) -> None: ...
-
-    @property
-    def semimetric_(self) -> Semimetric:
-        """The distance that is searched under."""
-        return self._view.semimetric
-
-    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
-        """Write the index to a folder; `semimetric.load` reads it. With ``key`` it is signed, see ``docs/files.md``.
-
-        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
-        callable ``rerank`` is not saved: give it again by ``set_params``.
-        """
-        check_is_fitted(self)
-        names, values = getattr(self, "feature_names_in_", None), self.parameter_values
-        values["n_features_in"] = self.n_features_in_
-        values["feature_names_in"] = None if names is None else list(names)
-        write_segments(path, self._view.semimetric, self.segments_, values, key=key)
-
-    @property
-    def parameter_values(self) -> dict[str, Any]:
-        """The parameters that a file keeps, as values that JSON can hold: all but the distance and ``rerank``."""
-        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._view.side}
-        return {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
-
-    @classmethod
-    def of_values(cls, semimetric: Semimetric, side: str, values: Members) -> Any:
-        """An index without items, of the `parameter_values` of another, which are checked."""
-        whole = (int, type(None))
-        index: Any = cls(
-            semimetric, side=side, algorithm=values.text("algorithm"), n_lists=values.typed("n_lists", (int, str)),
-            n_probe=values.whole("n_probe"), n_candidates=values.typed("n_candidates", whole),
-            storage=storage_of(values),
-            n_jobs=values.typed("n_jobs", whole), random_state=values.seed("random_state"),
-            verbose=values.typed("verbose", (bool, int)),
-        )  # fmt: skip
-        index._check_parameters()
-        return index
-
-    @classmethod
-    def _load(
-        cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object], key: bytes | None = None
-    ) -> Any:
-        semimetric, segments, values = read_whole(
-            Path(path) / FILE, lambda: read_segments(path, mmap=mmap, base_distances=base_distances, key=key)
-        )
-        view = segments[0].view
-        with located(path), refused_as_stored("the index"):
-            index = cls.of_values(semimetric, view.side, values)
-            n, names = values.whole("n_features_in"), values.any("feature_names_in")
-            if names is not None:
-                index.feature_names_in_ = np.array(Members({"names": names}).list_of("names", str), dtype=object)
-            if n != semimetric.n_features or (names is not None and len(names) != n):
-                raise StorageError(
-                    f"there are {n} features, or names of others; {semimetric.n_features} are required: restore it"
-                )
-            values.done()
-        index.segments_, index.layout_, index._view = segments, segments[0].cells.layout, view
-        index.n_features_in_ = n
-        return index
 
 
 def write_segments(
@@ -288,7 +216,7 @@ def write_segments(
 def _with_arrays_written(
     root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]
 ) -> tuple[State, set[str]]:
-    """Write the large arrays of an index; its state, which says which these are, and the names of their files."""
+    """Write the large arrays of an index; return its state, which says which these are, and the names of their files."""
     model, layout = semimetric.to_state(), segments[0].cells.layout
     small = {f"model_{name}": array for name, array in model.arrays.items()} | _layout_arrays(layout)
     large = []
@@ -303,7 +231,6 @@ def _with_arrays_written(
 
 
 def _array_files(segments: Sequence[Mapping[str, str]]) -> set[str]:
-    """The names of the files that hold the large arrays of segments, which are given by their digests."""
     return {f"{digest}.npy" for digests in segments for digest in digests.values()}
 
 
@@ -326,14 +253,14 @@ def _undo(root: Path, key: bytes | None, *, is_new: bool) -> None:
 
 
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment that grow with the number of items, by the names under which they are saved."""
+    """Return the arrays of a segment that grow with the number of items, by the names under which they are saved."""
     points = segment.points
     arrays = {"raw": points.raw, "ids": segment.ids, "alive": segment.alive}
     if segment.lists is not None:
         arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}
     if segment.graph is not None:
         arrays |= {f"graph_{field.name}": getattr(segment.graph, field.name) for field in fields(segment.graph)}
-    if points.places is not None:  # A file is to be small: places, joint features and codes are found again from the items.
+    if points.coded is not None:  # A file is to be small: positions, joint features and codes are found again from the items.
         return arrays
     arrays |= {"positions": points.positions, "codes": segment.codes.packed}
     if points.joint is not None:
@@ -342,7 +269,7 @@ def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
 
 
 def _is_unfinished(root: Path) -> bool:
-    """Whether the folder is empty, or holds no more than arrays of a first save that did not end."""
+    """Return True if the folder is empty, or holds no more than arrays of a first save that did not end."""
     if not root.is_dir() or any(p.name != "arrays" and not _UNFINISHED_FILE.fullmatch(p.name) for p in root.iterdir()):
         return False
     arrays = root / "arrays"
@@ -352,6 +279,6 @@ def _is_unfinished(root: Path) -> bool:
 
 
 def _layout_arrays(layout: CellLayout) -> dict[str, NDArray[Any]]:
-    """The arrays of a layout by the names under which they are saved."""
+    """Return the arrays of a layout by the names under which they are saved."""
     cuts = {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}
     return cuts | {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}

@@ -57,27 +57,17 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class RefinedItems:
-    """Objects, as the expensive distance takes them, and the features that a learned one reads.
-
-    Parameters
-    ----------
-    objects : list
-    features : ndarray of shape (n, n_features) or None
-        Encoded; None without a learned distance.
-    view : QueryView or None
-        The learned distance, as a query sees it.
-    n_calls : ndarray of shape (n,) or None
-        How often the expensive distance was called for the features of each object; None where features were given.
-    """
+    """Objects, as the expensive distance takes them, and the features that a learned one reads."""
 
     objects: list[Any]
-    features: Floats | None
-    view: QueryView | None
+    features: Floats | None  # (n, n_features), encoded; None without a learned distance
+    view: QueryView | None  # the learned distance, as a query sees it
+    # (n,), calls of the expensive distance for the features of each object; None where features were given
     n_calls: Integers | None = None
 
     @classmethod
     def encoded(cls, X: Any, encode: Callable[[Any], Floats], semimetric: Semimetric, *, name: str = "X") -> RefinedItems:
-        """Objects whose features a model makes; what it calls the expensive distance for is shared out evenly among them."""
+        """Read objects whose features a model makes; its calls of the expensive distance are counted evenly among them."""
         objects = listed_objects(X, name)
         with counted_calls() as count:
             rows = encode(objects)
@@ -86,7 +76,7 @@ class RefinedItems:
 
     @classmethod
     def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:
-        """The items that a user gives: vectors that both distances read, or objects with features beside them.
+        """Read the items that a user gives: vectors that both distances read, or objects with features beside them.
 
         Raises
         ------
@@ -118,7 +108,7 @@ class RefinedItems:
         return Refinement(self.view, points, SearchedItems(points.positions, np.empty(0, dtype=np.int64), self.view.least))
 
     def estimates(self, queries: RefinedItems, q: int, rows: Integers) -> Floats | None:
-        """The learned distances of a query to some items, shape (len(rows),); None without a learned distance."""
+        """Return the learned distances of a query to some items, shape (len(rows),); None without a learned distance."""
         refinement = self._refinement
         if refinement is None or self.view is None or queries.features is None:
             return None
@@ -126,7 +116,7 @@ class RefinedItems:
         return self.view.linked(refinement.sums(block, 0, rows))
 
     def mask(self, where: ArrayLike | Iterable | None, ids: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which items a query may answer, shape (n_items,): see `NeighborIndex.kneighbors`."""
+        """Mask the items that a query may answer, shape (n_items,): see `NeighborIndex.kneighbors`."""
         if where is None:
             return np.ones(len(self), dtype=bool)
         if self.view is None or self.features is None:
@@ -144,18 +134,18 @@ class RefinedItems:
 
 _BEFORE = 4  # times as many candidates as neighbours have upper bounds
 
-Place = tuple[float, int, int]  # the distance of an item, the rank of its id, its row: neighbours are ordered by the first two
-_FARTHEST: Place = (np.inf, np.iinfo(np.int64).max, -1)
+Ranked = tuple[float, int, int]  # the distance of an item, the rank of its id, its row: neighbours are ordered by the first two
+_FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
 
 
 class Found(NamedTuple):
-    """What one search has called and proved.
+    """The items that one search has called, and those that it left open.
 
     ``called`` are the items whose distance is known, nearest first; ``open_rows`` those of which it is not known whether
     they belong to the answer, and ``open_lower`` their lower bounds; ``n_calls`` counts the calls.
     """
 
-    called: list[Place]
+    called: list[Ranked]
     open_rows: Integers
     open_lower: Floats
     n_calls: int
@@ -164,27 +154,16 @@ class Found(NamedTuple):
 class CandidateItems:
     """The items that may still be answered to one query: their lower bounds and estimated distances.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        Items that may be answered.
-    ranks : ndarray of shape (n_items,)
-        The place of every item in the order of ids, by which ties are broken.
-    bounds : sequence of QueryBounds
-    estimates : ndarray of shape (n,) or None
-        Learned distances of the query to these items, in any unit.
-
-    Attributes
-    ----------
-    n_all, n_discarded : int
-        How many items there were, and how many of them bounds have discarded.
+    ``ranks`` (n_items,) are those of all items in the order of ids, by which ties are broken; ``estimates`` (n,) are learned
+    distances to the items ``rows`` (n,), in any unit.
     """
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
         self._ranks = ranks
         self.rows = rows
-        self.n_all, self.n_discarded = len(rows), 0
+        self.n_all = len(rows)
+        self.n_discarded = 0  # by bounds
         self.lower = np.zeros(len(rows))
         for bound in bounds:
             self.lower = np.maximum(self.lower, bound.lower(rows))
@@ -196,7 +175,7 @@ class CandidateItems:
         return len(self.rows)
 
     def upper(self, chosen: NDArray[Any]) -> Floats:
-        """The least upper bounds of some candidates, infinite without bounds."""
+        """Return the least upper bounds of some candidates, infinite without bounds."""
         out = np.full(len(chosen), np.inf)
         for bound in self._bounds:
             out = np.minimum(out, bound.upper(self.rows[chosen]))
@@ -208,7 +187,7 @@ class CandidateItems:
         if self.estimates is not None:
             self.estimates = self.estimates[kept]
 
-    def discard_beyond(self, limit: Place) -> None:
+    def discard_beyond(self, limit: Ranked) -> None:
         """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
         self._discard_beyond(limit)
         if np.isfinite(limit[0]) and self._duals:
@@ -217,7 +196,7 @@ class CandidateItems:
             self._duals = []
             self._discard_beyond(limit)
 
-    def _discard_beyond(self, limit: Place) -> None:
+    def _discard_beyond(self, limit: Ranked) -> None:
         tied = (self.lower == limit[0]) & (self._ranks[self.rows] < limit[1])
         near = (self.lower < limit[0]) | tied
         if not near.all():
@@ -230,7 +209,7 @@ class CandidateItems:
             self._duals += [(bound, dual) for bound in self._bounds if bound.reads_duals]
 
     def keys(self, settled: bool) -> Floats:
-        """What the candidates are called in the order of: the larger of lower bound and estimate.
+        """Return the numbers by which candidates are ordered: the larger of lower bound and estimate.
 
         The estimates are in the unit of the distances that were called once the search is ``settled``; before, they alone
         count.
@@ -254,7 +233,7 @@ class CandidateItems:
         return taken
 
     def compare(self, estimate: float, value: float) -> None:
-        """Learn from an exact distance in which unit estimates are."""
+        """Compare an estimate with an exact distance, which shows the unit of estimates."""
         if estimate > 0.0 and value > 0.0:
             self._ratios.append(value / estimate)
 
@@ -265,7 +244,7 @@ Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to
 def nearest(
     candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
-    """The k nearest candidates, certified as far as a budget of calls reaches; at least k are called.
+    """Find the k nearest candidates, certified as far as a budget of calls reaches; at least k are called.
 
     Distances that are ``known`` count as called, but not in the budget.
     """
@@ -287,7 +266,7 @@ def nearest(
 def within(
     candidates: CandidateItems, call: Call, radius: float, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
-    """All candidates within a radius, as far as a budget of calls reaches."""
+    """Find all candidates within a radius, as far as a budget of calls reaches."""
     called = _take_known(candidates, known, ranks)
     n_calls = 0
     while True:
@@ -298,7 +277,7 @@ def within(
         insort(called, _called(candidates, call, ranks, True))
 
 
-def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bool) -> Place:
+def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bool) -> Ranked:
     row, lower, estimate = candidates.pop(settled)
     value, dual = call(row, lower)
     candidates.learn(dual)
@@ -306,7 +285,7 @@ def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bo
     return value, int(ranks[row]), row
 
 
-def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Place]:
+def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Ranked]:
     """Take out the candidates whose distances are known, and return them, nearest first."""
     if not known:
         return []
@@ -319,148 +298,13 @@ def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Inte
     return sorted((known[row], int(ranks[row]), row) for row in rows)
 
 
-def _upper_threshold(candidates: CandidateItems, called: list[Place], k: int) -> Place:
-    """A distance that at least k items are within, by what is known and by upper bounds; infinite if bounds do not say."""
+def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -> Ranked:
+    """Bound the distance within which at least k items lie, by known distances and upper bounds; it may be infinite."""
     keys = candidates.keys(False)
     few = min(_BEFORE * k, len(keys))
     chosen = np.argpartition(keys, few - 1)[:few] if few else np.empty(0, dtype=np.int64)
     highest = np.sort(np.concatenate([[value for value, _, _ in called], candidates.upper(chosen)]))
     return (float(highest[k - 1]), _FARTHEST[1], -1) if len(highest) >= k else _FARTHEST
-
-
-T = TypeVar("T", bound=tuple)
-
-_FEWEST_ITEMS = 32  # a query, on average: among fewer it is no matter how many are called
-
-
-class Searched(NamedTuple):
-    """One query: its items, those that bounds discarded, those left open and answered, and the calls that bounds took."""
-
-    n_items: int
-    n_discarded: int
-    n_open: int
-    n_answers: int
-    n_bound_calls: int
-
-
-class RefinedQueries:
-    """The part of `FilterRefineIndex` that answers queries one by one, in threads."""
-
-    rerank: Callable[..., Any] | None
-    max_calls: int | None
-    n_jobs: int | None
-    verbose: bool | None
-    items_: RefinedItems
-    bounds_: list[Bounds]
-    semimetric_: Semimetric | None
-    pairs_: Integers
-    distances_: Floats
-    _beside: bool
-    _ranks: Integers
-    _encode: Callable[[Any], Floats] | None
-    _told: bool
-
-    def _budget(self, max_calls: int | None, k: int, queries: RefinedItems, own: bool) -> float:
-        """The calls that a query may take, of which bounds and features take some and k are the least."""
-        given = self.max_calls if max_calls is None else max_calls
-        if given is None:
-            return np.inf
-        features = 0 if own or queries.n_calls is None else int(queries.n_calls.max(initial=0))
-        least = k + features + sum(bounds.n_query_calls for bounds in self.bounds_)
-        if check_count("max_calls", given) < least:
-            raise InputError(
-                f"max_calls={given}, but a query takes at least {least}: {k} for the neighbours that are answered, and "
-                f"{least - k} to landmarks; allow more"
-            )
-        return float(given)
-
-    def _queries(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
-        """The queries, and whether they are the items themselves."""
-        check_is_fitted(self, "items_")
-        if X is None:
-            return self.items_, True
-        if self._encode is not None and self.semimetric_ is not None and features is None:
-            return RefinedItems.encoded(X, self._encode, self.semimetric_), False
-        if self.semimetric_ is not None and features is None and self._beside:
-            raise InputError("the items have features beside them, which the learned distance reads; give features= of X too")
-        if features is not None and not self._beside:
-            raise InputError("features= are given, and fit had none: the learned distance reads the queries; drop them")
-        return RefinedItems.read(X, features, self.semimetric_), False
-
-    def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
-        """What ``answer`` makes of the candidates of every query; the calls are kept whatever happens."""
-        calls = ExpensiveCalls(self.rerank, "rerank")
-
-        def answered(part: slice) -> tuple[T, Searched]:
-            q = part.start
-            candidates, call, known, n_calls = self._asked(queries, q, own, mask, calls)
-            features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
-            found = answer(candidates, call, known, n_calls + features)
-            bar.update()
-            return found, Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls)
-
-        try:
-            with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
-                found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
-        finally:
-            self.pairs_, self.distances_ = calls.pairs, calls.distances
-        self._tell_of_bounds([searched for _, searched in found])
-        return [answers for answers, _ in found]
-
-    def _tell_of_bounds(self, queries: list[Searched]) -> None:
-        """Warn once of bounds that have discarded no more items than they have taken calls."""
-        total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
-        few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
-        if self._told or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:
-            return
-        self._told = True
-        warn(
-            f"bounds= discarded {total.n_discarded:,} of {total.n_items:,} items for {len(queries):,} queries, and took "
-            f"{total.n_bound_calls:,} calls themselves: the expensive distance is called no less than without bounds, as where "
-            "distances are much alike. Give tighter ones (more landmarks, TransportBounds or EditBounds of such distances), "
-            "or leave bounds= out; max_calls=, and NeighborIndex with rerank=, answer by a number of calls that you choose, "
-            "without a proof",
-            cause="bounds discard nothing",
-        )
-
-    def _asked(
-        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls
-    ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
-        """The candidates of a query, the call of the distance to one of them, known distances, and calls made for these."""
-        rows = np.flatnonzero(mask)
-        query = queries.objects[q]
-        if own:
-            rows = rows[rows != q]
-        try:
-            bounds = [b.at_item(q) if own else b.at(query) for b in self.bounds_]
-        except DistanceCallError as error:
-            for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
-                calls.keep(q, row, value)
-            raise calls.refuse(f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]) from error
-        of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
-        known = {row: value for b in of_rerank for row, value in b.known.items()}
-        if not own:  # of items they were called by `fit`
-            for row, value in known.items():
-                calls.keep(q, row, value)
-        candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
-
-        def call(row: int, lower: float) -> tuple[float, Any]:
-            value, dual = calls.value_and_dual(query, self.items_.objects[row], q, row)
-            upper = min((float(b.upper(np.array([row]))[0]) for b in bounds), default=np.inf)
-            if not lower <= value <= upper:
-                raise calls.refuse(
-                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "
-                    "bounds of it, or a larger tolerance= if it is computed to a few digits only",
-                    q, row,
-                )  # fmt: skip
-            return value, dual
-
-        return candidates, call, known, sum(b.n_calls for b in bounds)
-
-
-def _is(distance: Any, rerank: Any) -> bool:
-    """Whether what bounds call is the very distance that is searched under, so that what they know is an answer, unchecked."""
-    return distance is rerank or (ismethod(distance) and distance == rerank)
 
 
 class CertifiedNeighbors(NamedTuple):
@@ -483,7 +327,7 @@ class CertifiedNeighbors(NamedTuple):
     n_calls: Integers
 
     def __str__(self) -> str:
-        """How many answers there are, how many of them are proved, and what they took; `repr` shows the arrays."""
+        """Sum up the answers, those that are proved, and the calls that they took; `repr` shows the arrays."""
         n, k = self.ids.shape
         proved = (
             "all proved" if self.certified.all() else f"{int(self.certified.sum())} of {self.certified.size} neighbours proved"
@@ -513,7 +357,7 @@ class CertifiedWithin(NamedTuple):
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
-    """Whether each of the k nearest items that were called is proved to be the neighbour of its rank.
+    """Prove for each of the k nearest items that were called that it is the neighbour of its rank.
 
     That is where no item that was not called can be nearer, or as near with an earlier id.
     """
@@ -524,7 +368,22 @@ def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
     return [(value, rank) < first for value, rank, _ in found.called[:k]]
 
 
-class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
+T = TypeVar("T", bound=tuple)
+
+_FEWEST_ITEMS = 32  # a query, on average: among fewer it is no matter how many are called
+
+
+class Searched(NamedTuple):
+    """One query: its items, those that bounds discarded, those left open and answered, and the calls that bounds took."""
+
+    n_items: int
+    n_discarded: int
+    n_open: int
+    n_answers: int
+    n_bound_calls: int
+
+
+class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     """Exact nearest neighbours under an expensive distance, in place of which a learned one and bounds do most of the work.
 
     Candidates are taken in the order of the learned distance; lower bounds discard, upper bounds and the exact distances found
@@ -582,6 +441,12 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
     True
     """
 
+    items_: RefinedItems
+    semimetric_: Semimetric | None
+    pairs_: Integers
+    distances_: Floats
+    _encode: Callable[[Any], Floats] | None
+
     def __init__(
         self,
         semimetric: Semimetric | BaseEstimator | str | None,
@@ -621,26 +486,31 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         """
         ExpensiveCalls(self.rerank, "rerank")
         self._check_parameters()
-        fitted = copy(self)
+        other = copy(self)
+        other._set(X, features, ids)
+        self.__dict__ = other.__dict__  # in one step, so that no signal comes between
+        return self
+
+    def _set(self, X: Any, features: ArrayLike | None, ids: ArrayLike | None) -> None:
         learned = None
         if self.semimetric is not None:
             learned = searched_distance(self.semimetric, X if features is None else features)
-            fitted.n_features_in_ = learned.n_features
-        fitted.semimetric_, fitted._beside, fitted._told = learned, features is not None, False
-        fitted._encode = encoder_of(self.semimetric) if features is None else None
-        if fitted._encode is None or learned is None:
-            fitted.items_ = RefinedItems.read(X, features, learned)
+            self.n_features_in_ = learned.n_features
+        self.semimetric_ = learned
+        self._beside = features is not None
+        self._has_warned = False
+        self._encode = encoder_of(self.semimetric) if features is None else None
+        if self._encode is None or learned is None:
+            self.items_ = RefinedItems.read(X, features, learned)
         else:
-            fitted.items_ = RefinedItems.encoded(X, fitted._encode, learned)
-        n = len(fitted.items_)
-        fitted.ids_ = np.arange(n) if ids is None else check_ids(ids, n)
-        fitted.bounds_ = [copy(bounds).fit(fitted.items_.objects) for bounds in self._given_bounds()]
-        n_calls = 0 if fitted.items_.n_calls is None else int(fitted.items_.n_calls.sum())
-        fitted.n_calls_ = n_calls + sum(getattr(bounds, "n_calls_", 0) for bounds in fitted.bounds_)
-        fitted._ranks = np.empty(n, dtype=np.int64)
-        fitted._ranks[np.argsort(fitted.ids_, kind="stable")] = np.arange(n)
-        self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
-        return self
+            self.items_ = RefinedItems.encoded(X, self._encode, learned)
+        n = len(self.items_)
+        self.ids_ = np.arange(n) if ids is None else check_ids(ids, n)
+        self.bounds_ = [copy(bounds).fit(self.items_.objects) for bounds in self._given_bounds()]
+        n_calls = 0 if self.items_.n_calls is None else int(self.items_.n_calls.sum())
+        self.n_calls_ = n_calls + sum(getattr(bounds, "n_calls_", 0) for bounds in self.bounds_)
+        self._ranks = np.empty(n, dtype=np.int64)
+        self._ranks[np.argsort(self.ids_, kind="stable")] = np.arange(n)
 
     @property
     def n_samples_fit_(self) -> int:
@@ -648,7 +518,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         return len(self.items_)
 
     def kneighbors(self, X: Any = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:  # fmt: skip
-        """The nearest items of every query; the options are those of `search`.
+        """Find the nearest items of every query; the options are those of `search`.
 
         Parameters
         ----------
@@ -679,7 +549,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         where: ArrayLike | Iterable | None = None,
         max_calls: int | None = None,
     ) -> CertifiedNeighbors:
-        """`kneighbors` with what is proved of each neighbour, and how many calls each query took, those for its features too.
+        """Answer as `kneighbors`, with a proof for each neighbour, and the calls of each query, those for its features too.
 
         Parameters
         ----------
@@ -712,11 +582,12 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
 
         answers = self._answered(queries, own, mask, answered)
         k = min([k, *(len(called) for called, *_ in answers)])
-        places = [called for called, _, _ in answers]
-        rows = np.array([[row for _, _, row in called[:k]] for called in places], dtype=np.int64).reshape(len(answers), k)
+        nearest_first = [called for called, _, _ in answers]
+        rows = [[row for _, _, row in called[:k]] for called in nearest_first]
+        found_rows = np.array(rows, dtype=np.int64).reshape(len(answers), k)
         return CertifiedNeighbors(
-            np.array([[value for value, _, _ in called[:k]] for called in places]).reshape(len(answers), k),
-            self.ids_[rows],
+            np.array([[value for value, _, _ in called[:k]] for called in nearest_first]).reshape(len(answers), k),
+            self.ids_[found_rows],
             np.array([certain[:k] for _, certain, _ in answers], dtype=bool).reshape(len(answers), k),
             np.array([calls for *_, calls in answers], dtype=np.int64),
         )
@@ -724,7 +595,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
     def radius_neighbors(
         self, X: Any = None, radius: float = 1.0, return_distance: bool = True, **options: Any
     ) -> Any:  # fmt: skip
-        """All items within ``radius`` of every query, nearest first; the options are those of `search`.
+        """Find all items within ``radius`` of every query, nearest first; the options are those of `search`.
 
         Returns
         -------
@@ -743,7 +614,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         where: ArrayLike | Iterable | None = None,
         max_calls: int | None = None,
     ) -> CertifiedWithin:
-        """`radius_neighbors` with the items of which it is not known, and how many calls each query took."""
+        """Answer as `radius_neighbors`, with the items of which it is not known, and the calls of each query."""
         queries, own = self._queries(X, features)
         check_radius(radius, 0.0)
         mask = self.items_.mask(where, self.ids_)
@@ -756,13 +627,13 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
             return values, self.ids_[rows], np.sort(self.ids_[found.open_rows]), found.n_calls + calls
 
         answers = self._answered(queries, own, mask, answered)
-        columns = [as_objects([answer[k] for answer in answers]) for k in range(3)]
-        return CertifiedWithin(*columns, np.array([calls for *_, calls in answers], dtype=np.int64))  # type: ignore[call-arg]
+        distances, ids, undecided = (as_objects([answer[k] for answer in answers]) for k in range(3))
+        return CertifiedWithin(distances, ids, undecided, np.array([calls for *_, calls in answers], dtype=np.int64))
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
     ) -> sparse.csr_matrix:
-        """`kneighbors`, its options too, as a sparse matrix (n_queries, n_samples_fit_): ones, or distances.
+        """Return `kneighbors`, its options too, as a sparse matrix (n_queries, n_samples_fit_) of ones, or of distances.
 
         ``mode`` is "connectivity" or "distance"; columns are in the order of `ids_`.
         """
@@ -770,9 +641,107 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         found = self.search(X, n_neighbors, **options)
         return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, self.ids_)
 
+    def _budget(self, max_calls: int | None, k: int, queries: RefinedItems, own: bool) -> float:
+        """Return the calls that a query may take, of which bounds and features take some, and the neighbours k at least."""
+        given = self.max_calls if max_calls is None else max_calls
+        if given is None:
+            return np.inf
+        features = 0 if own or queries.n_calls is None else int(queries.n_calls.max(initial=0))
+        least = k + features + sum(bounds.n_query_calls for bounds in self.bounds_)
+        if check_count("max_calls", given) < least:
+            raise InputError(
+                f"max_calls={given}, but a query takes at least {least}: {k} for the neighbours that are answered, and "
+                f"{least - k} to landmarks; allow more"
+            )
+        return float(given)
+
+    def _queries(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
+        """Return the queries, and True if they are the items themselves."""
+        check_is_fitted(self, "items_")
+        if X is None:
+            return self.items_, True
+        if self._encode is not None and self.semimetric_ is not None and features is None:
+            return RefinedItems.encoded(X, self._encode, self.semimetric_), False
+        if self.semimetric_ is not None and features is None and self._beside:
+            raise InputError("the items have features beside them, which the learned distance reads; give features= of X too")
+        if features is not None and not self._beside:
+            raise InputError("features= are given, and fit had none: the learned distance reads the queries; drop them")
+        return RefinedItems.read(X, features, self.semimetric_), False
+
+    def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
+        """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
+        calls = ExpensiveCalls(self.rerank, "rerank")
+
+        def answered(part: slice) -> tuple[T, Searched]:
+            q = part.start
+            candidates, call, known, n_calls = self._asked(queries, q, own, mask, calls)
+            features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
+            found = answer(candidates, call, known, n_calls + features)
+            bar.update()
+            return found, Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls)
+
+        try:
+            with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
+                found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
+        finally:
+            self.pairs_, self.distances_ = calls.pairs, calls.distances
+        self._warn_of_weak_bounds([searched for _, searched in found])
+        return [answers for answers, _ in found]
+
+    def _warn_of_weak_bounds(self, queries: list[Searched]) -> None:
+        """Warn once of bounds that have discarded no more items than they have taken calls."""
+        total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
+        few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
+        if self._has_warned or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:
+            return
+        self._has_warned = True
+        warn(
+            f"bounds= discarded {total.n_discarded:,} of {total.n_items:,} items for {len(queries):,} queries, and took "
+            f"{total.n_bound_calls:,} calls themselves: the expensive distance is called no less than without bounds, as where "
+            "distances are much alike. Give tighter ones (more landmarks, TransportBounds or EditBounds of such distances), "
+            "or leave bounds= out; max_calls=, and NeighborIndex with rerank=, answer by a number of calls that you choose, "
+            "without a proof",
+            cause="bounds discard nothing",
+        )
+
+    def _asked(
+        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls
+    ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
+        """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these."""
+        rows = np.flatnonzero(mask)
+        query = queries.objects[q]
+        if own:
+            rows = rows[rows != q]
+        try:
+            bounds = [b.at_item(q) if own else b.at(query) for b in self.bounds_]
+        except DistanceCallError as error:
+            for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
+                calls.keep(q, row, value)
+            raise calls.refuse(f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]) from error
+        of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
+        known = {row: value for b in of_rerank for row, value in b.known.items()}
+        if not own:  # of items they were called by `fit`
+            for row, value in known.items():
+                calls.keep(q, row, value)
+        candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
+
+        def call(row: int, lower: float) -> tuple[float, Any]:
+            value, dual = calls.value_and_dual(query, self.items_.objects[row], q, row)
+            upper = min((float(b.upper(np.array([row]))[0]) for b in bounds), default=np.inf)
+            if not lower <= value <= upper:
+                raise calls.refuse(
+                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "
+                    "bounds of it, or a larger tolerance= if it is computed to a few digits only",
+                    q, row,
+                )  # fmt: skip
+            return value, dual
+
+        return candidates, call, known, sum(b.n_calls for b in bounds)
+
     def _given_bounds(self) -> list[Bounds]:
-        several = isinstance(self.bounds, (list, tuple))
-        given: list[Any] = [] if self.bounds is None else list(self.bounds) if several else [self.bounds]  # type: ignore[arg-type]
+        if self.bounds is None:
+            return []
+        given: list[Any] = list(self.bounds) if isinstance(self.bounds, (list, tuple)) else [self.bounds]
         for bounds in given:
             if not isinstance(bounds, Bounds):
                 raise InputError(f"bounds={bounds!r} must be LandmarkBounds, TransportBounds, EditBounds or a list of such")
@@ -783,3 +752,8 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         if self.max_calls is not None:
             check_count("max_calls", self.max_calls)
         check_n_jobs(self.n_jobs)
+
+
+def _is(distance: Any, rerank: Any) -> bool:
+    """Return True if bounds call the very distance that is searched under, so that what they know is an answer, unchecked."""
+    return distance is rerank or (ismethod(distance) and distance == rerank)

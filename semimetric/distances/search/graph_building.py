@@ -1,4 +1,4 @@
-"""How the graph of a segment is built: nearest items by approximate search, edges that none occludes, and no item left out.
+"""Building the graph of a segment: nearest items by approximate search, edges that none occludes, and no item left out.
 
 1. Each item of a layer asks for its 32 nearest there. Edges go to those that no nearer one occludes, and back.
 2. Each item is looked for by a walk. Where it is not found, edges lead to it from the four nearest nodes that the walk found,
@@ -38,7 +38,7 @@ def check_walkable(view: QueryView) -> None:
 
 
 def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done: Callable[[int], Any]) -> NeighborGraph:
-    """The graph of all items of a segment; ``done`` is told how many items were handled, twice for every node."""
+    """Build the graph of all items of a segment; ``done`` gets the number of items that were handled, twice for every node."""
     view, n = segment.view, len(segment)
     segment = segment.with_alive(np.ones(n, dtype=bool))
     first, rng = layer_starts(n), np.random.default_rng(seed)
@@ -65,13 +65,13 @@ def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done:
 
 
 def _of_layer(segment: Segment, rows: Integers, n_jobs: int | None, seed: int | None) -> Segment:
-    """The items of a higher layer as a segment of their own."""
+    """Return the items of a higher layer as a segment of their own."""
     options: dict[str, Any] = {"n_lists": "auto", "n_jobs": n_jobs, "seed": seed, "storage": segment.storage}
     return Segment.build(segment.view, segment.cells.layout, rows, segment.points.raw[rows], **options)
 
 
 def _levels(view: QueryView, points: ItemArrays, rng: np.random.Generator) -> Floats:
-    """The positions of the levels of each feature, (E, L).
+    """Return the positions of the levels of each feature, (E, L).
 
     They are whole positions, and others of which half are as dense as the items, and half lie evenly. The whole positions
     are left out where there are more than half as many as levels.
@@ -89,7 +89,7 @@ def _levels(view: QueryView, points: ItemArrays, rng: np.random.Generator) -> Fl
 
 
 def _codes(levels: Floats, points: ItemArrays, n_nodes: int) -> NDArray[np.uint8]:
-    """The nearest level of each item, as the first rows of codes (n_nodes, E)."""
+    """Return the nearest level of each item, as the first rows of codes (n_nodes, E)."""
     codes = np.empty((n_nodes, len(levels)), np.uint8)
     between = (levels[:, 1:] + levels[:, :-1]) / 2
     for start in range(0, len(points), _ROWS):
@@ -99,7 +99,7 @@ def _codes(levels: Floats, points: ItemArrays, n_nodes: int) -> NDArray[np.uint8
 
 
 def _pairs(view: QueryView, levels: Floats) -> NDArray[np.float32]:
-    """The values between every other level of a feature as query and as item, (E, L / 2, L / 2)."""
+    """Return the values between every other level of a feature as query and as item, (E, L / 2, L / 2)."""
     half = np.ascontiguousarray(levels[:, ::2])
     profiles = view.profiles(ItemArrays(np.empty((half.shape[1], 0)), np.ascontiguousarray(half.T), None))
     pairs = np.empty((*half.shape, half.shape[1]), np.float32)
@@ -110,7 +110,7 @@ def _pairs(view: QueryView, levels: Floats) -> NDArray[np.float32]:
 def _edges(
     segment: Segment, codes: NDArray[np.uint8], pairs: NDArray[np.float32], n_jobs: int | None, done: Callable[[int], Any]
 ) -> NDArray[np.int32]:
-    """Edges (n, R) between the items of a layer, by their numbers in the layer."""
+    """Return edges (n, R) between the items of a layer, by their numbers in the layer."""
     n = len(segment)
     request = SearchRequest(min(_NEAR + 1, n), "approximate", _CANDIDATES, _PROBE)
     chosen, edges = np.empty((n, DEGREE), np.int32), np.empty((n, DEGREE), np.int32)

@@ -5,8 +5,10 @@ The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -16,11 +18,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import record_features, validated
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, NotSupportedError, StorageError
 from ..._foundation.estimator import ShortRepr
-from ..._foundation.files import is_mapped
+from ..._foundation.files import is_mapped, read_whole
 from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
+from ..._foundation.stored import Members, located, refused_as_stored
 from ..._foundation.tables import row_labels
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, distinct
@@ -30,13 +33,13 @@ from ...data.schema import MISSING_ADVICE
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from .cells import CellLayout
-from .files import StoredIndex
+from .files import FILE, read_segments, storage_of, write_segments
 from .graph_building import build_graph, check_walkable
 from .items import (
-    Collection,
     ItemColumns,
     Neighbors,
     Recall,
+    SegmentedItems,
     as_graph,
     as_objects,
     check_ids,
@@ -51,24 +54,421 @@ from .neighbor_graph import GRAPH_FROM
 from .query_tables import QueryView
 from .refinement import STORAGES, stays_in_place
 from .search_arguments import ALGORITHMS, SearchRequest, candidate_count, check_neighbors, check_radius
-from .searcher import SearchedRepeatedly
+from .searcher import Searcher
 from .segment import Segment
-from .tuning import TunedIndex
+from .tuning import Tuning, tune
 
+BuildOptions: TypeAlias = dict[str, Any]  # The keyword arguments of `Segment.build`: n_lists, n_jobs, seed and storage.
+
+_MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
+_L1 = ("cityblock", "manhattan")
+_L2 = ("l2", "euclidean", "sqeuclidean")
+_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "storage", "n_jobs", "random_state", "verbose")
+_USES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "mapped")  # of memory
 _BLOCK = 8_192  # edges whose parts are computed at once
+_TAIL = 8_192  # A segment holds at least so many items before another is begun.
+_DEAD = 0.25  # From this share of removed items on, a segment is built anew.
 
 
-class ExplainedIndex:
-    """The part of `NeighborIndex` that explains neighbours."""
+class SearchesUnderLearned(BaseEstimator):
+    """An estimator with a parameter ``semimetric``, which may be a fitted learner: it searches under what that has learned.
 
+    `sklearn.base.clone` makes estimators anew, unfitted, and those among their parameters too, because most of them fit these.
+    Here nobody would fit the learner again, so a clone has one that has learned the same, as if it were frozen.
+    """
+
+    def __sklearn_clone__(self) -> Self:
+        other: Self = super().__sklearn_clone__()
+        given: Any = vars(self).get("semimetric")
+        cloned: Any = vars(other).get("semimetric")
+        if isinstance(getattr(given, "semimetric_", None), Semimetric) and cloned is not given:
+            parameters = given.get_params(deep=False)
+            vars(cloned).update({name: value for name, value in vars(given).items() if name not in parameters})
+        return other
+
+
+class NeighborIndex(ShortRepr, SearchesUnderLearned):
+    """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
+
+    No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
+    overflow are refused. Every item is reduced to 4-bit codes of cells; for a query, the least value of each cell adds up to a
+    lower bound of the distance, which FAISS sums over all items in SIMD. Items are refined by their exact distance in the order
+    of their bounds, until the next bound proves that no other item is among the nearest. Distances are exact whatever the
+    algorithm; ties go to the smallest id.
+
+    Parameters
+    ----------
+    semimetric : Semimetric, fitted learner, "gower" or "l1"
+        A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
+        ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
+        A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
+    side : {"query-first", "query-last"}, default "query-first"
+        For distances that are not symmetric: d(query, item), or d(item, query).
+    algorithm : {"exact", "approximate", "graph", "brute"}, default "exact"
+        What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
+        typically nearest; "graph" walks along the edges of `build_graph`, which `fit` then builds; "brute" computes every
+        distance (with joint groups, by merging the precomputed order of the fractions with the query's: Pele & Ben-Aliz 2016,
+        section 3).
+    n_lists : int or "auto", default "auto"
+        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all,
+        and answers a single query faster with 1: in .7 of the time at a million items.
+    n_probe : int, default 16
+        Lists that the approximate search visits.
+    n_candidates : int or None
+        Of the approximate search, what a walk keeps, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
+    storage : {"float64", "uint16"}, default "float64"
+        How the positions of the items on the knots are held. "uint16" takes a quarter of the bytes of "float64": an error
+        bound says for which items alone the values themselves are read, and answers are the same to the bit. Items that
+        nobody can write to, as an array of ``np.load(..., mmap_mode="r")``, are then not copied, and stay in their file.
+    rerank : callable or None
+        An expensive distance, of two vectors or of two batches, that ``semimetric`` approximates: the ``n_candidates``
+        nearest are sorted by it, and its values are returned. `FilterRefineIndex` calls it until they are proved.
+    n_jobs : int or None
+        Threads; None is one, -1 all.
+    random_state : int or None, default 0
+        Of the sample that places the cells.
+    verbose : bool
+        Show progress of batches.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+        The distance that is searched under.
+    ids_ : ndarray of shape (n_samples_fit_,)
+        Ids of the items, in the order of the columns of `kneighbors_graph`.
+    n_samples_fit_, n_features_in_ : int
+    segments_ : list of Segment
+        The items; what was added later has segments of its own.
+
+    Examples
+    --------
+    >>> import numpy as np, semimetric as sm
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
+    >>> index = np.random.default_rng(1).integers(0, 100, (500, 2))
+    >>> d = model.fit(index, np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)).semimetric_
+    >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
+    >>> ids.ravel()
+    array([0, 1])
+    >>> sm.NeighborIndex("gower").fit(X).kneighbors(X[:2], n_neighbors=1, return_distance=False).ravel()
+    array([0, 1])
+    """
+
+    layout_: CellLayout
+    segments_: list[Segment]
+    n_features_in_: int
     _view: QueryView
-    _answer: Any
-    _collection: Any
+
+    def __init__(
+        self,
+        semimetric: Semimetric | BaseEstimator | str,
+        *,
+        side: str = "query-first",
+        algorithm: str = "exact",
+        n_lists: int | str = "auto",
+        n_probe: int = 16,
+        n_candidates: int | None = None,
+        storage: str = "float64",
+        rerank: Callable[..., Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.semimetric: Any = semimetric
+        self.side = side
+        self.algorithm = algorithm
+        self.n_lists = n_lists
+        self.n_probe = n_probe
+        self.n_candidates = n_candidates
+        self.storage = storage
+        self.rerank = rerank
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> Self:
+        """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
+            What the distance takes; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add` takes more,
+            part by part.
+        y : ignored
+        ids : array-like of shape (n,) or None
+            Distinct 64-bit integers or strings; row numbers by default.
+
+        Raises
+        ------
+        InputError
+            If ids repeat, or X has another number of features than the distance.
+        """
+        self._check_parameters()
+        other = copy(self)
+        view = QueryView(searched_distance(self.semimetric, X), self.side)
+        items = other._encoded(X, view.semimetric, reset=True)
+        other.fit_encoded(view, items, np.arange(len(items)) if ids is None else check_ids(ids, len(items)))
+        self.__dict__ = other.__dict__  # in one step, so that no signal comes between
+        return self
+
+    def fit_encoded(self, view: QueryView, items: NDArray[Any], ids: NDArray[Any]) -> Self:
+        """Index items (n, n_features) that are encoded already, with their checked ids (n,), under a view."""
+        layout = CellLayout.fit(view, items, self.random_state)
+        self._set(view, layout, [Segment.build(view, layout, ids, items, **self._build_options)])
+        return self.build_graph() if self.algorithm == "graph" else self
+
+    def _set(self, view: QueryView, layout: CellLayout, segments: list[Segment]) -> Self:
+        self._view = view
+        self.layout_ = layout
+        self.segments_ = segments
+        return self
+
+    def _check_parameters(self) -> None:
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        check_choice("storage", self.storage, STORAGES)
+        if self.n_lists != "auto":
+            check_count("n_lists", self.n_lists)
+        check_count("n_probe", self.n_probe)
+        if self.n_candidates is not None:
+            check_count("n_candidates", self.n_candidates)
+        check_n_jobs(self.n_jobs)
+
+    def with_semimetric(self, semimetric: Semimetric | BaseEstimator) -> Self:
+        """Put the same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
+        check_is_fitted(self)
+        semimetric = searched_distance(semimetric)
+        other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
+        view = QueryView(semimetric, self.side)
+        if not view.same_cells(self._view):
+            raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
+        other.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            other.feature_names_in_ = self.feature_names_in_
+        return other._set(view, self.layout_, [s.under(view) for s in self.segments_])
+
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int = 5,
+        return_distance: bool = True,
+        *,
+        algorithm: str | None = None,
+        n_candidates: int | None = None,
+        where: ArrayLike | Iterable | None = None,
+    ) -> Any:
+        """Find the nearest items of every query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features) or None
+            None: every item, which is then not its own neighbour.
+        n_neighbors : int
+            1 to the number of items.
+        return_distance : bool
+        algorithm, n_candidates : as in the class, for this call
+        where : str, boolean mask over `ids_`, or list of ids; None
+            The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
+            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody. Columns of
+            times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
+            ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, k), increasing
+            Only if ``return_distance``.
+        ids : ndarray of shape (n_queries, k)
+            k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
+        """
+        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
+        return (found.distances, found.ids) if return_distance else found.ids
+
+    def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
+        """Answer as `kneighbors`, with a report: items refined, and queries whose first items were the nearest."""
+        return self.search_encoded(self._queries(X), n_neighbors, exclude=self.ids_ if X is None else None, **options)
+
+    def search_encoded(
+        self,
+        queries: NDArray[Any],
+        n_neighbors: int,
+        *,
+        exclude: NDArray[Any] | None = None,
+        algorithm: str | None = None,
+        n_candidates: int | None = None,
+        n_probe: int | None = None,
+        where: ArrayLike | Iterable | None = None,
+    ) -> Neighbors:
+        """Answer queries (n_queries, n_features) that are encoded already, as `search` does.
+
+        ``exclude`` (n_queries,) names an item for each query that is not answered, as the query itself; ``n_probe`` is
+        that of the class, for this call.
+        """
+        items, n_own = self._items(where), int(exclude is not None)
+        algorithm = self.algorithm if algorithm is None else algorithm
+        k = check_neighbors(algorithm, n_neighbors, self.n_samples_fit_ - n_own)
+        candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, k)
+        wanted = min((candidates if self.rerank is not None else k) + n_own, items.n_eligible)
+        if not wanted:
+            return no_neighbors(len(queries), self.segments_[0].ids.dtype)
+        n_probe = check_count("n_probe", self.n_probe if n_probe is None else n_probe)
+        request = SearchRequest(wanted, algorithm, candidates + n_own, n_probe)
+        found = items.nearest(queries, request, n_jobs=self.n_jobs, verbose=self.verbose)
+        if exclude is not None:
+            found = without_own(found, exclude)
+        if self.rerank is None:
+            return found
+        return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)
+
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float = 1.0,
+        return_distance: bool = True,
+        *,
+        where: ArrayLike | Iterable | None = None,
+    ) -> Any:
+        """Find all items within ``radius`` of every query, nearest first; exact.
+
+        Returns
+        -------
+        distances, ids : object arrays of shape (n_queries,)
+            One array a query; ids alone if not ``return_distance``.
+        """
+        queries = self._queries(X)
+        check_radius(radius, self._view.least)
+        found = self._items(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
+        if X is None:
+            found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
+        ids = as_objects([ids for _, ids in found])
+        return (as_objects([distances for distances, _ in found]), ids) if return_distance else ids
+
+    def kneighbors_graph(
+        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
+    ) -> sparse.csr_matrix:
+        """Return `kneighbors` as a sparse matrix (n_queries, n_samples_fit_) of ones, or of distances.
+
+        ``mode`` is "connectivity" or "distance", and options are those of `kneighbors`; columns are in the order of `ids_`.
+        """
+        check_choice("mode", mode, ("connectivity", "distance"))
+        distances, ids, *_ = self.search(X, n_neighbors, **options)
+        return as_graph(distances if mode == "distance" else np.ones(ids.shape), ids, self.ids_)
+
+    def estimate_recall(
+        self, X: ArrayLike, n_neighbors: int = 10, *, max_queries: int = 200, n_candidates: int | None = None, where: Any = None
+    ) -> Recall:
+        """Measure the share of the exact answer that the approximate search, or that by a graph, finds.
+
+        At most ``max_queries`` rows of X are asked, drawn at random. A neighbour counts if its distance is at most that of the
+        true k-th, so ties count.
+
+        Raises
+        ------
+        InputError
+            If there are no queries, or no item may be answered.
+        """
+        queries = self._queries(X)
+        if len(queries) > check_count("max_queries", max_queries):
+            rng = np.random.default_rng(self.random_state)
+            queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
+        true = self.search_encoded(queries, n_neighbors, algorithm="exact", where=where)
+        if not true.distances.size:
+            raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
+        algorithm = "graph" if self.algorithm == "graph" else "approximate"
+        got = self.search_encoded(queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
+        return Recall.of(true.distances, got.distances)
+
+    def searcher(
+        self, k: int = 5, *, algorithm: str | None = None, n_candidates: int | None = None, where: Any = None,
+        n_jobs: int | None = None,
+    ) -> Searcher:  # fmt: skip
+        """Make a function of queries that answers their ``k`` nearest, for services that ask one query after another.
+
+        Parameters
+        ----------
+        k : int, default 5
+        algorithm, n_candidates, where : as in `kneighbors`
+            The items that ``where`` names are looked up once.
+        n_jobs : int or None
+            Threads of batches; None is ``n_jobs`` of the index.
+
+        Returns
+        -------
+        Searcher
+            Called with one query, of shape (n_features,), or several, (n_queries, n_features), it gives distances and ids.
+
+        Raises
+        ------
+        InputError
+            If no item may be answered, or k is larger than the number of items.
+        NotSupportedError
+            If the index has ``rerank``, which is asked item by item.
+
+        Examples
+        --------
+        >>> import numpy as np, semimetric as sm
+        >>> X = np.random.default_rng(0).random((100, 2))
+        >>> nearest = sm.NeighborIndex("l1").fit(X).searcher(k=2)
+        >>> distances, ids = nearest(X[7])
+        >>> int(ids[0]), float(distances[0])
+        (7, 0.0)
+        """
+        check_is_fitted(self)
+        if self.rerank is not None:
+            raise NotSupportedError("a searcher does not call rerank=; use kneighbors, or an index without it")
+        algorithm = self.algorithm if algorithm is None else algorithm
+        wanted = check_neighbors(algorithm, k, self.n_samples_fit_)
+        check_n_jobs(n_jobs)
+        items = self._items(where)
+        if not items.n_eligible:
+            raise InputError(f"where={where!r} leaves no item that may be answered; give a condition that some items fulfil")
+        candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, wanted)
+        request = SearchRequest(min(wanted, items.n_eligible), algorithm, candidates, self.n_probe)
+        return Searcher(self.encode, items, request, self.n_jobs if n_jobs is None else n_jobs)
+
+    def tune(self, X: ArrayLike, *, recall: float = 0.95, n_neighbors: int = 10, max_queries: int = 400) -> Tuning:
+        """Choose the fastest search that finds a share of the true neighbours of queries like these, and use it from now on.
+
+        Sets ``algorithm``, ``n_probe`` and ``n_candidates``, which are saved with the index. For every power of 2 of inverted
+        lists, fewer than all, and for the graph, where there is one, the least number of candidates is looked for that reaches
+        the recall on one half of the queries; the other half measures the one that takes the least time. Where none reaches it,
+        or exact search takes no longer, search is exact. An interrupted call leaves the index as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), n_queries >= 20
+            Queries such as those to come; not the items themselves, whose nearest is at distance 0.
+        recall : float, default 0.95
+            The mean share of the ``n_neighbors`` nearest to find: above 0 and up to 1.
+        n_neighbors : int, default 10
+        max_queries : int, default 400
+            Of more queries so many are drawn.
+
+        Returns
+        -------
+        Tuning
+            Printed, a table of what was tried; times depend on the machine.
+
+        Raises
+        ------
+        InputError
+            If there are too few queries, or the recall is no such share.
+        """
+        check_is_fitted(self)
+        n_lists = max(1 if s.lists is None else len(s.lists.codes) for s in self.segments_)
+        tuning = tune(
+            self.search_encoded, self._queries(X), recall=recall, n_neighbors=n_neighbors, max_queries=max_queries,
+            n_lists=n_lists, has_graph=self._has_graph(), n_items=self.n_samples_fit_, n_probe=self.n_probe,
+            seed=self.random_state, verbose=self.verbose,
+        )  # fmt: skip
+        self.algorithm = tuning.chosen.algorithm
+        if self.algorithm != "exact":
+            self.n_probe = tuning.chosen.n_probe
+            self.n_candidates = tuning.chosen.n_candidates
+        return tuning
 
     def explain(
         self, x: ArrayLike, ids: ArrayLike | None = None, n_neighbors: int = 5, *, by: str = "features", where: Any = None
     ) -> Explanation:
-        """Why items are near a query: what every feature adds to their distances, beside the values of both.
+        """Explain why items are near a query: what every feature adds to their distances, beside the values of both.
 
         Parameters
         ----------
@@ -76,11 +476,11 @@ class ExplainedIndex:
         ids : an id, array-like of ids, or None
             The items to explain; None is for the nearest.
         n_neighbors : int, default 5
-            How many of the nearest.
+            The number of nearest items.
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
         where : str, boolean mask over `ids_`, or ids; None
-            Of which items the nearest are, as in `NeighborIndex.kneighbors`; not beside ``ids``.
+            The items among which the nearest are looked for, as in `kneighbors`; not beside ``ids``.
 
         Raises
         ------
@@ -95,16 +495,16 @@ class ExplainedIndex:
         d = self._view.semimetric
         query, label = single_row(x, d.schema)
         if ids is None:
-            known = self._answer(query, None, n_neighbors, where=where).ids[0]
+            known = self.search_encoded(query, n_neighbors, where=where).ids[0]
         else:
-            known = known_ids(ids, self.ids_)  # type: ignore[attr-defined]  # a property of NeighborIndex
+            known = known_ids(ids, self.ids_)
         if not len(known):
             raise InputError("there is no item to explain; give ids of items, or a condition where= that some items fulfil")
-        items = self._collection(None).vectors(known).astype(np.float64)
+        items = self._items().vectors(known).astype(np.float64)
         return d.explanation(query, items, by=by, flip=self._view.side == "query-last", indices=known, label=label)
 
     def explain_graph(self, graph: Any, X: ArrayLike | None = None, *, by: str = "features") -> Any:
-        """What every feature adds to the distance of every edge of a graph between items, such as one of neighbours.
+        """Explain every edge of a graph between items, such as one of neighbours: what each feature adds to its distance.
 
         It says of a picture or of groups that were made from a graph (UMAP, t-SNE, HDBSCAN, DBSCAN) which features hold them
         together: the mean of a column over the edges of a group is that feature's part.
@@ -141,56 +541,120 @@ class ExplainedIndex:
         2     2   1       3.0  0.0  3.0
         """
         check_is_fitted(self)
-        d, ids = self._view.semimetric, np.asarray(self.ids_)  # type: ignore[attr-defined]  # a property of NeighborIndex
-        queries = None if X is None else d.schema.encode(d.schema.rows(X, "X"), name="X")
-        rows, columns = _edges(graph, (len(ids) if queries is None else len(queries), len(ids)), itself=queries is not None)
-        used, place = np.unique(columns, return_inverse=True)
-        items = self._collection(None).vectors(ids[used]).astype(np.float64)
-        if queries is None:
-            starts, rows_of = np.unique(rows, return_inverse=True)
-            queries, labels = self._collection(None).vectors(ids[starts]).astype(np.float64), ids[rows]
-        else:
-            rows_of, labels = rows, row_labels(X, len(queries))[rows]
-        flip = self._view.side == "query-last"
-        names = distinct(("from", "to", "distance", *d.contribution_names(by)))
+        return explain_edges(self._items(), self.ids_, graph, X, by=by, n_jobs=self.n_jobs)
 
-        def explained(block: slice) -> tuple[Any, Any]:
-            return d.explanation_parts(queries[rows_of[block]], items[place[block]], by=by, flip=flip)
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The distance that is searched under."""
+        return self._view.semimetric
 
-        n_jobs = getattr(self, "n_jobs", None)
-        nothing = np.empty(0), np.empty((0, len(names) - 3))
-        found = [nothing, *map_blocks(explained, len(rows), size=_BLOCK, n_jobs=n_jobs)]
-        distances, parts = (np.concatenate(blocks) for blocks in zip(*found, strict=True))
-        values = {"from": labels, "to": ids[columns], "distance": distances}
-        return optional("pandas").DataFrame(values | dict(zip(names[3:], parts.T, strict=True)))
+    def __len__(self) -> int:
+        return self.n_samples_fit_ if hasattr(self, "segments_") else 0
 
+    def __bool__(self) -> bool:
+        return True  # an estimator is one, even without items
 
-def _edges(graph: Any, shape: tuple[int, int], *, itself: bool) -> tuple[Any, Any]:
-    """The rows and the columns of the edges of a graph, as it stores them; without loops unless ``itself``."""
-    if not sparse.issparse(graph):
-        raise InputError(
-            f"graph is a {type(graph).__name__}; a sparse matrix with an entry for each edge is required: give "
-            "index.kneighbors_graph(n_neighbors=15), or scipy.sparse.coo_array((values, (rows, columns)), shape) of edges"
-        )
-    if graph.shape != shape:
-        raise InputError(
-            f"graph has shape {graph.shape}; {shape} is required, a row for each item (or each row of X) and a column for each "
-            "item of the index: give X= if its rows are others, and the index that the graph was made with"
-        )
-    edges = sparse.coo_array(graph)
-    rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
-    kept = slice(None) if itself else rows != columns
-    return rows[kept], columns[kept]
+    def __contains__(self, id: object) -> bool:
+        check_is_fitted(self)
+        kind = str if self.segments_[0].ids.dtype.kind == "U" else (int, np.integer)
+        if not isinstance(id, kind) or isinstance(id, bool):
+            return False
+        return any(bool((s.alive & (s.ids == id)).any()) for s in self.segments_)
 
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items that have not been removed."""
+        return sum(s.n_alive for s in self.segments_)
 
-class GraphIndex:
-    """The part of `NeighborIndex` that builds the graph of ``algorithm="graph"``."""
+    @property
+    def ids_(self) -> NDArray[Any]:
+        """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
+        return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
-    segments_: list[Segment]
-    n_jobs: int | None
-    random_state: int | None
-    verbose: bool
-    _view: QueryView
+    def get_items(self, ids: ArrayLike) -> NDArray[Any]:
+        """Return the items of these ids, as they were given: exact, with categories in words, and angles within their period.
+
+        Times on a scale are `datetime` objects. A category that the distance does not know is "(other)", which it
+        takes for one again.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,), or one id
+
+        Returns
+        -------
+        ndarray of shape (n, n_features), or (n_features,) of one id
+            Floating-point numbers as they were given, or objects where there are categories, periods or missing values.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the index.
+        """
+        check_is_fitted(self)
+        found = self.semimetric_.schema.display(self._items().vectors(known_ids(ids, self.ids_)))
+        return found[0] if np.ndim(ids) == 0 and not isinstance(ids, (set, frozenset)) else found
+
+    def encode(self, X: ArrayLike) -> NDArray[Any]:
+        """Encode rows as the distance reads them, for `search_encoded`: shape (n_rows, n_features)."""
+        check_is_fitted(self)
+        return self._encoded(X, self.semimetric_)
+
+    @property
+    def encoded_items_(self) -> NDArray[Any]:
+        """Items as `encode` gives them, in the order of `ids_`, shape (n_samples_fit_, n_features_in_)."""
+        return np.concatenate([s.points.raw[s.alive] for s in self.segments_])
+
+    def _encoded(self, X: ArrayLike, d: Semimetric, *, reset: bool = False) -> NDArray[Any]:
+        if (table := d.schema.table(X)) is not X and not reset:
+            return d.schema.encode(table)  # which was read by its names
+        X = table
+        if not d.schema.plain:
+            record_features(self, X, reset=reset)
+            return d.schema.encode(X)
+        copied = not stays_in_place(X, self.storage)
+        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=copied, reset=reset, advice=MISSING_ADVICE)
+        check_shape(items, X, n_features=d.n_features, names=d.feature_names)
+        return items
+
+    def _queries(self, X: ArrayLike | None) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self.encoded_items_ if X is None else self.encode(X)
+
+    def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
+        d = self._view.semimetric
+        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, self.segments_)
+        return SegmentedItems(self._view, self.segments_, masks_of(where, columns))
+
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
+        """Add the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        ids : array-like of shape (n,) or None
+            New ids, of the kind of those that are there; None numbers on from the largest integer.
+
+        Raises
+        ------
+        InputError
+            If an id is there already, or ids are of another kind.
+        """
+        items = self.encode(X)
+        segments = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
+        self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
+        return self
+
+    def remove(self, ids: ArrayLike) -> Self:
+        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
+        check_is_fitted(self)
+        segments = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
+        self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
+        return self
+
+    @property
+    def _build_options(self) -> dict[str, Any]:
+        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state, "storage": self.storage}
 
     def build_graph(self) -> Self:
         """Build the graph that ``algorithm="graph"`` walks along; `fit` does so where that is the algorithm of the index.
@@ -233,7 +697,7 @@ class GraphIndex:
         return any(segment.graph is not None for segment in self.segments_)
 
     def _with_graphs(self, segments: Sequence[Segment]) -> list[Segment]:
-        """The segments, of which the large ones that have no graph get one."""
+        """Return the segments, of which the large ones that have no graph get one."""
         without = [s.graph is None and len(s) > GRAPH_FROM for s in segments]
         total = 2 * sum(len(s) for s, lacks in zip(segments, without, strict=True) if lacks)
         out = list(segments)
@@ -244,29 +708,20 @@ class GraphIndex:
                     out[k] = segment.with_graph(graph)
         return out
 
-
-_PLACES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "mapped")
-
-
-class MeasuredIndex:
-    """The part of `NeighborIndex` that says how much memory it holds."""
-
-    segments_: list[Segment]
-
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the index holds for its items: what `memory_usage` says, without what is mapped from files."""
         return sum(n for name, n in self.memory_usage().items() if name != "mapped")
 
     def memory_usage(self) -> dict[str, int]:
-        """Bytes that the index holds for its items, by what they are for.
+        """Count the bytes that the index holds for its items, by what they are for.
 
         What does not grow with the number of items, such as the tables of the distance, is not counted.
 
         Returns
         -------
         dict of str to int
-            "items" are the encoded items, "positions" their places on the knots, "joint" the places of features in joint
+            "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint
             groups; "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in
             FAISS's layout, with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and
             their order, "alive" says which items are not removed, "lists" the list of every item, "graph" edges and
@@ -283,42 +738,123 @@ class MeasuredIndex:
         (1600, 800, 0, True)
         """
         check_is_fitted(self)
-        usage = dict.fromkeys(_PLACES, 0)
-        for name, array in (found for segment in self.segments_ for found in _arrays(segment)):
+        usage = dict.fromkeys(_USES, 0)
+        for name, array in (found for segment in self.segments_ for found in segment.arrays()):
             usage["mapped" if is_mapped(array) else name] += array.nbytes
         usage["faiss"] = sum(scan.nbytes for segment in self.segments_ for scan in segment.scans)
         return usage
 
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the index to a folder; `semimetric.load` reads it. With ``key`` it is signed, see ``docs/files.md``.
 
-def _arrays(segment: Segment) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of a segment that grow with the number of items, each with what it is for."""
-    points = segment.points
-    joint: Sequence[NDArray[Any]] = () if points.joint is None else (*points.joint.located, points.joint.order)
-    yield "items", points.raw
-    yield "positions", points.positions if points.places is None else points.places.of_items.codes
-    yield from (("joint", array) for array in joint)
-    if segment.codes.held is not None:
-        yield "codes", segment.codes.held
-    if "_joint_codes" in vars(segment):
-        yield "codes", segment._joint_codes.codes
-    yield "ids", segment.ids
-    if "rank" in vars(segment):
-        yield "ids", segment.rank
-    yield "alive", segment.alive
-    if segment.lists is not None:
-        yield "lists", segment.lists.member
-    if segment.graph is not None:
-        yield from (("graph", array) for array in (segment.graph.codes, segment.graph.edges, segment.graph.below))
+        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
+        callable ``rerank`` is not saved: give it again by ``set_params``.
+        """
+        check_is_fitted(self)
+        names, values = getattr(self, "feature_names_in_", None), self.parameter_values
+        values["n_features_in"] = self.n_features_in_
+        values["feature_names_in"] = None if names is None else list(names)
+        write_segments(path, self._view.semimetric, self.segments_, values, key=key)
+
+    @property
+    def parameter_values(self) -> dict[str, Any]:
+        """The parameters that a file keeps, as values that JSON can hold: all but the distance and ``rerank``."""
+        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._view.side}
+        return {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
+
+    @classmethod
+    def of_values(cls, semimetric: Semimetric, side: str, values: Members) -> Self:
+        """Make an index without items, of the `parameter_values` of another, which are checked."""
+        whole = (int, type(None))
+        other = cls(
+            semimetric, side=side, algorithm=values.text("algorithm"), n_lists=values.typed("n_lists", (int, str)),
+            n_probe=values.whole("n_probe"), n_candidates=values.typed("n_candidates", whole),
+            storage=storage_of(values),
+            n_jobs=values.typed("n_jobs", whole), random_state=values.seed("random_state"),
+            verbose=values.typed("verbose", (bool, int)),
+        )  # fmt: skip
+        other._check_parameters()
+        return other
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object], key: bytes | None = None
+    ) -> Self:
+        """Read the index that `save` wrote; `semimetric.load` calls this."""
+        semimetric, segments, values = read_whole(
+            Path(path) / FILE, lambda: read_segments(path, mmap=mmap, base_distances=base_distances, key=key)
+        )
+        view = segments[0].view
+        with located(path), refused_as_stored("the index"):
+            other = cls.of_values(semimetric, view.side, values)
+            n, names = values.whole("n_features_in"), values.any("feature_names_in")
+            if names is not None:
+                other.feature_names_in_ = np.array(Members({"names": names}).list_of("names", str), dtype=object)
+            if n != semimetric.n_features or (names is not None and len(names) != n):
+                raise StorageError(
+                    f"there are {n} features, or names of others; {semimetric.n_features} are required: restore it"
+                )
+            values.done()
+        other.n_features_in_ = n
+        return other._set(view, segments[0].cells.layout, segments)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
-BuildOptions: TypeAlias = dict[str, Any]  # The keyword arguments of `Segment.build`: n_lists, n_jobs, seed and storage.
+def explain_edges(
+    items: SegmentedItems, ids: NDArray[Any], graph: Any, X: ArrayLike | None, *, by: str, n_jobs: int | None
+) -> Any:
+    """Explain the edges of a graph whose columns are items of these ids, and whose rows are X or these: a DataFrame.
 
-_TAIL = 8_192  # A segment holds at least so many items before another is begun.
-_DEAD = 0.25  # From this share of removed items on, a segment is built anew.
+    See `NeighborIndex.explain_graph`.
+    """
+    d = items.view.semimetric
+    queries = None if X is None else d.schema.encode(d.schema.rows(X, "X"), name="X")
+    rows, columns = _edges(graph, (len(ids) if queries is None else len(queries), len(ids)), itself=queries is not None)
+    used, column = np.unique(columns, return_inverse=True)
+    ends = items.vectors(ids[used]).astype(np.float64)
+    if queries is None:
+        starts, rows_of = np.unique(rows, return_inverse=True)
+        queries = items.vectors(ids[starts]).astype(np.float64)
+        labels = ids[rows]
+    else:
+        rows_of, labels = rows, row_labels(X, len(queries))[rows]
+    flip = items.view.side == "query-last"
+    names = distinct(("from", "to", "distance", *d.contribution_names(by)))
+
+    def explained(block: slice) -> tuple[Any, Any]:
+        return d.explanation_parts(queries[rows_of[block]], ends[column[block]], by=by, flip=flip)
+
+    nothing = np.empty(0), np.empty((0, len(names) - 3))
+    found = [nothing, *map_blocks(explained, len(rows), size=_BLOCK, n_jobs=n_jobs)]
+    distances, parts = (np.concatenate(blocks) for blocks in zip(*found, strict=True))
+    values = {"from": labels, "to": ids[columns], "distance": distances}
+    return optional("pandas").DataFrame(values | dict(zip(names[3:], parts.T, strict=True)))
+
+
+def _edges(graph: Any, shape: tuple[int, int], *, itself: bool) -> tuple[Any, Any]:
+    """Return the rows and the columns of the edges of a graph, as it stores them; without loops unless ``itself``."""
+    if not sparse.issparse(graph):
+        raise InputError(
+            f"graph is a {type(graph).__name__}; a sparse matrix with an entry for each edge is required: give "
+            "index.kneighbors_graph(n_neighbors=15), or scipy.sparse.coo_array((values, (rows, columns)), shape) of edges"
+        )
+    if graph.shape != shape:
+        raise InputError(
+            f"graph has shape {graph.shape}; {shape} is required, a row for each item (or each row of X) and a column for each "
+            "item of the index: give X= if its rows are others, and the index that the graph was made with"
+        )
+    edges = sparse.coo_array(graph)
+    rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
+    kept = slice(None) if itself else rows != columns
+    return rows[kept], columns[kept]
 
 
 def with_items(segments: Sequence[Segment], ids: NDArray[Any], items: NDArray[Any], options: BuildOptions) -> list[Segment]:
-    """The segments with new items, which join those segments at the end that are small or not twice as large as they are."""
+    """Add items to segments: they join those at the end that are small, or not twice as large as the new items are."""
     kept = list(segments)
     while kept and len(kept[-1]) < max(2 * len(ids), _TAIL):
         last = kept.pop()
@@ -328,7 +864,7 @@ def with_items(segments: Sequence[Segment], ids: NDArray[Any], items: NDArray[An
 
 
 def without_items(segments: Sequence[Segment], removed: NDArray[Any], options: BuildOptions) -> list[Segment]:
-    """The segments without the ids ``removed``; at least one segment is left, which may be empty."""
+    """Remove the ids ``removed`` from segments; at least one segment is left, which may be empty."""
     kept = [_without(s, removed, options) for s in segments]
     return [s for s in kept if s.n_alive] or kept[:1]
 
@@ -347,31 +883,8 @@ def _built_like(segment: Segment, ids: NDArray[Any], items: NDArray[Any], option
     return Segment.build(segment.view, segment.cells.layout, ids, items, **options)
 
 
-_MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
-_L1 = ("cityblock", "manhattan")
-_L2 = ("l2", "euclidean", "sqeuclidean")
-
-
-class SearchesUnderLearned(BaseEstimator):
-    """An estimator with a parameter ``semimetric``, which may be a fitted learner: it searches under what that has learned.
-
-    `sklearn.base.clone` makes estimators anew, unfitted, and those among their parameters too, because most of them fit these.
-    Here nobody would fit the learner again, so a clone has one that has learned the same, as if it were frozen.
-    """
-
-    semimetric: Any
-
-    def __sklearn_clone__(self) -> Self:
-        other: Self = super().__sklearn_clone__()
-        if isinstance(getattr(self.semimetric, "semimetric_", None), Semimetric) and other.semimetric is not self.semimetric:
-            parameters = self.semimetric.get_params(deep=False)
-            learned = {name: value for name, value in vars(self.semimetric).items() if name not in parameters}
-            vars(other.semimetric).update(learned)
-        return other
-
-
 def searched_distance(given: Any, X: Any = None) -> Semimetric:
-    """The distance that ``given`` stands for: a distance, a fitted model that has learned one, or a name.
+    """Return the distance that ``given`` stands for: a distance, a fitted model that has learned one, or a name.
 
     Parameters
     ----------
@@ -404,17 +917,17 @@ def searched_distance(given: Any, X: Any = None) -> Semimetric:
 
 
 def encoder_of(given: Any) -> Callable[[Any], Floats] | None:
-    """What makes features of objects for the distance that ``given`` has learned: of a fitted model with ``features=``.
+    """Return the function that makes features of objects for a learned distance, of a fitted model with ``features=``.
 
-    It stays what it is where the model is fitted again. None for what learned from vectors.
+    It stays as it is where the model is fitted again. None for a model that has learned from vectors.
     """
     if getattr(given, "features", None) is None or not hasattr(given, "encode"):
         return None
-    return copy(given).encode  # type: ignore[no-any-return]
+    encode: Callable[[Any], Floats] = copy(given).encode
+    return encode
 
 
 def _made(name: str, X: Any) -> Semimetric:
-    """The distance of this name, of the items X."""
     if name in _L2:
         raise InputError(
             f"semimetric={name!r}: the Euclidean distance is no sum over features, only its square is, so it has no tables to "
@@ -437,406 +950,3 @@ def _made(name: str, X: Any) -> Semimetric:
         raise type(error)(
             f"{error} (semimetric={name!r} makes Semimetric.{name}(X); to say more of the columns, give that distance itself)"
         ) from error
-
-
-class IndexedItems:
-    """The part of `NeighborIndex` that holds its items."""
-
-    segments_: list[Segment]
-    n_lists: int | str
-    n_jobs: int | None
-    random_state: int | None
-    storage: str
-    semimetric_: Any
-    _collection: Any
-    _has_graph: Any
-    _with_graphs: Any
-
-    def __len__(self) -> int:
-        return self.n_samples_fit_ if hasattr(self, "segments_") else 0
-
-    def __bool__(self) -> bool:
-        return True  # an estimator is one, even without items
-
-    def __contains__(self, id: object) -> bool:
-        check_is_fitted(self)
-        kind = str if self.segments_[0].ids.dtype.kind == "U" else (int, np.integer)
-        if not isinstance(id, kind) or isinstance(id, bool):
-            return False
-        return any(bool((s.alive & (s.ids == id)).any()) for s in self.segments_)
-
-    @property
-    def n_samples_fit_(self) -> int:
-        """Number of items that have not been removed."""
-        return sum(s.n_alive for s in self.segments_)
-
-    @property
-    def ids_(self) -> NDArray[Any]:
-        """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
-        return np.concatenate([s.ids[s.alive] for s in self.segments_])
-
-    def get_items(self, ids: ArrayLike) -> NDArray[Any]:
-        """The items of these ids, as they were given: exact, with categories in words, and angles within their period.
-
-        Times on a scale are `datetime` objects. A category that the distance does not know is "(other)", which it
-        takes for one again.
-
-        Parameters
-        ----------
-        ids : array-like of shape (n,), or one id
-
-        Returns
-        -------
-        ndarray of shape (n, n_features), or (n_features,) of one id
-            Floating-point numbers as they were given, or objects where there are categories, periods or missing values.
-
-        Raises
-        ------
-        InputError
-            If an id is not in the index.
-        """
-        check_is_fitted(self)
-        found = self.semimetric_.schema.display(self._collection(None).vectors(known_ids(ids, self.ids_)))
-        return found[0] if np.ndim(ids) == 0 and not isinstance(ids, (set, frozenset)) else found
-
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
-        """Add the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        ids : array-like of shape (n,) or None
-            New ids, of the kind of those that are there; None numbers on from the largest integer.
-
-        Raises
-        ------
-        InputError
-            If an id is there already, or ids are of another kind.
-        """
-        check_is_fitted(self)
-        items = self._items(X)
-        segments = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
-        self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
-        return self
-
-    def remove(self, ids: ArrayLike) -> Self:
-        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
-        check_is_fitted(self)
-        segments = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
-        self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
-        return self
-
-    @property
-    def _build_options(self) -> dict[str, Any]:
-        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state, "storage": self.storage}
-
-    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
-        """The rows of X, encoded."""
-        raise NotImplementedError
-
-
-class NeighborIndex(
-    ShortRepr, ExplainedIndex, GraphIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, TunedIndex,
-    SearchesUnderLearned,
-):  # fmt: skip
-    """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
-
-    No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
-    overflow are refused. Every item is reduced to 4-bit codes of cells; for a query, the least value of each cell adds up to a
-    lower bound of the distance, which FAISS sums over all items in SIMD. Items are refined by their exact distance in the order
-    of their bounds, until the next bound proves that no other item is among the nearest. Distances are exact whatever the
-    algorithm; ties go to the smallest id.
-
-    Parameters
-    ----------
-    semimetric : Semimetric, fitted learner, "gower" or "l1"
-        A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
-        ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
-        A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
-    side : {"query-first", "query-last"}, default "query-first"
-        For distances that are not symmetric: d(query, item), or d(item, query).
-    algorithm : {"exact", "approximate", "graph", "brute"}, default "exact"
-        What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
-        typically nearest; "graph" walks along the edges of `build_graph`, which `fit` then builds; "brute" computes every
-        distance (with joint groups, by merging the precomputed order of the fractions with the query's: Pele & Ben-Aliz 2016,
-        section 3).
-    n_lists : int or "auto", default "auto"
-        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all,
-        and answers a single query faster with 1: in .7 of the time at a million items.
-    n_probe : int, default 16
-        Lists that the approximate search visits.
-    n_candidates : int or None
-        Of the approximate search, what a walk keeps, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
-    storage : {"float64", "uint16"}, default "float64"
-        How the places of the items on the knots are held. "uint16" takes a quarter of the bytes of "float64": an error bound
-        tells for which items alone the values themselves are read, and answers are the same to the bit. Items that nobody can
-        write to, as an array of ``np.load(..., mmap_mode="r")``, are then not copied, and stay in their file.
-    rerank : callable or None
-        An expensive distance, of two vectors or of two batches, that ``semimetric`` approximates: the ``n_candidates``
-        nearest are sorted by it, and its values are returned. `FilterRefineIndex` calls it until they are proved.
-    n_jobs : int or None
-        Threads; None is one, -1 all.
-    random_state : int or None, default 0
-        Of the sample that places the cells.
-    verbose : bool
-        Show progress of batches.
-
-    Attributes
-    ----------
-    semimetric_ : Semimetric
-        The distance that is searched under.
-    ids_ : ndarray of shape (n_samples_fit_,)
-        Ids of the items, in the order of the columns of `kneighbors_graph`.
-    n_samples_fit_, n_features_in_ : int
-    segments_ : list of Segment
-        The items; what was added later has segments of its own.
-
-    Examples
-    --------
-    >>> import numpy as np, semimetric as sm
-    >>> X = np.random.default_rng(0).random((100, 2))
-    >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
-    >>> index = np.random.default_rng(1).integers(0, 100, (500, 2))
-    >>> d = model.fit(index, np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)).semimetric_
-    >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
-    >>> ids.ravel()
-    array([0, 1])
-    >>> sm.NeighborIndex("gower").fit(X).kneighbors(X[:2], n_neighbors=1, return_distance=False).ravel()
-    array([0, 1])
-    """
-
-    def __init__(
-        self,
-        semimetric: Semimetric | BaseEstimator | str,
-        *,
-        side: str = "query-first",
-        algorithm: str = "exact",
-        n_lists: int | str = "auto",
-        n_probe: int = 16,
-        n_candidates: int | None = None,
-        storage: str = "float64",
-        rerank: Callable[..., Any] | None = None,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.semimetric: Any = semimetric
-        self.side = side
-        self.algorithm = algorithm
-        self.n_lists = n_lists
-        self.n_probe = n_probe
-        self.n_candidates = n_candidates
-        self.storage = storage
-        self.rerank = rerank
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> NeighborIndex:
-        """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
-            What the distance takes; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add` takes more,
-            part by part.
-        y : ignored
-        ids : array-like of shape (n,) or None
-            Distinct 64-bit integers or strings; row numbers by default.
-
-        Raises
-        ------
-        InputError
-            If ids repeat, or X has another number of features than the distance.
-        """
-        self._check_parameters()
-        fitted = copy(self)
-        fitted._view = QueryView(searched_distance(self.semimetric, X), self.side)
-        items = fitted._items(X, reset=True)
-        given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        fitted.fit_encoded(items, given)
-        self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
-        return self
-
-    def fit_encoded(self, items: NDArray[Any], ids: NDArray[Any]) -> NeighborIndex:
-        """Index items (n, n_features) that are encoded already, with their checked ids (n,), under ``_view``."""
-        self.layout_ = CellLayout.fit(self._view, items, self.random_state)
-        self.segments_ = [Segment.build(self._view, self.layout_, ids, items, **self._build_options)]
-        return self.build_graph() if self.algorithm == "graph" else self
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters with which queries could not be answered; an index that is loaded has to pass it too."""
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        check_choice("storage", self.storage, STORAGES)
-        if self.n_lists != "auto":
-            check_count("n_lists", self.n_lists)
-        check_count("n_probe", self.n_probe)
-        if self.n_candidates is not None:
-            check_count("n_candidates", self.n_candidates)
-        check_n_jobs(self.n_jobs)
-
-    def with_semimetric(self, semimetric: Semimetric | BaseEstimator) -> NeighborIndex:
-        """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
-        check_is_fitted(self)
-        semimetric = searched_distance(semimetric)
-        other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
-        view = QueryView(semimetric, self.side)
-        if not view.same_cells(self._view):
-            raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
-        other._view, other.layout_, other.n_features_in_ = view, self.layout_, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            other.feature_names_in_ = self.feature_names_in_
-        other.segments_ = [s.under(view) for s in self.segments_]
-        return other
-
-    def kneighbors(
-        self,
-        X: ArrayLike | None = None,
-        n_neighbors: int = 5,
-        return_distance: bool = True,
-        *,
-        algorithm: str | None = None,
-        n_candidates: int | None = None,
-        where: ArrayLike | Iterable | None = None,
-    ) -> Any:
-        """The nearest items of every query.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features) or None
-            None: every item, which is then not its own neighbour.
-        n_neighbors : int
-            1 to the number of items.
-        return_distance : bool
-        algorithm, n_candidates : as in the class, for this call
-        where : str, boolean mask over `ids_`, or list of ids; None
-            The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
-            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody. Columns of
-            times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
-            ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, k), increasing
-            Only if ``return_distance``.
-        ids : ndarray of shape (n_queries, k)
-            k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
-        """
-        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
-        return (found.distances, found.ids) if return_distance else found.ids
-
-    def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
-        """`kneighbors`, its options too, with a report: items refined, and queries whose first items were the nearest."""
-        return self._answer(self._queries(X), self.ids_ if X is None else None, n_neighbors, **options)
-
-    def radius_neighbors(
-        self,
-        X: ArrayLike | None = None,
-        radius: float = 1.0,
-        return_distance: bool = True,
-        *,
-        where: ArrayLike | Iterable | None = None,
-    ) -> Any:
-        """All items within ``radius`` of every query, nearest first; exact.
-
-        Returns
-        -------
-        distances, ids : object arrays of shape (n_queries,)
-            One array a query; ids alone if not ``return_distance``.
-        """
-        queries = self._queries(X)
-        check_radius(radius, self._view.least)
-        found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
-        if X is None:
-            found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
-        ids = as_objects([ids for _, ids in found])
-        return (as_objects([distances for distances, _ in found]), ids) if return_distance else ids
-
-    def kneighbors_graph(
-        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
-    ) -> sparse.csr_matrix:
-        """`kneighbors`, its options too, as a sparse matrix (n_queries, n_samples_fit_): ones, or distances.
-
-        ``mode`` is "connectivity" or "distance"; columns are in the order of `ids_`.
-        """
-        check_choice("mode", mode, ("connectivity", "distance"))
-        distances, ids, *_ = self.search(X, n_neighbors, **options)
-        return as_graph(distances if mode == "distance" else np.ones(ids.shape), ids, self.ids_)
-
-    def estimate_recall(
-        self, X: ArrayLike, n_neighbors: int = 10, *, max_queries: int = 200, n_candidates: int | None = None, where: Any = None
-    ) -> Recall:
-        """How much the approximate search, or that by a graph, finds of the exact answer, on at most ``max_queries`` rows of X.
-
-        A neighbour counts if its distance is at most that of the true k-th, so ties count.
-
-        Raises
-        ------
-        InputError
-            If there are no queries, or no item may be answered.
-        """
-        queries = self._queries(X)
-        if len(queries) > check_count("max_queries", max_queries):
-            rng = np.random.default_rng(self.random_state)
-            queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
-        true = self._answer(queries, None, n_neighbors, algorithm="exact", where=where)
-        if not true.distances.size:
-            raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
-        algorithm = "graph" if self.algorithm == "graph" else "approximate"
-        got = self._answer(queries, None, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
-        return Recall.of(true.distances, got.distances)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
-        d = self.semimetric_
-        if (table := d.schema.table(X)) is not X and not reset:
-            return d.schema.encode(table)  # which was read by its names
-        X = table
-        if not d.schema.plain:
-            record_features(self, X, reset=reset)
-            return d.schema.encode(X)
-        copied = not stays_in_place(X, self.storage)
-        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=copied, reset=reset, advice=MISSING_ADVICE)
-        check_shape(items, X, n_features=d.n_features, names=d.feature_names)
-        return items
-
-    def _queries(self, X: ArrayLike | None) -> NDArray[Any]:
-        check_is_fitted(self)
-        if X is None:
-            return np.concatenate([s.points.raw[s.alive] for s in self.segments_])
-        return self._items(X)
-
-    def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
-        d = self._view.semimetric
-        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, self.segments_)
-        return Collection(self._view, self.segments_, masks_of(where, columns))
-
-    def _answer(
-        self,
-        queries: NDArray[Any],
-        own: NDArray[Any] | None,
-        n_neighbors: int,
-        *,
-        algorithm: str | None = None,
-        n_candidates: int | None = None,
-        where: Any = None,
-    ) -> Neighbors:
-        """The nearest items of the encoded queries; ``own`` are their ids where the queries are items themselves."""
-        items, n_own = self._collection(where), int(own is not None)
-        algorithm = self.algorithm if algorithm is None else algorithm
-        k = check_neighbors(algorithm, n_neighbors, self.n_samples_fit_ - n_own)
-        candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, k)
-        wanted = min((candidates if self.rerank is not None else k) + n_own, items.n_eligible)
-        if not wanted:
-            return no_neighbors(len(queries), self.segments_[0].ids.dtype)
-        search = SearchRequest(wanted, algorithm, candidates + n_own, check_count("n_probe", self.n_probe))
-        found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
-        if own is not None:
-            found = without_own(found, own)
-        if self.rerank is None:
-            return found
-        return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)

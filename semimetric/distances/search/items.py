@@ -34,7 +34,7 @@ class SegmentAnswers(NamedTuple):
 
 
 def pays(view: QueryView, segments: Sequence[Segment], search: SearchRequest) -> bool:
-    """Whether segments have bounds that may leave some of them out."""
+    """Return True if segments have bounds that may leave some of them out."""
     return search.algorithm == "exact" and len(segments) > 1 and view.simple and all(s.searchable for s in segments)
 
 
@@ -45,7 +45,7 @@ def nearest_in_order(
     queries: QueryBlock,
     search: SearchRequest,
 ) -> SegmentAnswers:
-    """The k nearest items of all segments to each query of a block."""
+    """Return the k nearest items of all segments to each query of a block."""
     n, kind = len(queries), np.result_type(*(s.ids.dtype for s in segments))
     answers = SegmentAnswers(
         np.full((n, search.k), np.inf), np.zeros((n, search.k), kind), np.zeros(n, np.int64), np.ones(n, dtype=bool)
@@ -90,12 +90,6 @@ class ItemColumns(Mapping[str, Cells]):
 
     A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories of a
     feature are text, all are.
-
-    Parameters
-    ----------
-    names : sequence of str
-    schema : Schema
-    segments : sequence of Segment
     """
 
     names: Sequence[str]
@@ -126,7 +120,7 @@ class ItemColumns(Mapping[str, Cells]):
 
 
 def items_that_fulfil(condition: str, columns: ItemColumns) -> NDArray[np.bool_]:
-    """Which of the items that have not been removed fulfil a condition, shape (n_items,).
+    """Mask the items that fulfil a condition among those that have not been removed, shape (n_items,).
 
     Raises
     ------
@@ -167,7 +161,7 @@ class Recall(NamedTuple):
 
     @classmethod
     def of(cls, true: Floats, got: Floats) -> "Recall":
-        """The recall of found distances, given the exact ones, both (n_queries, k) and increasing in every row."""
+        """Measure the recall of found distances, given the exact ones, both (n_queries, k) and increasing in every row."""
         shares = (got <= true[:, -1:]).mean(axis=1)
         return cls(float(shares.mean()), float(np.quantile(shares, 0.05)), *true.shape)
 
@@ -175,12 +169,17 @@ class Recall(NamedTuple):
         return f"recall@{self.n_neighbors} {self.mean:.4f} (5th percentile {self.p5:.3f}, {self.n_queries} queries)"
 
 
-class Collection(NamedTuple):
-    """Segments under one distance, and which of their items may be answered (all where a mask is None)."""
+class SegmentedItems(NamedTuple):
+    """Segments under one distance, and masks of the items that may be answered (all where a mask is None)."""
 
     view: QueryView
     segments: Sequence[Segment]
     masks: Sequence[NDArray[np.bool_] | None]
+
+    @classmethod
+    def all_of(cls, segments: Sequence[Segment]) -> "SegmentedItems":
+        """Take segments of one distance, all of whose items may be answered."""
+        return cls(segments[0].view, segments, [None] * len(segments))
 
     @property
     def n_eligible(self) -> int:
@@ -189,17 +188,17 @@ class Collection(NamedTuple):
         return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
 
     def nearest(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
-        """The k nearest items of every row of X; k must be at most `n_eligible`."""
+        """Find the k nearest items of every row of X; k must be at most `n_eligible`."""
         found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
         return found._replace(distances=self.view.linked(found.distances))
 
     def sums(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
-        """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
+        """Answer as `nearest` with the sums before the link for distances, by which answers of several are merged."""
         blocks = self._answered(lambda queries: self.of_block(queries, search), X, n_jobs, verbose)
         return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
     def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray[Any], n_jobs: int | None, verbose: bool) -> list[Any]:
-        """What ``answer`` returns for every block of the queries X, in order; blocks run in parallel."""
+        """Apply ``answer`` to every block of the queries X, in parallel; return the results in order."""
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
             def answered(rows: slice) -> Any:
@@ -208,11 +207,13 @@ class Collection(NamedTuple):
                 bar.update(len(queries))
                 return found
 
-            size = min(_block_size(len(X), n_jobs), max(_PIECES // max(self.view.n_pieces, 1), 1))
+            # There are blocks for every thread.
+            size = max(min(_BLOCK, -(-len(X) // effective_n_jobs(n_jobs))), 1)
+            size = min(size, max(_PIECES // max(self.view.n_pieces, 1), 1))
             return map_blocks(answered, len(X), size=size, n_jobs=n_jobs)
 
     def of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
-        """The k nearest of every query of a block, with sums for distances."""
+        """Find the k nearest of every query of a block, with sums for distances."""
         if pays(self.view, self.segments, search):
             return Neighbors(*nearest_in_order(self.view, self.segments, self.masks, queries, search))
         answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
@@ -223,13 +224,13 @@ class Collection(NamedTuple):
         return found if len(answers) == 1 else _smallest(found, search.k)  # One segment answers in order already.
 
     def within(self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray[Any]]]:
-        """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
+        """Find distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
         return [(self.view.linked(sums), ids) for sums, ids in self.sums_within(X, radius, n_jobs=n_jobs, verbose=verbose)]
 
     def sums_within(
         self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool
     ) -> list[tuple[Floats, NDArray[Any]]]:
-        """`within` with the sums before the link for distances: what answers of several collections are merged by."""
+        """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
         blocks = self._answered(lambda queries: self._within(queries, radius), X, n_jobs, verbose)
         return [found for block in blocks for found in block]
 
@@ -246,7 +247,7 @@ class Collection(NamedTuple):
         return found
 
     def vectors(self, ids: NDArray[Any]) -> NDArray[Any]:
-        """Encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
+        """Return encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
         rows = [np.flatnonzero(s.alive & np.isin(s.ids, ids)) for s in self.segments]
         found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
         vectors = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
@@ -256,7 +257,7 @@ class Collection(NamedTuple):
     def reranked(
         self, X: NDArray[Any], found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
     ) -> Neighbors:
-        """Of the neighbours that were found, the k nearest by another distance, with its values as distances."""
+        """Select the k nearest of the neighbours that were found by another distance, with its values as distances."""
         n, m = found.ids.shape
         vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
         pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
@@ -270,31 +271,26 @@ class Collection(NamedTuple):
 
 
 def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
-    """Sums and their ids by increasing sum; ties go to the smallest id."""
+    """Sort sums and their ids by increasing sum; ties go to the smallest id."""
     order = np.lexsort((ids, sums))
     return sums[order], ids[order]
 
 
-def _block_size(n: int, n_jobs: int | None) -> int:
-    """The number of queries in a block, so that there are blocks for every thread."""
-    return max(min(_BLOCK, -(-n // effective_n_jobs(n_jobs))), 1)
-
-
 def merged(answers: Sequence[Neighbors], k: int) -> Neighbors:
-    """The k nearest of several answers to the same queries."""
+    """Select the k nearest of several answers to the same queries."""
     sums, ids = np.hstack([a.distances for a in answers]), np.hstack([a.ids for a in answers])
     refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
     return _smallest(Neighbors(sums, ids, refined, at_once), k)
 
 
 def merged_within(answers: Sequence[tuple[Floats, NDArray[Any]]]) -> tuple[Floats, NDArray[Any]]:
-    """Several answers of sums and ids to the same query as one, increasing; ties go to the smallest id."""
+    """Merge several answers of sums and ids to the same query, increasing; ties go to the smallest id."""
     sums, ids = (np.concatenate(arrays) for arrays in zip(*answers, strict=True))
     return _increasing(sums, ids)
 
 
 def _smallest(found: Neighbors, k: int) -> Neighbors:
-    """The k neighbours of the smallest distances in every row, increasing; ties go to the smallest id."""
+    """Select the k neighbours of the smallest distances in every row, increasing; ties go to the smallest id."""
     order = np.lexsort((found.ids, found.distances), axis=-1)[:, :k]
     return found._replace(
         distances=np.take_along_axis(found.distances, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
@@ -302,7 +298,7 @@ def _smallest(found: Neighbors, k: int) -> Neighbors:
 
 
 def as_graph(values: Floats, ids: NDArray[Any], all_ids: NDArray[Any]) -> sparse.csr_matrix:
-    """Values of ids (n_queries, k) as a sparse matrix with a column for each of ``all_ids``; rows keep their order."""
+    """Put values of ids (n_queries, k) into a sparse matrix with a column for each of ``all_ids``; rows keep their order."""
     order = np.argsort(all_ids, kind="stable")
     columns = order[np.searchsorted(all_ids, ids.ravel(), sorter=order)]
     indptr = np.arange(len(ids) + 1) * ids.shape[1]
@@ -310,19 +306,19 @@ def as_graph(values: Floats, ids: NDArray[Any], all_ids: NDArray[Any]) -> sparse
 
 
 def as_objects(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
+    """Put arrays of any lengths into an array of objects, shape (len(arrays),)."""
     out = np.empty(len(arrays), dtype=object)
     out[:] = arrays
     return out
 
 
 def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
-    """The answer to n queries where no item may be answered; ids are of type ``dtype``."""
+    """Answer n queries for which no item may be answered; ids are of type ``dtype``."""
     return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
 
 
 def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
-    """Neighbours (n, k - 1) without the id ``own`` (n,) of the query itself, or without the last where it is not among them."""
+    """Leave out of every row the id ``own`` (n,), or the last neighbour where it is not among them: shape (n, k - 1)."""
     drop = found.ids == own[:, None]
     drop[~drop.any(axis=1), -1] = True
     shape = (len(own), found.ids.shape[1] - 1)
@@ -330,14 +326,14 @@ def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
 
 
 def next_ids(old_ids: NDArray[Any], n: int) -> NDArray[Any]:
-    """The n integers after the largest of the ids that are in the index."""
+    """Return the n integers after the largest of the ids that are in the index."""
     if old_ids.dtype.kind != "i":
         raise InputError("this index has strings as ids; give ids= for the new items too")
     return int(old_ids.max(initial=-1)) + 1 + np.arange(n)
 
 
 def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray[Any]) -> NDArray[Any]:
-    """Ids for n new items, of the kind of ``old_ids`` and none of them; None numbers on."""
+    """Return ids for n new items, of the kind of ``old_ids`` and none of them; None numbers on."""
     given = check_ids(next_ids(old_ids, n) if ids is None else ids, n, old_ids.dtype.kind)
     if np.isin(given, old_ids).any():
         raise InputError(f"id {given[np.isin(given, old_ids)][0]} is in the index already; remove it first, or give another")
@@ -345,7 +341,7 @@ def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray[Any]) -> NDArray[Any
 
 
 def ids_to_remove(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
-    """Distinct ids, increasing, all of which are among ``old_ids``."""
+    """Return distinct ids, increasing, all of which are among ``old_ids``."""
     removed = np.unique(check_ids(ids, None, old_ids.dtype.kind, unique=False))
     check_known(removed, old_ids, "; nothing was removed")
     return removed
@@ -359,14 +355,14 @@ def check_known(wanted: NDArray[Any], ids: NDArray[Any], then: str = "") -> None
 
 
 def known_ids(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
-    """Ids, or one id, in the order given, all of which are among ``old_ids``: shape (n,)."""
+    """Return ids, or one id, in the order given, all of which are among ``old_ids``: shape (n,)."""
     given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
     check_known(given, old_ids)
     return given
 
 
 def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:
-    """Masks over the rows of each segment, from a condition on columns, a mask over the items that are alive, or ids.
+    """Return masks over the rows of each segment, from a condition on columns, a mask over the items that are alive, or ids.
 
     None keeps all items.
     """
@@ -393,7 +389,7 @@ def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[N
 
 
 def check_ids(ids: ArrayLike | Iterable, n: int | None, kind: str | None = None, *, unique: bool = True) -> NDArray[Any]:
-    """Ids as int64 or as strings, shape (n,) where n is given; of ``kind`` "i" or "U", and distinct, where that is asked."""
+    """Check ids, int64 or strings, of shape (n,) where n is given, of ``kind`` "i" or "U", and distinct if ``unique``."""
     given = np.asarray(list(ids) if isinstance(ids, (set, frozenset)) else ids).ravel()
     if given.dtype.kind == "O" and all(isinstance(value, str) for value in given):
         given = given.astype(str)

@@ -22,7 +22,7 @@ from ..._kernels.search import Candidates, Profiles, cell_minima, encode
 from ..pairs.base import Items
 from .cells import CODES, Cells
 from .query_tables import ItemArrays, JointTables, QueryBlock, QueryView
-from .refinement import NO_VALUES, PlacedRefinement, Refinement, SegmentResult
+from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult
 
 BOXES = 256  # The boxes of a group, whose numbers are bytes.
 MOST_FEATURES = 4  # Of larger groups the bounds would take longer than they save: there are g! orders of fractions.
@@ -42,7 +42,7 @@ class JointBoxes(NamedTuple):
 
     @classmethod
     def of(cls, tables: JointTables, numbers: Integers, groups: GroupArrays, items: Items) -> JointBoxes:
-        """Boxes of these items, located on the features of the groups, for the groups with these numbers among `tables`."""
+        """Fit boxes to items located on the features of the groups, for the groups with these numbers among `tables`."""
         sizes = np.array([size for g in numbers for size in tables.embedding.vertices[g].sizes], dtype=np.int64)
         steepness = _steepness(tables, numbers)
         n = len(items)
@@ -55,8 +55,8 @@ class JointBoxes(NamedTuple):
         counts = _counts(groups.first, [len(np.unique(x)) for x in sample.T])
         ends, codes = zip(*map(_cut, sample.T, sizes, steepness, counts), strict=True)
         edges = np.full((len(ends), max(map(len, ends), default=0)), np.inf)
-        for place, of_place in enumerate(ends):
-            edges[place, : len(of_place)] = of_place
+        for k, of_feature in enumerate(ends):
+            edges[k, : len(of_feature)] = of_feature
         low = np.full((len(ends), edges.shape[1] + 1), np.inf)
         high, boxes = -low, np.zeros((len(groups.points), n), np.uint8)
         factors = _factors(groups.first, counts)
@@ -69,13 +69,13 @@ class JointBoxes(NamedTuple):
 
 
 def _positions(items: Items, rows: Integers | slice, columns: Integers) -> Floats:
-    """Vertex plus fraction of items on the features ``columns``, C-contiguous, shape (n_rows, len(columns))."""
+    """Return vertex plus fraction of items on the features ``columns``, C-contiguous, shape (n_rows, len(columns))."""
     located = items.located
     return np.ascontiguousarray((located.lower[rows] + located.fraction[rows])[:, columns])
 
 
 def _counts(first: Integers, distinct: list[int]) -> Integers:
-    """The number of parts of every feature, at most as many as it has values: their product in a group is at most `BOXES`."""
+    """Return the number of parts of every feature, at most that of its values: their product in a group is at most `BOXES`."""
     counts = np.ones(len(distinct), np.int64)
     for a, b in zip(first[:-1], first[1:], strict=True):
         room = BOXES
@@ -86,7 +86,7 @@ def _counts(first: Integers, distinct: list[int]) -> Integers:
 
 
 def _factors(first: Integers, counts: Integers) -> Integers:
-    """By how much the number of a box grows from a part of each feature to the next; the last feature runs fastest."""
+    """Return by how much the number of a box grows from a part of each feature to the next; the last feature runs fastest."""
     factors = np.ones(len(counts), np.int64)
     for a, b in zip(first[:-1], first[1:], strict=True):
         factors[a:b] = np.append(np.cumprod(counts[a + 1 : b][::-1])[::-1], 1)
@@ -94,7 +94,7 @@ def _factors(first: Integers, counts: Integers) -> Integers:
 
 
 def _cut(positions: Floats, size: int, steepness: Floats, count: int) -> tuple[Floats, Integers]:
-    """The upper edges of the intervals of a feature, without the last, and the part of each interval: at most ``count`` parts.
+    """Return upper edges of the intervals of a feature, without the last, and the part of each: at most ``count`` parts.
 
     An interval is within a cell; where there are more cells than parts, some intervals share a part.
     """
@@ -109,7 +109,7 @@ def _cut(positions: Floats, size: int, steepness: Floats, count: int) -> tuple[F
 
 
 def _even_edges(positions: Floats, size: int, steepness: Floats, count: int) -> Floats:
-    """Edges of about ``count`` intervals, some in every cell that has items."""
+    """Return edges of about ``count`` intervals, some in every cell that has items."""
     cell = np.minimum(np.maximum(np.ceil(positions) - 1, 0).astype(np.int64), size - 2)
     bins = np.minimum(((positions - cell) * _BINS).astype(np.int64), _BINS - 1)
     mass = np.cbrt(np.bincount(cell * _BINS + bins, minlength=(size - 1) * _BINS)).reshape(-1, _BINS)
@@ -123,7 +123,7 @@ def _even_edges(positions: Floats, size: int, steepness: Floats, count: int) -> 
 
 
 def _apportioned(mass: Floats, count: int) -> Integers:
-    """How many of ``count`` parts every cell has: at least one where it has mass, the others where parts are heaviest."""
+    """Divide ``count`` parts among cells: at least one where a cell has mass, the others where parts are heaviest."""
     parts = (mass > 0).astype(np.int64)
     for _ in range(count - int(parts.sum())):
         parts[np.argmax(mass / np.maximum(parts, 1))] += 1
@@ -131,20 +131,20 @@ def _apportioned(mass: Floats, count: int) -> Integers:
 
 
 def _intervals(low: Floats, high: Floats, codes: tuple[Integers, ...], factors: Integers, step: Integers) -> Intervals:
-    """The intervals that have items as kernels take them, from the range of positions in each."""
+    """Return the intervals that have items as kernels take them, from the range of positions in each."""
     filled = low <= high
     first = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
     lows, highs = low[filled], high[filled]
     cell = np.maximum(np.ceil(highs) - 1, 0).astype(np.int64)
-    place = np.nonzero(filled)[0]
-    of_place = np.zeros(low.shape, np.int64)
+    row = np.nonzero(filled)[0]
+    part = np.zeros(low.shape, np.int64)
     for j, code in enumerate(codes):
-        of_place[j, : len(code)] = code
-    return Intervals(first, cell, lows - cell, highs - cell, factors[place] * of_place[filled], step)
+        part[j, : len(code)] = code
+    return Intervals(first, cell, lows - cell, highs - cell, factors[row] * part[filled], step)
 
 
 def _steepness(tables: JointTables, groups: Integers) -> list[Floats]:
-    """How much the table of each group changes in every cell of each of its features; 1 where the table is not held.
+    """Measure the change of the table of each group in every cell of its features; 1 where the table is not held.
 
     The groups are given by their numbers.
     """
@@ -173,7 +173,7 @@ Mask = NDArray[np.bool_] | None  # Items that may be answered; None stands for a
 
 
 def has_boxes(view: QueryView) -> bool:
-    """Whether the distance has joint groups of which queries read rows, and none of these is too large for boxes."""
+    """Return True if queries read rows of joint groups of the distance, and no group is too large for boxes."""
     tables = view.joint_tables
     if tables is None or not view.bounded:
         return False
@@ -200,7 +200,7 @@ class JointCodes(NamedTuple):
 
     @classmethod
     def of(cls, view: QueryView, points: ItemArrays, cells: Cells, codes: NDArray[np.uint8]) -> JointCodes:
-        """The codes of items, of which ``codes`` (n, n_bytes) are those of ``cells``."""
+        """Return the codes of items, of which ``codes`` (n, n_bytes) are those of ``cells``."""
         tables, used = _tables_of(view), np.unique(cells.layout.column[: len(cells.layout.edges)] // 2)
         assert points.joint is not None  # Joint items are there with joint groups.
         held = JointBoxes.of(tables, tables.held, tables.held_groups, points.joint)
@@ -221,16 +221,16 @@ class ScannedSums(NamedTuple):
     slack: float
 
     def bounds(self, sums: NDArray[Any]) -> Floats:
-        """The bounds that sums stand for."""
+        """Return the bounds that sums stand for."""
         return sums / self.step + self.base
 
     def limit(self, bound: float) -> int:
-        """The sum up to which items have bounds <= ``bound``, with room for rounding."""
+        """Return the sum up to which items have bounds <= ``bound``, with room for rounding."""
         limit = (float(bound) + float(self.slack) - float(self.base)) * float(self.step)  # Floats overflow quietly.
         return int(limit) + 1 if -1.0 < limit < _MOST else -1 if limit <= -1.0 else _MOST
 
     def named(self, above: int, limit: int, eligible: Mask) -> Candidates:
-        """The eligible items with above < sum <= limit, by increasing sum, ties by row."""
+        """Return the eligible items with above < sum <= limit, by increasing sum, ties by row."""
         within = self.sums <= limit
         if above >= 0:
             within &= self.sums > above
@@ -244,14 +244,7 @@ class ScannedSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointScan:
-    """Codes of items that bound both single features and joint groups, under a distance.
-
-    Parameters
-    ----------
-    view : QueryView
-    cells : Cells
-    codes : JointCodes
-    """
+    """Codes of items that bound both single features and joint groups, under a distance."""
 
     view: QueryView
     cells: Cells
@@ -268,7 +261,7 @@ class JointScan:
         return float(sum(tables.weights[of_column == g].min(initial=0.0) for g in tables.merged))
 
     def bounds(self, queries: QueryBlock, q: int) -> Floats:
-        """Lower bounds of what every byte adds to the sum for query q, shape (M, 256); infinite where no item has it."""
+        """Return lower bounds of what every byte adds to the sum for query q, shape (M, 256); infinite where no item has it."""
         joint, tables, codes = queries.joint, _tables_of(self.view), self.codes
         assert joint is not None
         out = np.empty((len(codes.codes), BOXES))
@@ -282,7 +275,7 @@ class JointScan:
         return out
 
     def _singles(self, queries: QueryBlock, q: int) -> Floats:
-        """Lower bounds of what the bytes of single features add, shape (n_bytes, 256)."""
+        """Return lower bounds of what the bytes of single features add, shape (n_bytes, 256)."""
         layout, used, byte = self.cells.layout, self.codes.used, np.arange(BOXES)
         profiles = Profiles(*(array[q : q + 1] for array in queries.profiles))
         least, columns = np.empty((1, len(layout.edges), CODES)), np.zeros((2 * (layout.n_columns // 2 + 1), CODES))
@@ -292,7 +285,7 @@ class JointScan:
         return columns[2 * used][:, byte & 15] + columns[2 * used + 1][:, byte >> 4]
 
     def scanned(self, queries: QueryBlock, q: int) -> ScannedSums:
-        """The sums of query q over all items."""
+        """Return the sums of query q over all items."""
         bounds = self.bounds(queries, q)
         top = min(_TOP, (1 << 30) // len(bounds))
         numbers, sums = np.empty(bounds.shape, np.int32), np.empty(len(self), np.int32)
@@ -303,9 +296,9 @@ class JointScan:
         return ScannedSums(sums, step, base + self._floor, _SLACK * (size + self.view.size))
 
     def nearest(
-        self, queries: QueryBlock, k: int, refinement: Refinement | PlacedRefinement, eligible: Mask, n_first: int
+        self, queries: QueryBlock, k: int, refinement: Refinement | CodedRefinement, eligible: Mask, n_first: int
     ) -> SegmentResult:
-        """The k nearest of the eligible items, certified; about ``n_first`` are named before a distance is known."""
+        """Return the k nearest of the eligible items, certified; about ``n_first`` are named before a distance is known."""
         answer = SegmentResult.empty(len(queries), k)
         for q in range(len(queries)):
             scanned = self.scanned(queries, q)
@@ -319,16 +312,16 @@ class JointScan:
         return answer
 
     def within(self, queries: QueryBlock, q: int, limit: float, eligible: Mask) -> Integers:
-        """Rows of the eligible items whose sum may be <= ``limit``, increasing."""
+        """Return rows of the eligible items whose sum may be <= ``limit``, increasing."""
         scanned = self.scanned(queries, q)
         return np.sort(scanned.named(-1, scanned.limit(limit), eligible).rows)
 
 
 def _guess(sums: NDArray[np.int32], n_first: int, eligible: Mask) -> int:
-    """A sum that about ``n_first`` of the eligible items are not above, by a sample of the items."""
+    """Return a sum that about ``n_first`` of the eligible items are not above, by a sample of the items."""
     every = slice(None, None, max(len(sums) // _PROBE, 1))
     sample = sums[every] if eligible is None else sums[every][eligible[every]]
     if not len(sample):
         return _MOST
-    place = min(n_first * len(sums[every]) // len(sums), len(sample) - 1)
-    return int(np.partition(sample, place)[place])
+    rank = min(n_first * len(sums[every]) // len(sums), len(sample) - 1)
+    return int(np.partition(sample, rank)[rank])

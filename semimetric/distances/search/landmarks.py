@@ -54,7 +54,7 @@ class LandmarkBounds(Bounds):
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks,)
-        Which items they are: fewer than asked for where no further item is away from all of them.
+        Rows of the items that are landmarks: fewer than asked for where no further item is away from all of them.
     distances_ : ndarray of shape (n_items, n_landmarks)
     n_calls_ : int
         Calls that `fit` made.
@@ -104,7 +104,8 @@ class LandmarkBounds(Bounds):
         check_count("n_checked", self.n_checked, minimum=0)
         check_n_jobs(self.n_jobs)
         if self.tolerance != "auto":
-            check_alpha("tolerance", self.tolerance)  # type: ignore[arg-type]  # which it refuses if it is another text
+            given: Any = self.tolerance
+            check_alpha("tolerance", given)  # which refuses another text
         count = min(check_count("n_landmarks", self.n_landmarks), len(objects))
         rng = np.random.default_rng(self.random_state)
         pairs = rng.integers(0, len(objects), (self.n_checked, 2)) if len(objects) > 1 else np.empty((0, 2), dtype=np.int64)
@@ -138,19 +139,19 @@ class LandmarkBounds(Bounds):
         return self
 
     def at(self, query: Any) -> QueryBounds:
-        """The bounds of one query to all items of the fit, which takes a call for each landmark."""
+        """Return the bounds of one query to all items of the fit, which takes a call for each landmark."""
         placed = self._placed([query], "query")
         known = dict(zip(self.landmarks_.tolist(), placed.values[0].tolist(), strict=True))
         return QueryBounds(self, placed, known, len(known))
 
     def at_item(self, row: int) -> QueryBounds:
-        """The bounds of one item of the fit to all of them, which takes no call."""
+        """Return the bounds of one item of the fit to all of them, which takes no call."""
         placed = self.items_.take(slice(row, row + 1))
         return QueryBounds(self, placed, dict(zip(self.landmarks_.tolist(), placed.values[0].tolist(), strict=True)))
 
     @property
     def n_query_calls(self) -> int:
-        """How many calls of the distance the bounds of one query take."""
+        """The number of calls of the distance that the bounds of one query take."""
         return len(self.landmarks_)
 
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
@@ -159,18 +160,18 @@ class LandmarkBounds(Bounds):
         rows = [[calls.value(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)]
         return _coordinates(np.array(rows))
 
-    def _lower(self, query: Coordinates, items: Coordinates) -> Floats:
+    def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
         tolerance = self._tolerance_of(query, items)
         if not tolerance:
             return chebyshev(query, items)
         gaps = np.abs(items.values - query.values) - tolerance * (items.values + query.values)
         return np.maximum(gaps.max(axis=1), 0.0)
 
-    def _upper(self, query: Coordinates, items: Coordinates) -> Floats:
+    def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         return (items.values + query.values).min(axis=1) * (1.0 + self._tolerance_of(query, items))
 
     def _tolerance_of(self, query: Coordinates, items: Coordinates) -> float:
-        """The tolerance of the fit; of distances that are no integers, though those of the fit were, what "auto" gives them."""
+        """Return the tolerance of the fit, or of "auto" for distances that are no integers, though those of the fit were."""
         known = self.tolerance != "auto" or self.tolerance_ > 0.0
         return self.tolerance_ if known or (_whole(query.values) and _whole(items.values)) else _ROUNDED
 
@@ -213,17 +214,17 @@ class LandmarkBounds(Bounds):
 
 
 def _coordinates(distances: Floats) -> Coordinates:
-    """Objects by their distances to the landmarks (n, n_landmarks)."""
+    """Place objects by their distances to the landmarks (n, n_landmarks)."""
     return Coordinates(distances, np.empty((len(distances), 0)), np.ones(len(distances)))
 
 
 def _whole(values: Floats) -> bool:
-    """Whether all values are integers that floats add up without rounding."""
+    """Return True if all values are integers that floats add up without rounding."""
     return bool(((values == np.round(values)) & (values <= _EXACT)).all())
 
 
 def _broken(objects: list[Any], rows: tuple[int, ...], values: tuple[float, ...]) -> InputError:
-    """The error that the way from one object over another to a third is shorter than the distance of the first to the third."""
+    """Return the error that a way over another object is shorter than the distance of the first to the third."""
     i, k, j = rows
     return InputError(
         f"distance= breaks the triangle inequality: items {i}, {k} and {j} have d({i}, {k}) = {values[0]:g}, d({k}, {j}) = "
@@ -233,6 +234,5 @@ def _broken(objects: list[Any], rows: tuple[int, ...], values: tuple[float, ...]
 
 
 def _shown(item: Any) -> str:
-    """An object in a few words, for a message."""
     text = " ".join(repr(item).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

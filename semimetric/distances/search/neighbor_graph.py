@@ -26,7 +26,7 @@ _CHECKED = 1 << 18  # Edges of so many nodes are checked together.
 
 
 def layer_starts(n: int) -> Integers:
-    """The number of the first node of each layer for n items, and of all nodes in the end."""
+    """Return the number of the first node of each layer for n items, and of all nodes in the end."""
     sizes = [n]
     while sizes[-1] > _TOP or len(sizes) == 1:
         sizes.append(-(-sizes[-1] // _SHARE))
@@ -35,24 +35,12 @@ def layer_starts(n: int) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class NeighborGraph:
-    """The edges between n items, and their codes; M nodes are the items and those of all higher layers.
+    """The edges between n items, and their codes; M nodes are the items and those of all higher layers."""
 
-    Attributes
-    ----------
-    levels : ndarray of shape (E, 128)
-        The positions of the levels of each feature, increasing.
-    codes : ndarray of shape (M, E), uint8
-        The level of each node that is nearest to its position.
-    edges : ndarray of shape (M, R), int32
-        Nodes of the same layer, -1 at the end of a row.
-    below : ndarray of shape (M - n,), int32
-        The node of the layer below that stands for the same item, of each higher node.
-    """
-
-    levels: Floats
-    codes: NDArray[np.uint8]
-    edges: NDArray[np.int32]
-    below: NDArray[np.int32]
+    levels: Floats  # (E, 128), the positions of the levels of each feature, increasing
+    codes: NDArray[np.uint8]  # (M, E), the level of each node that is nearest to its position
+    edges: NDArray[np.int32]  # (M, R), nodes of the same layer, -1 at the end of a row
+    below: NDArray[np.int32]  # (M - n,), the node of the layer below that stands for the same item, of each higher node
 
     @property
     def n(self) -> int:
@@ -85,13 +73,7 @@ class NeighborGraph:
 
 
 class GraphWalk:
-    """A graph under a distance: the walks of queries.
-
-    Parameters
-    ----------
-    view : QueryView
-    graph : NeighborGraph
-    """
+    """A graph under a distance: the walks of queries."""
 
     def __init__(self, view: QueryView, graph: NeighborGraph) -> None:
         self.view, self.graph = view, graph
@@ -100,7 +82,7 @@ class GraphWalk:
         place_levels(view.scales, graph.levels, self._places)
 
     def nearest(self, queries: QueryBlock, width: int, *, layer: int = 0) -> Integers:
-        """The ``width`` nearest nodes of a layer by codes that a walk finds for each query, nearest first, -1 at the end."""
+        """Walk to the ``width`` nearest nodes of a layer by codes for each query, nearest first, -1 at the end."""
         nodes = np.empty((len(queries), width), np.int64)
         for part in short_blocks(len(queries), max(_SEEN // width, 1)):
             profiles = type(queries.profiles)(*(array[part] for array in queries.profiles))

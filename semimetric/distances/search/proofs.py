@@ -66,7 +66,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
 
 
 def cells_of_codes(cells: Cells) -> tuple[Floats, Floats]:
-    """The ranges of positions that the 16 codes of every scale's column stand for, both (n_scales, 16); empty if none."""
+    """Return the ranges of positions for the 16 codes of every scale's column, both (n_scales, 16); empty if none."""
     layout, n = cells.layout, len(cells.low)
     part = np.arange(n)[:, None]
     low, high = cells.low[part, layout.digits[:n]], cells.high[part, layout.digits[:n]]
@@ -92,14 +92,14 @@ def _slice(items: Items, rows: slice) -> Items:
 
 
 def _prover(view: QueryView) -> Callable[[ItemArrays, int], None]:
-    """What refuses a block of items, the first of them in row ``start``, whose places are not those of their raw values."""
+    """Return a function that refuses a block of items whose stored positions are not those of their raw values."""
     grid, directions = view.semimetric.embedding.grid, view.semimetric.directions
-    places = PositionFeatures(view.features, grid.starts[view.features], grid.counts[view.features], view.unit)
+    located = PositionFeatures(view.features, grid.starts[view.features], grid.counts[view.features], view.unit)
     others = np.setdiff1d(np.arange(view.semimetric.n_features), view.features)
 
     def by_cells(block: ItemArrays, start: int) -> None:
         features = np.ascontiguousarray(with_directions(directions, np.asarray(block.raw, dtype=np.float64)))
-        _refuse("positions", first_misplaced(features, grid.flat, places, block.positions), start)
+        _refuse("positions", first_misplaced(features, grid.flat, located, block.positions), start)
         if len(others):
             _refuse("raw", _first(~np.isfinite(block.raw[:, others])), start)
 
@@ -126,7 +126,7 @@ def _check_boxes(layout: CellLayout, joint: Items, codes: NDArray[np.uint8], sta
 
 
 def _first(wrong: NDArray[np.bool_]) -> int:
-    """The first row of a matrix in which something is wrong, or -1."""
+    """Return the first row of a matrix in which something is wrong, or -1."""
     rows = np.flatnonzero(wrong.any(axis=1) if wrong.ndim == 2 else wrong)
     return int(rows[0]) if len(rows) else -1
 

@@ -33,20 +33,11 @@ _MOST_GATHERED = 1 << 16  # So many numbers of a table that is not held are comp
 
 @dataclass(frozen=True, eq=False)
 class JointTables:
-    """The tables of joint groups with the query's grid point first.
+    """The tables of joint groups with the query's grid point first."""
 
-    Parameters
-    ----------
-    embedding : PairEmbedding
-        The map of the groups over the features of located items.
-    weights : ndarray of shape (embedding.n_columns,)
-    query_first : bool
-        Whether the query is the first of the two vectors.
-    """
-
-    embedding: PairEmbedding
-    weights: Floats
-    query_first: bool
+    embedding: PairEmbedding  # the map of the groups over the features of located items
+    weights: Floats  # (embedding.n_columns,)
+    query_first: bool  # True if the query is the first of the two vectors
 
     @cached_property
     def held(self) -> Integers:
@@ -101,17 +92,17 @@ class JointTables:
         return self._part(self.merged)
 
     def _part(self, groups: Integers) -> tuple[PairEmbedding, Floats]:
-        """The map of some of the groups, over the same features, and its weights."""
+        """Return the map of some of the groups, over the same features, and its weights."""
         part = self.embedding.select(groups, np.arange(self.embedding.grid.n_features))
         return part, self.weights[np.isin(self.embedding.group_of_column, groups)]
 
     @property
     def turn(self) -> int:
-        """How pairs are swapped, as in `JointQuery`."""
+        """The way in which pairs are swapped, as in `JointQuery`."""
         return 0 if self.embedding.continuous else 1 if self.query_first else -1
 
     def rows_of(self, g: int, points: Integers, *, swapped: bool) -> Floats:
-        """Rows of the table of group g at the grid points (R,), shape (R, C), with the grid point of the item second."""
+        """Return rows of the table of group g at the grid points (R,), shape (R, C), with the grid point of the item second."""
         v, w = self.embedding.vertices[g], np.append(self.weights, 0.0)
         one, other = points[:, None], np.arange(v.n_points)
         first, second = (one, other) if self.query_first != swapped else (other, one)
@@ -131,14 +122,7 @@ class JointTables:
 
 
 class JointQueries:
-    """Located queries with the rows that they read of joint groups.
-
-    Parameters
-    ----------
-    tables : JointTables
-    items : Items
-        The queries, located on the features of the groups.
-    """
+    """Queries, located on the features of joint groups, with the rows that they read of these."""
 
     def __init__(self, tables: JointTables, items: Items) -> None:
         self.tables, self.items = tables, items
@@ -147,11 +131,11 @@ class JointQueries:
         self._last: tuple[int, JointQuery] | None = None  # The query whose rows were gathered last, as one asks for many steps.
 
     def held(self, b: int) -> JointQuery:
-        """Query b under the groups `JointTables.held`."""
+        """Return query b under the groups `JointTables.held`."""
         return self._held.query(b, *self.tables.held_tables, self.tables.turn)
 
     def gathered(self, b: int) -> JointQuery:
-        """Query b under the groups `JointTables.gathered`, with rows of its own."""
+        """Return query b under the groups `JointTables.gathered`, with rows of its own."""
         if self._last is None or self._last[0] != b:
             self._last = b, self._gather(b)
         return self._last[1]
@@ -191,13 +175,13 @@ class _Placed:
         self._column, self._located = groups.column, items.located
 
     def query(self, b: int, tables: Floats, swapped: Floats, turn: int) -> JointQuery:
-        """Query b, whose rows lie in these tables."""
+        """Return query b, whose rows lie in these tables."""
         lower = self._located.lower[b, self._column].astype(np.int64)
         return JointQuery(tables, swapped, self.row[b], self.cut[b], lower, self._located.fraction[b, self._column], turn)
 
 
 def _joint_groups(vertices: list[Vertices]) -> GroupArrays:
-    """Groups as kernels take them, whose tables of C x C numbers stand one after another."""
+    """Return groups as kernels take them, whose tables of C x C numbers stand one after another."""
     first = np.concatenate([[0], np.cumsum([len(v.group) for v in vertices])]).astype(np.int64)
     column = np.array([f for v in vertices for f in v.group], dtype=np.int64)
     stride = np.array([s for v in vertices for s in v.strides], dtype=np.int64)
@@ -212,19 +196,19 @@ _ROWS = 1 << 14  # The number of items that are located together.
 class ItemArrays(NamedTuple):
     """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located.
 
-    With ``places``, which are the positions in 16 bits, positions are located when rows of them are read.
+    With ``coded``, which are the positions in 16 bits, positions are located when rows of them are read.
     """
 
     raw: NDArray[Any]
     positions: Floats
     joint: Items | None
-    places: Any = None
+    coded: Any = None
 
     def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
 
     def take(self, rows: NDArray[Any]) -> ItemArrays:
-        """The items of these row numbers, or of a mask."""
+        """Return the items of these row numbers, or of a mask."""
         return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else _take(self.joint, rows))
 
 
@@ -233,7 +217,7 @@ def _take(items: Items, rows: NDArray[Any]) -> Items:
 
 
 def joined(located_items: Sequence[Items]) -> Items:
-    """Items that were located slice by slice, one after the other."""
+    """Return items that were located slice by slice, one after the other."""
     located = Located(*(np.concatenate(arrays) for arrays in zip(*(items.located for items in located_items), strict=True)))
     return Items(located, np.concatenate([items.order for items in located_items]))
 
@@ -251,17 +235,10 @@ class QueryBlock(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class QueryView:
-    """``semimetric`` with the query as its first or last argument.
-
-    Parameters
-    ----------
-    semimetric : Semimetric
-    side : {"query-first", "query-last"}
-        d(query, item), or d(item, query).
-    """
+    """``semimetric`` with the query as its first or last argument."""
 
     semimetric: Semimetric
-    side: str = "query-first"
+    side: str = "query-first"  # for d(query, item), or "query-last" for d(item, query)
 
     def __post_init__(self) -> None:
         check_choice("side", self.side, SIDES)
@@ -278,7 +255,7 @@ class QueryView:
 
     @property
     def n_tables(self) -> int:
-        """How many of `features` have a table; they come first."""
+        """The number of `features` that have a table; they come first."""
         return self._parts.n_tables
 
     @property
@@ -293,7 +270,7 @@ class QueryView:
 
     @property
     def _origin_of_cells(self) -> tuple[Any, ...]:
-        """What cells are cut from: the features with tables, the features of joint groups, and the tables of these groups."""
+        """The features with tables, the features of joint groups, and the tables of these groups, from which cells are cut."""
         held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
         return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
 
@@ -355,16 +332,16 @@ class QueryView:
 
     @property
     def bounded(self) -> bool:
-        """Whether the base distances, which cells do not see, are >= 0."""
+        """True if the base distances, which cells do not see, are >= 0."""
         return all(base.weight >= 0 for base in self.semimetric.base_distances)
 
     @property
     def simple(self) -> bool:
-        """Whether there are one-feature parts only."""
+        """True if there are one-feature parts only."""
         return self.joint is None and not self.semimetric.base_distances
 
     def same_cells(self, other: QueryView) -> bool:
-        """Whether grid, groups, held tables and directions are those of ``other``: items then have the same cells."""
+        """Return True if grid, groups, held tables and directions are those of ``other``: items then have the same cells."""
         if self._origin_of_cells != other._origin_of_cells:
             return False
         a, b = self.semimetric, other.semimetric
@@ -377,7 +354,7 @@ class QueryView:
         return same and a.directions.same_as(b.directions)
 
     def points(self, X: NDArray[Any], *, n_jobs: int | None = None) -> ItemArrays:
-        """The rows of X (n, n_features), located on the grid of the distance."""
+        """Return the rows of X (n, n_features), located on the grid of the distance."""
         positions = np.empty((len(X), len(self.features)))
 
         def locate(rows: slice) -> Items | None:
@@ -389,13 +366,13 @@ class QueryView:
         return ItemArrays(X, positions, None if self.joint is None else joined(joint))
 
     def positions(self, raw: Floats) -> Floats:
-        """The positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
+        """Return the positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
         features = with_directions(self.semimetric.directions, raw)
         located, excess = self.semimetric.embedding.grid.locate(features), self.semimetric.value_limits.excess(features)
         return self._parts.positions(located, excess)
 
     def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
-        """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""
+        """Locate raw vectors: positions (n, E) on the features of the scales, and the features of the joint groups."""
         d = self.semimetric
         features = with_directions(d.directions, raw)
         located, excess = d.embedding.grid.locate(features), d.value_limits.excess(features)
@@ -408,20 +385,21 @@ class QueryView:
         return int(2 * np.maximum(self.scales.size - 1, 1).sum())
 
     def profiles(self, queries: ItemArrays) -> Profiles:
-        """The one-feature parts as functions of the item, for each of the queries."""
+        """Return the one-feature parts as functions of the item, for each of the queries."""
         shape = queries.positions.shape
         profiles = Profiles(np.empty((shape[0], self.n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
         tabulate(self.scales, profiles)
         return profiles
 
     def block(self, queries: ItemArrays) -> QueryBlock:
-        """Located queries with their profiles."""
-        with_joint = self.joint_tables is not None and queries.joint is not None
-        joint = JointQueries(self.joint_tables, queries.joint) if with_joint else None  # type: ignore[arg-type]
+        """Return located queries with their profiles."""
+        joint = None
+        if self.joint_tables is not None and queries.joint is not None:
+            joint = JointQueries(self.joint_tables, queries.joint)
         return QueryBlock(queries, self.profiles(queries), joint)
 
     def rest(self, queries: QueryBlock, b: int, items: ItemArrays, rows: Integers) -> Floats:
-        """What joint groups and base distances add between query b and the items ``rows``, shape (len(rows),).
+        """Sum up joint groups and base distances between query b and the items ``rows``, shape (len(rows),).
 
         It is empty where the distance has neither.
         """
@@ -437,9 +415,9 @@ class QueryView:
         return total
 
     def linked(self, total: Floats) -> Floats:
-        """Distances from sums: increasing, so nearest by the sum is nearest by the distance."""
+        """Return distances from sums: increasing, so nearest by the sum is nearest by the distance."""
         return self.semimetric.link_function.apply(total)
 
     def unlinked(self, radius: float) -> float:
-        """The sum whose distance is ``radius``: the inverse of `linked`."""
+        """Return the sum whose distance is ``radius``: the inverse of `linked`."""
         return float(self.semimetric.link_function.invert(np.array(float(radius))))

@@ -52,7 +52,7 @@ class SegmentResult(NamedTuple):
 
     @classmethod
     def empty(cls, n: int, k: int) -> SegmentResult:
-        """The answer to n queries before any item was refined."""
+        """Return the answer to n queries before any item was refined."""
         return cls(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
 
     @property
@@ -66,12 +66,12 @@ RefineOne: TypeAlias = Callable[[QueryBlock, int, Candidates, float, SegmentResu
 
 
 def step_of(view: QueryView, n_queries: int) -> int:
-    """How many items are looked at between two moments at which Ctrl-C is seen, for so many queries at once."""
+    """Return the number of items between two moments at which Ctrl-C is seen, for so many queries at once."""
     return max(_WORK // (n_queries * (len(view.features) + _JOINT * len(view.joint_features) + 1)), 64)
 
 
 def growing_step(view: QueryView, start: int, k: int) -> int:
-    """How many items are looked at next for a query, after ``start`` of them: few at first where each is costly."""
+    """Return the number of items to look at next for a query, after ``start``: few at first where each is costly."""
     if view.simple:
         return step_of(view, 1)
     return min(step_of(view, 1), max(start, 4 * k, 64 if view.semimetric.base_distances else 256))
@@ -100,7 +100,7 @@ class Refinement(NamedTuple):
     items: SearchedItems
 
     def sums(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
-        """The sums between query q and the items ``rows``, in their order."""
+        """Return the sums between query q and the items ``rows``, in their order."""
         sums = np.empty(len(rows))
         for part in short_blocks(len(rows), step_of(self.view, 1)):
             values(self.view.scales, queries.profiles, q, self.points.positions, rows[part], -np.inf, sums[part])
@@ -109,7 +109,7 @@ class Refinement(NamedTuple):
         return np.maximum(sums, self.view.least)
 
     def within(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
-        """The sums between query q and at least those of the items ``rows`` whose sum is <= ``limit``, and their rows."""
+        """Return the sums between query q and at least the items among ``rows`` whose sum is <= ``limit``, and their rows."""
         return self.sums(queries, q, rows), rows
 
     def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
@@ -162,14 +162,7 @@ _ROUNDING = 1e-10  # Relative to the largest sums: more than adding up in anothe
 
 
 class LocatedRows:
-    """The positions (n, E) of items, located whenever rows of them are read, and never held.
-
-    Parameters
-    ----------
-    view : QueryView
-    raw : ndarray of shape (n, n_features)
-        The encoded items, which may lie in a file.
-    """
+    """The positions (n, E) of encoded items, which may lie in a file: located when rows of them are read, and never held."""
 
     def __init__(self, view: QueryView, raw: NDArray[Any]) -> None:
         self.view, self.raw = view, raw
@@ -183,20 +176,20 @@ class LocatedRows:
         return self.view.positions(np.asarray(self.raw[rows], dtype=np.float64))
 
 
-class CodedPlaces(NamedTuple):
+class CodedPositions(NamedTuple):
     """The positions of items in 16 bits, as kernels take them."""
 
     of_items: PlaceCodes
 
     def slack(self, view: QueryView, profiles: Profiles) -> Floats:
-        """By how much the estimates of a block of queries may err, rounding included, shape (B,)."""
+        """Bound the errors of the estimates of a block of queries, rounding included, shape (B,)."""
         bounds = np.empty(len(profiles.position))
         error_bounds(view.scales, profiles, self.of_items.error, _ROUNDING, bounds)
         return bounds + _ROUNDING * view.size
 
 
 def located_items(view: QueryView, X: NDArray[Any], storage: str, *, n_jobs: int | None = None) -> ItemArrays:
-    """The rows of X (n, n_features), located and held as ``storage`` says.
+    """Locate the rows of X (n, n_features), and hold them as ``storage`` says.
 
     With "uint16" they are located block by block, and X itself is kept: it may be an array that is mapped from a file.
     """
@@ -208,49 +201,50 @@ def located_items(view: QueryView, X: NDArray[Any], storage: str, *, n_jobs: int
 
     def locate(rows: slice) -> tuple[Floats, Items | None]:
         block = view.points(np.asarray(X[rows], dtype=np.float64))
-        places = PlaceCodes(codes[rows], scale, np.zeros(len(scale)))
-        place_codes(block.positions, places)
-        return places.error, block.joint
+        coded = PlaceCodes(codes[rows], scale, np.zeros(len(scale)))
+        place_codes(block.positions, coded)
+        return coded.error, block.joint
 
     located = map_blocks(locate, len(X), size=_ROWS, n_jobs=n_jobs)
     error = np.max([np.zeros(len(scale)), *(of_block for of_block, _ in located)], axis=0)
     joint = [items for _, items in located if items is not None]
     positions = cast(Floats, LocatedRows(view, X))
-    return ItemArrays(X, positions, joined(joint) if joint else None, CodedPlaces(PlaceCodes(codes, scale, error)))
+    return ItemArrays(X, positions, joined(joint) if joint else None, CodedPositions(PlaceCodes(codes, scale, error)))
 
 
 def _scales(view: QueryView) -> Floats:
-    """The positions that one step of the codes stands for, powers of 2: codes reach one range beyond both ends, shape (E,)."""
+    """Return the step of the codes in positions, powers of 2, shape (E,): codes reach one range beyond both ends."""
     return np.exp2(np.ceil(np.log2((view.scales.size + 1.0) / (FAR - 1))))
 
 
 def stays_in_place(X: Any, storage: str) -> bool:
-    """Whether an index keeps the array X without a copy: with "uint16", if nobody can write to it, as to a mapped file."""
+    """Return True if an index holds X without a copy: with "uint16", if nobody can write to it, as to a mapped file."""
     return storage == "uint16" and isinstance(X, np.ndarray) and not X.flags.writeable
 
 
 _READ = 1 << 12  # So many items are read and located together.
 
 
-class PlacedRefinement(NamedTuple):
-    """Items whose sums are computed under a view: their places in 16 bits, and where their values lie."""
+class CodedRefinement(NamedTuple):
+    """Items whose sums are computed under a view: their positions in 16 bits, and the array of their values."""
 
     view: QueryView
     points: ItemArrays
     rank: Integers
 
     @property
-    def places(self) -> CodedPlaces:
+    def coded(self) -> CodedPositions:
         """The positions in 16 bits."""
-        return self.points.places  # type: ignore[no-any-return]
+        coded: CodedPositions = self.points.coded
+        return coded
 
     def within(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
-        """The sums between query q and those of the items ``rows`` whose sum may be <= ``limit``, and the rows of these."""
-        slack, found = self.places.slack(self.view, queries.profiles)[q], []
+        """Return the sums between query q and the items among ``rows`` whose sum may be <= ``limit``, and their rows."""
+        slack, found = self.coded.slack(self.view, queries.profiles)[q], []
         for part in short_blocks(len(rows), step_of(self.view, 1)):
             estimates = _no_estimates(1, len(rows[part]), 1)
             estimate(
-                self.view.scales, queries.profiles, q, self.places.of_items,
+                self.view.scales, queries.profiles, q, self.coded.of_items,
                 Candidates(rows[part], self._rest(queries, q, rows[part]), NO_VALUES), slack, estimates,
             )  # fmt: skip
             found.append(rows[part][estimates.sums[0] <= limit + slack])
@@ -286,16 +280,16 @@ class PlacedRefinement(NamedTuple):
 
     def named(self, queries: QueryBlock, items: NamedItems, slack: Floats, answer: SegmentResult) -> None:
         """Refine what a scan named within limits, for sums over single features; what is found already stays."""
-        room, chosen = self.places.slack(self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
+        room, chosen = self.coded.slack(self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
         best = BestItems(answer.sums, answer.rows, answer.refined)
-        choose_named(self.view.scales, queries.profiles, self.places.of_items, items, room, slack, best, chosen)
+        choose_named(self.view.scales, queries.profiles, self.coded.of_items, items, room, slack, best, chosen)
         before = np.append(0, np.cumsum(chosen))
         self._keep(queries, items.queries, items.rows[chosen], NO_VALUES, before[items.starts], answer)
 
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were looked at."""
         rows, bounds, start, k = candidates.rows, candidates.bounds, 0, answer.sums.shape[1]
-        room = self.places.slack(self.view, queries.profiles)[q]
+        room = self.coded.slack(self.view, queries.profiles)[q]
         while start < len(rows):
             end_if_interrupted()
             part = slice(start, start + growing_step(self.view, start, k))
@@ -303,7 +297,7 @@ class PlacedRefinement(NamedTuple):
             estimates = _no_estimates(1, len(rows[part]), k)
             estimates.smallest[0] = answer.sums[q] - room
             named = Candidates(rows[part], extra, bounds[part])
-            estimate(self.view.scales, queries.profiles, q, self.places.of_items, named, room + slack, estimates)
+            estimate(self.view.scales, queries.profiles, q, self.coded.of_items, named, room + slack, estimates)
             looked_at = int(estimates.looked_at[0])
             chosen = np.flatnonzero(self._chosen(estimates, np.array([room]))[0])
             self._keep(
@@ -325,10 +319,10 @@ class PlacedRefinement(NamedTuple):
     def _block(self, queries: QueryBlock, candidates: Candidates, slack: Floats, answer: SegmentResult) -> Integers:
         """Refine some candidates of every query; return how many were looked at, shape (B,)."""
         given = Candidates(*(np.ascontiguousarray(array) for array in candidates))
-        room = self.places.slack(self.view, queries.profiles)
+        room = self.coded.slack(self.view, queries.profiles)
         estimates = _no_estimates(len(queries), given.rows.shape[1], answer.sums.shape[1])
         estimates.smallest[:] = answer.sums - room[:, None]
-        estimate_each(self.view.scales, queries.profiles, self.places.of_items, given, room + slack, estimates)
+        estimate_each(self.view.scales, queries.profiles, self.coded.of_items, given, room + slack, estimates)
         chosen = self._chosen(estimates, room)
         rows = np.broadcast_to(given.rows, chosen.shape)[chosen]
         starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
@@ -336,7 +330,7 @@ class PlacedRefinement(NamedTuple):
         return estimates.looked_at
 
     def _chosen(self, estimates: Estimates, room: Floats) -> NDArray[np.bool_]:
-        """Which of the items that were looked at may be among the nearest, shape (B, R)."""
+        """Mask the items that were looked at and may be among the nearest, shape (B, R)."""
         limit = np.maximum(estimates.smallest[:, -1] + room, self.view.least) + room
         looked_at = np.arange(estimates.sums.shape[1]) < estimates.looked_at[:, None]
         return looked_at & (estimates.sums <= limit[:, None])
@@ -357,5 +351,5 @@ class PlacedRefinement(NamedTuple):
 
 
 def _no_estimates(n_queries: int, n_rows: int, k: int) -> Estimates:
-    """Room for the estimates of queries, none of which has been made."""
+    """Return room for the estimates of queries, none of which has been made."""
     return Estimates(np.full((n_queries, n_rows), np.nan), np.full((n_queries, k), np.inf), np.zeros(n_queries, np.int64))

@@ -20,7 +20,7 @@ class SearchRequest(NamedTuple):
 
 
 def check_neighbors(algorithm: str, n_neighbors: int, n_items: int) -> int:
-    """The number of neighbours, for a known algorithm and at most ``n_items`` of them."""
+    """Return the number of neighbours, for a known algorithm and at most ``n_items`` of them."""
     check_choice("algorithm", algorithm, ALGORITHMS)
     k = check_count("n_neighbors", n_neighbors)
     if k > n_items:
@@ -36,5 +36,5 @@ def check_radius(radius: float, least: float) -> None:
 
 
 def candidate_count(n_candidates: int | None, k: int) -> int:
-    """The number of items that the approximate search refines for k neighbours, or that a walk keeps."""
+    """Return the number of items that the approximate search refines for k neighbours, or that a walk keeps."""
     return max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)

@@ -26,7 +26,7 @@ from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans,
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
-from .refinement import NO_VALUES, PlacedRefinement, Refinement, SegmentResult, located_items
+from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, located_items
 from .search_arguments import SearchRequest
 
 _LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
@@ -39,7 +39,7 @@ _LEAST = 1e-9  # A limit is at least so far above the base of its table, relativ
 def named_within(
     scan: Scan, tables: Floats, limits: Floats, floor: float, keep: NDArray[np.bool_] | None
 ) -> Iterator[NamedItems]:
-    """The items whose sum over the tables (B, M, 16) and ``floor`` may be within ``limits`` (B,), some queries at a time."""
+    """Yield the items whose sum over tables (B, M, 16) and ``floor`` may be within ``limits`` (B,), for some queries each."""
     base, span, top = Rises.of(tables)
     room = np.maximum(limits - floor - base, _LEAST * span)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -72,7 +72,7 @@ def named_within(
 def smallest_by_range(
     scan: Scan, probe: Scan, sampled: Integers, tables: IntegerTables, count: int, eligible: NDArray[np.bool_] | None
 ) -> ScanCandidates:
-    """About ``count`` items of the smallest sums; for single queries FAISS collects a range faster than many best.
+    """Return about ``count`` items of the smallest sums; for single queries FAISS collects a range faster than many best.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def smallest_by_range(
     eligible : ndarray of shape (n,), bool, or None
         The items that may be named; None stands for all.
     """
-    place = min(max(count * len(sampled) // scan.n, 1), len(sampled))
-    guesses, _ = probe.nearest(tables, place, keep=None if eligible is None else eligible[sampled])
+    rank = min(max(count * len(sampled) // scan.n, 1), len(sampled))
+    guesses, _ = probe.nearest(tables, rank, keep=None if eligible is None else eligible[sampled])
     found = [_up_to(scan, tables, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
     shape = (len(found), max(1, *(len(sums) for sums, _, _ in found)))
     named = ScanCandidates(np.zeros(shape, np.float32), np.full(shape, -1), np.array([each[2] for each in found]))
@@ -100,7 +100,7 @@ def smallest_by_range(
 def _up_to(
     scan: Scan, tables: IntegerTables, q: int, limit: float, eligible: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], Integers, float]:
-    """Sums and rows of all items up to a sum, increasing, and the least sum of the others (NaN: unknown)."""
+    """Return sums and rows of all items up to a sum, increasing, and the least sum of the others (NaN: unknown)."""
     found = None if tables.flat[q] or not np.isfinite(limit) else scan.within(tables, q, limit, eligible)
     if found is None:
         return np.empty(0, np.float32), np.empty(0, np.int64), np.nan
@@ -114,7 +114,7 @@ _COLUMN, _BYTE, _REFINED = 0.08, 0.6, 200.0
 
 
 def share_within(tables: IntegerTables, floor: float, codes: NDArray[np.uint8], limits: Floats) -> Floats:
-    """The share of items whose bound by columns is at most the limit of each query, shape (B,).
+    """Return the share of items whose bound by columns is at most the limit of each query, shape (B,).
 
     ``codes`` (n, n_bytes) are those of the items, two columns a byte, ``limits`` (B,) sums; ``floor`` is added to all bounds.
     """
@@ -128,7 +128,7 @@ def share_within(tables: IntegerTables, floor: float, codes: NDArray[np.uint8], 
 
 
 def columns_pay(n: int, n_columns: int, n_bytes: int, by_columns: float, by_boxes: float) -> bool:
-    """Whether a scan of columns is expected to cost less, if so many of the n items are refined after either scan."""
+    """Return True if a scan of columns is expected to cost less, with so many of the n items refined after either scan."""
     return n * n_columns * _COLUMN + by_columns * _REFINED < n * n_bytes * _BYTE + by_boxes * _REFINED
 
 
@@ -136,15 +136,9 @@ _BUILDING = Lock()  # One thread at a time turns codes into a scan, so that none
 
 
 class ItemCodes:
-    """Codes of items, which segments of the same items share.
+    """Codes of items (n, n_bytes), two columns a byte with the even one in the low bits, which segments share.
 
-    Parameters
-    ----------
-    packed : ndarray of shape (n, n_bytes), uint8
-        Two columns a byte, the even one in the low bits. Codes that are mapped from a file stay there.
-    n_columns : int
-    member : ndarray of shape (n,) or None
-        The inverted list of each item; None is one list.
+    Codes that are mapped from a file stay there. ``member`` (n,) is the inverted list of each item; None is one list.
     """
 
     def __init__(self, packed: NDArray[np.uint8], n_columns: int, member: Integers | None = None) -> None:
@@ -190,7 +184,7 @@ _ROWS = 1 << 14  # The number of items whose positions are scaled together.
 
 
 def list_count(n: int, view: QueryView) -> int:
-    """The number of lists for n items: about sqrt(n), or 1 where lists do not pay, or no part stands on a single feature."""
+    """Return the number of lists for n items: about sqrt(n), or 1 where lists do not pay or no feature has a table."""
     return 1 if n < _FROM or not view.n_tables else round(n**0.5)
 
 
@@ -234,36 +228,30 @@ class Lists(NamedTuple):
         return cls(member.astype(np.min_scalar_type(len(centroids) - 1)), packed_codes(layout, positions))
 
 
+_FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
+_SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
+_WORTH = 8  # A scan does not pay where it would name more than this part of the items.
+_LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
+_PROBE = 8_192  # The least size of the sample of items that suggests the range.
+_FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
+_WALKED = 0.5  # Where less than this share of the items may be answered, a walk would mostly pass others.
+_SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 _NO_RANK = np.empty(0, np.int64)
+Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
 
 @dataclass(eq=False)
-class SegmentItems:
-    """Items under a distance, with their codes.
-
-    Parameters
-    ----------
-    view : QueryView
-    ids : ndarray of shape (n,), int64 or str
-    points : ItemArrays
-    cells : Cells
-    codes : ItemCodes
-    alive : ndarray of shape (n,), bool
-        Items that have not been removed.
-    lists : Lists or None
-        How the items are divided for the approximate search.
-    graph : NeighborGraph or None
-        The edges between items that walks of queries follow; it stays under another distance.
-    """
+class Segment:
+    """Items under a distance, with their codes, and the searches among them."""
 
     view: QueryView
-    ids: NDArray[Any]
+    ids: NDArray[Any]  # (n,), int64 or str
     points: ItemArrays
     cells: Cells
     codes: ItemCodes
-    alive: NDArray[np.bool_]
-    lists: Lists | None = None
-    graph: NeighborGraph | None = None
+    alive: NDArray[np.bool_]  # (n,), the items that have not been removed
+    lists: Lists | None = None  # the division of the items for the approximate search
+    graph: NeighborGraph | None = None  # edges between items that walks of queries follow; they stay under another distance
 
     @classmethod
     def build(
@@ -294,21 +282,21 @@ class SegmentItems:
         return f"{type(self).__name__} of {len(self)} items, of which {self.n_alive} are there"
 
     def with_alive(self, alive: NDArray[np.bool_]) -> Self:
-        """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""
+        """Copy the segment with ``alive`` (n,), the items that are not removed; the scan is shared."""
         return self._shared(replace(self, alive=alive))
 
     def with_graph(self, graph: NeighborGraph | None) -> Self:
-        """The same items with a graph, or without one; the scan is shared."""
+        """Copy the segment with a graph, or without one; the scan is shared."""
         return self._shared(replace(self, graph=graph))
 
     def under(self, view: QueryView) -> Self:
-        """The same items and codes under another distance of the same cells."""
+        """Put the same items and codes under another distance of the same cells."""
         same = np.array_equal(view.features, self.view.features)
         points = self.points if same else located_items(view, self.points.raw, self.storage)
         return self._shared(replace(self, view=view, points=points))
 
     def _shared(self, other: Self) -> Self:
-        """``other`` with what depends on codes and ids alone, as far as it has been computed here."""
+        """Give ``other`` what depends on codes and ids alone, as far as it has been computed here."""
         for name in ("_coarse", "_probe", "_joint_codes", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
@@ -316,8 +304,8 @@ class SegmentItems:
 
     @property
     def storage(self) -> str:
-        """How the places of the items are held."""
-        return "float64" if self.points.places is None else "uint16"
+        """The kind of numbers that hold the positions of the items: "float64" or "uint16"."""
+        return "float64" if self.points.coded is None else "uint16"
 
     @cached_property
     def n_alive(self) -> int:
@@ -351,6 +339,26 @@ class SegmentItems:
         probe = [made["_probe"][0]] if "_probe" in made else []
         return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
 
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Yield the arrays that grow with the number of items, each with its use, see `NeighborIndex.memory_usage`."""
+        points, made = self.points, vars(self)
+        yield "items", points.raw
+        yield "positions", points.positions if points.coded is None else points.coded.of_items.codes
+        if points.joint is not None:
+            yield from (("joint", array) for array in (*points.joint.located, points.joint.order))
+        if self.codes.held is not None:
+            yield "codes", self.codes.held
+        if "_joint_codes" in made:
+            yield "codes", self._joint_codes.codes
+        yield "ids", self.ids
+        if "rank" in made:
+            yield "ids", self.rank
+        yield "alive", self.alive
+        if self.lists is not None:
+            yield "lists", self.lists.member
+        if self.graph is not None:
+            yield from (("graph", array) for array in (self.graph.codes, self.graph.edges, self.graph.below))
+
     @cached_property
     def _joint_codes(self) -> JointCodes:
         """The codes that bound joint groups."""
@@ -363,7 +371,7 @@ class SegmentItems:
 
     @cached_property
     def rank(self) -> Integers:
-        """The place of every id in their order, shape (n,); empty where ids increase from row to row."""
+        """The rank of every id in their order, shape (n,); empty where ids increase from row to row."""
         if (self.ids[1:] > self.ids[:-1]).all():
             return _NO_RANK
         rank = np.empty(len(self), np.int64)
@@ -371,26 +379,10 @@ class SegmentItems:
         return rank
 
     @cached_property
-    def _refinement(self) -> Refinement | PlacedRefinement:
-        if self.points.places is not None:
-            return PlacedRefinement(self.view, self.points, self.rank)
+    def _refinement(self) -> Refinement | CodedRefinement:
+        if self.points.coded is not None:
+            return CodedRefinement(self.view, self.points, self.rank)
         return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
-
-
-_FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
-_SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
-_WORTH = 8  # A scan does not pay where it would name more than this part of the items.
-_LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
-_PROBE = 8_192  # The least size of the sample of items that suggests the range.
-_FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
-_WALKED = 0.5  # Where less than this share of the items may be answered, a walk would mostly pass others.
-_SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
-Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
-
-
-@dataclass(eq=False, repr=False)
-class Segment(SegmentItems):
-    """Items under a distance, with their codes, and the searches among them; its parameters are those of `SegmentItems`."""
 
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
@@ -400,7 +392,7 @@ class Segment(SegmentItems):
 
     @property
     def survivors(self) -> int:
-        """How many items typically have a bound within the distance of the 10th neighbour, by the scan that is used."""
+        """The number of items that typically have a bound within the distance of the 10th neighbour."""
         return self._measured[1]
 
     @cached_property
@@ -416,7 +408,7 @@ class Segment(SegmentItems):
         return None, self._certified(queries, search, None, n_first).typical
 
     def _columns_pay(self, queries: QueryBlock, answer: SegmentResult) -> bool:
-        """Whether the scan of columns costs less than that over boxes, whose exact answer is given."""
+        """Return True if the scan of columns costs less than that over boxes, whose exact answer is given."""
         if not self.searchable:
             return False
         (tables, slack), codes = self._bounds(queries), self.codes.packed[:: max(len(self) // _PROBE, 1)]
@@ -426,11 +418,11 @@ class Segment(SegmentItems):
 
     @property
     def searchable(self) -> bool:
-        """Whether there are bounds: some column, and nothing outside of them that may be negative."""
+        """True if there are bounds: some column, and nothing outside of them that may be negative."""
         return self.cells.layout.n_columns > 0 and self.view.bounded
 
     def _eligible(self, keep: Mask) -> Mask:
-        """The mask of the items that are alive and kept; None for all."""
+        """Return the mask of the items that are alive and kept; None for all."""
         if self.n_alive == len(self):
             return keep
         return self.alive if keep is None else self.alive & keep
@@ -439,14 +431,14 @@ class Segment(SegmentItems):
         return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
 
     def least(self, queries: QueryBlock) -> Floats:
-        """A number that no sum between a query of the block and an item is below, shape (B,), for sums over single features."""
+        """Bound all sums between a query of the block and the items from below, shape (B,), for sums over single features."""
         scales, low, high = self.view.scales, self.cells.low.min(axis=1), self.cells.high.max(axis=1)
         values = np.empty((len(queries), len(low), 1))
         cell_minima(scales, queries.profiles, self.cells.layout.entries, low[:, None], high[:, None], values)
         return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
-        """The k nearest of the items that are alive and kept, for a block of queries.
+        """Find the k nearest of the items that are alive and kept, for a block of queries.
 
         Where ``limits`` (B,) are given, items whose sum exceeds that of their query may be left out of an exact answer.
         """
@@ -475,13 +467,13 @@ class Segment(SegmentItems):
         return None if self._joint_scan is None or len(self) <= _FEW else self._measured[0]
 
     def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
-        """What range searches of a block share: tables of bounds, and slacks (B,); None where there is nothing to share."""
+        """Return tables of bounds, and slacks (B,), that range searches of a block share; None where there are none."""
         return self._bounds(queries) if self.searchable and len(self) > _FEW and self._boxes is None else None
 
     def within(
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
     ) -> tuple[Floats, Integers]:
-        """Sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block.
+        """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block.
 
         ``bounds`` are those of the block, as the method of this name gives them.
         """
@@ -495,25 +487,25 @@ class Segment(SegmentItems):
         return self._refinement.within(queries, q, rows, limit)
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
-        """Tables of bounds as integers, and the slack of each query, shape (B,)."""
+        """Return tables of bounds as integers, and the slack of each query, shape (B,)."""
         tables = self.filter.minima(queries)
         return rounded_down(tables), self._slack(tables)
 
     def _slack(self, tables: Floats) -> Floats:
-        """What rounding, and another order of adding, may change in the sums of each query with these tables, shape (B,)."""
+        """Bound what rounding, and another order of adding, may change in the sums of each query, shape (B,)."""
         size = np.empty(len(tables))
         magnitudes(tables, size)
         return _SLACK * (size + self.view.size)
 
     def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
-        """Rows whose bound is <= limit for query q; None if that may be all."""
+        """Return rows whose bound is <= limit for query q; None if that may be all."""
         if tables.flat[q]:
             return None
         found = self.scan.within(tables, q, tables.limit(q, limit - self.filter.floor), eligible)
         return None if found is None else found[1]
 
     def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
-        """The exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
+        """Find the exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
         if self.view.simple:
             return self._limited(queries, search, eligible)
         tables, slack = self._bounds(queries)
@@ -537,7 +529,7 @@ class Segment(SegmentItems):
     def _limited(
         self, queries: QueryBlock, search: SearchRequest, eligible: Mask, limits: Floats | None = None
     ) -> SegmentResult:
-        """The exact answer: items that are typically near give a limit, and one scan names all whose bound is within it.
+        """Find the exact answer: items that are typically near give a limit, and one scan names all whose bound is within it.
 
         Finite ``limits`` (B,) take the place of such items.
         """
@@ -553,7 +545,7 @@ class Segment(SegmentItems):
         return answer
 
     def _first(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
-        """Near items: by lists, or of a sample, which may have too few, where without lists to scan all would take long."""
+        """Find near items by lists, or in a sample where a scan without lists would take long; a sample may hold too few."""
         if self.lists is not None or len(self) < _LARGE:
             return self._approximate(queries, search, eligible)
         (scan, sampled), tables = self._probe, rounded_down(self.filter.means(queries))
@@ -589,7 +581,7 @@ class Segment(SegmentItems):
         return answer
 
     def _by_graph(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n: int) -> SegmentResult:
-        """The nearest items that a walk finds; a scan where there are few items, or where few of them may be answered."""
+        """Find near items by a walk, or by a scan where there are few items, or where few of them may be answered."""
         if self._walk is None and len(self) > GRAPH_FROM:
             raise InputError(
                 "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "
@@ -613,7 +605,7 @@ class Segment(SegmentItems):
     def _scanned(
         self, tables: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
-        """The items of the smallest sums in all lists, or in the ``n_probe`` nearest; none for constant tables."""
+        """Find the items of the smallest sums in all lists, or in the ``n_probe`` nearest; none for constant tables."""
         sums, rows = np.zeros((len(tables.step), count), np.float32), np.full((len(tables.step), count), -1)
         varied = ~tables.flat
         if varied.any():
@@ -625,7 +617,7 @@ class Segment(SegmentItems):
         return sums, rows
 
     def _smallest(self, tables: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
-        """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
+        """Find the ``count`` items of the smallest sums; nothing is known of the others beyond the last of these."""
         sums, rows = self._scanned(tables, count, eligible)
         return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
 

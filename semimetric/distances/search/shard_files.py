@@ -50,7 +50,7 @@ class Shard:
 
     @classmethod
     def read(cls, members: Members) -> "Shard":
-        """The shard that a folder names, which can be no other folder and no other file."""
+        """Return the shard that a folder names, which can be no other folder and no other file."""
         shard = cls(members.text("name"), members.text("digest"), members.whole("n"), members.text("kind"))
         members.done()
         if not _NAME.fullmatch(shard.name) or not _DIGEST.fullmatch(shard.digest) or shard.kind not in ("i", "U"):
@@ -59,8 +59,8 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a shard is, and the digest of its distance (empty for an index alone): small, so that it can be sent anywhere."""
+class ShardLocation:
+    """The location of a shard, and the digest of its distance (empty for an index alone), small enough to be sent anywhere."""
 
     root: str
     shard: Shard
@@ -70,7 +70,7 @@ class Place:
     key: bytes | None = field(default=None, repr=False)  # of an index alone; the file that names shards vouches for them
 
     def open(self) -> NeighborIndex:
-        """The shard, verified; opened once a process.
+        """Return the shard, verified; opened once a process.
 
         Raises
         ------
@@ -88,10 +88,10 @@ class Place:
         return index
 
 
-def places_of(
+def locations_of(
     folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True, key: bytes | None = None
-) -> list[Place]:
-    """Places of the shards of a folder; of a saved `NeighborIndex`, its own.
+) -> list[ShardLocation]:
+    """Return locations of the shards of a folder; of a saved `NeighborIndex`, its own.
 
     Raises
     ------
@@ -101,59 +101,59 @@ def places_of(
     root, options = Path(folder).resolve(), (tuple(base_distances), mmap)
     if (root / FILE).is_file() or not (root / INDEX).is_file():
         distance, shards = read_shards(root, key=key)
-        return [Place(str(root), shard, distance, *options) for shard in shards]
+        return [ShardLocation(str(root), shard, distance, *options) for shard in shards]
     check_regular(root / INDEX)
     alone = Shard(".", file_digest(root / INDEX), -1, "i")
-    index = Place(str(root), alone, "", *options, key).open()
-    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options, key)]
+    index = ShardLocation(str(root), alone, "", *options, key).open()
+    return [ShardLocation(str(root), replace(alone, n=index.n_samples_fit_), "", *options, key)]
 
 
-def read_places(folder: str | os.PathLike[str], read: Callable[[list[Place]], T], **options: Any) -> T:
-    """What ``read`` makes of the places of a folder, see `places_of`; again where the index was changed meanwhile."""
+def read_locations(folder: str | os.PathLike[str], read: Callable[[list[ShardLocation]], T], **options: Any) -> T:
+    """Call ``read`` with the locations of a folder, see `locations_of`; again where the index was changed meanwhile."""
     root = Path(folder).resolve()
-    return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(places_of(root, **options)))
+    return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(locations_of(root, **options)))
 
 
-_OPEN: dict[Place, NeighborIndex] = {}
+_OPEN: dict[ShardLocation, NeighborIndex] = {}
 _LOCK = Lock()
 
 
 def close(root: str) -> None:
     """Let go of the shards of a folder that is to be deleted: files that stay mapped keep their room on the disc."""
     with _LOCK:
-        for place in [p for p in _OPEN if p.root == root]:
-            del _OPEN[place]
+        for location in [p for p in _OPEN if p.root == root]:
+            del _OPEN[location]
 
 
-def _opened(place: Place) -> NeighborIndex:
-    """The index of a shard, read and verified; see `Place.open`."""
-    folder, shard = Path(place.root) / place.shard.name, place.shard
+def _opened(location: ShardLocation) -> NeighborIndex:
+    """Return the index of a shard, read and verified; see `ShardLocation.open`."""
+    folder, shard = Path(location.root) / location.shard.name, location.shard
     if not (folder / INDEX).is_file():
-        raise StorageError(f"shard {shard.name} of {place.root} is missing; restore its folder, or build the index again")
+        raise StorageError(f"shard {shard.name} of {location.root} is missing; restore its folder, or build the index again")
     if file_digest(folder / INDEX) != shard.digest:
         raise StorageError(
-            f"shard {shard.name} of {place.root} is not the one that {FILE} names: it is foreign, or was saved by itself; "
+            f"shard {shard.name} of {location.root} is not the one that {FILE} names: it is foreign, or was saved by itself; "
             "restore it, or build the index again"
         )
     try:
-        index = NeighborIndex._load(folder, mmap=place.mmap, base_distances=place.base_distances, key=place.key)
+        index = NeighborIndex.load(folder, mmap=location.mmap, base_distances=location.base_distances, key=location.key)
     except SemimetricError as error:
         raise type(error)(f"shard {shard.name}: {error}") from error
-    if place.distance and distance_digest(index.semimetric) != place.distance:
+    if location.distance and distance_digest(index.semimetric) != location.distance:
         raise StorageError(
-            f"shard {shard.name} of {place.root} is from another distance than the others; build it again under theirs"
+            f"shard {shard.name} of {location.root} is from another distance than the others; build it again under theirs"
         )
-    found = (index.n_samples_fit_, index.segments_[0].ids.dtype.kind, index._view.side)
-    if place.distance and found != (shard.n, shard.kind, SIDES[0]):
+    found = (index.n_samples_fit_, index.segments_[0].ids.dtype.kind, index.segments_[0].view.side)
+    if location.distance and found != (shard.n, shard.kind, SIDES[0]):
         raise StorageError(
-            f"shard {shard.name} of {place.root} has {found[0]} items with ids of the kind {found[1]!r}, {found[2]}; {FILE} "
+            f"shard {shard.name} of {location.root} has {found[0]} items with ids of the kind {found[1]!r}, {found[2]}; {FILE} "
             f"says {shard.n} of the kind {shard.kind!r}, {SIDES[0]}: restore it, or build the index again"
         )
     return index
 
 
 def distance_digest(semimetric: Semimetric) -> str:
-    """SHA-256 of the values and arrays that a saved distance consists of, in hexadecimal digits."""
+    """Return SHA-256 of the values and arrays that a saved distance consists of, in hexadecimal digits."""
     state = semimetric.to_state()
     digest = hashlib.sha256(json.dumps(state.values, sort_keys=True).encode())
     for name in sorted(state.arrays):
@@ -165,7 +165,7 @@ def distance_digest(semimetric: Semimetric) -> str:
 
 @contextmanager
 def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """The folder of an index; if it was not there, it is made, and deleted if it is empty in the end.
+    """Return the folder of an index; if it was not there, it is made, and deleted if it is empty in the end.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def building(root: Path) -> AbstractContextManager[Path]:
-    """A folder to save new shards in, from which `switch` takes them; what it does not take is deleted.
+    """Return a folder to save new shards in, from which `switch` takes them; what it does not take is deleted.
 
     Workers may still save shards when the call that asked for them has failed; then they find no folder.
     """
@@ -218,7 +218,7 @@ def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: Path | N
 
 
 def shard_size(n_features: int, limit: int) -> int:
-    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
+    """Return the number of items in a shard, so that building it takes at most about ``limit`` bytes."""
     return max(limit // (40 * n_features + 200), 1)
 
 
@@ -247,7 +247,7 @@ def switch(root: Path, distance: str, shards: Sequence[Shard], built: Path, *, k
 
 
 def read_shards(folder: str | os.PathLike[str], *, key: bytes | None = None) -> tuple[str, list[Shard]]:
-    """The digest of the distance, and the shards, that the folder names.
+    """Return the digest of the distance, and the shards, that the folder names.
 
     Raises
     ------

@@ -27,117 +27,122 @@ from ..model.semimetric import Semimetric
 from .cells import Warp
 from .faiss_scan import kmeans
 from .index import NeighborIndex, searched_distance
-from .items import Neighbors, as_graph, check_ids, ids_to_remove, merged, merged_within, new_ids
+from .items import Neighbors, SegmentedItems, as_graph, check_ids, ids_to_remove, merged, merged_within, new_ids
 from .proofs import check_distinct_ids
 from .query_tables import QueryView
 from .refinement import STORAGES
 from .search_arguments import SearchRequest, candidate_count, check_neighbors, check_radius
-from .shard_files import FILE, Place, Shard, building, distance_digest, new_root, read_shards, save_shard, shard_size, switch
+from .shard_files import (
+    FILE,
+    Shard,
+    ShardLocation,
+    building,
+    distance_digest,
+    new_root,
+    read_shards,
+    save_shard,
+    shard_size,
+    switch,
+)
 
 _FEW = 64  # A call is worth its cost from so many queries on.
 
 
 def nearest(
     engine: Engine,
-    places: Sequence[Place],
+    locations: Sequence[ShardLocation],
     X: ArrayLike,
     k: int,
     *,
     algorithm: str | None = None,
     n_candidates: int | None = None,
 ) -> Neighbors:
-    """The k nearest of all items for every row of X, as one index would answer."""
-    index = places[0].open()
-    queries = index._items(X)
+    """Return the k nearest of all items for every row of X, as one index would answer."""
+    index = locations[0].open()
+    queries = index.encode(X)
     algorithm = index.algorithm if algorithm is None else algorithm
-    check_neighbors(algorithm, k, sum(place.shard.n for place in places))
+    check_neighbors(algorithm, k, sum(location.shard.n for location in locations))
     candidates = candidate_count(index.n_candidates if n_candidates is None else n_candidates, k)
     search = SearchRequest(k, algorithm, candidates, index.n_probe)
     found = []
-    for answers in _answers(engine, places, queries, _shard_nearest, search):
+    for answers in _answers(engine, locations, queries, _shard_nearest, search):
         best = merged(answers, k)
-        found.append(best._replace(distances=index._view.linked(best.distances)))
+        found.append(best._replace(distances=index.segments_[0].view.linked(best.distances)))
     return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
-    """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
-    index, out = places[0].open(), []
-    check_radius(radius, index._view.least)
-    for answers in _answers(engine, places, index._items(X), _shard_within, radius):
+def within(
+    engine: Engine, locations: Sequence[ShardLocation], X: ArrayLike, radius: float
+) -> list[tuple[Floats, NDArray[Any]]]:
+    """Return distances and ids of all items within ``radius`` of every row of X, nearest first."""
+    index, out = locations[0].open(), []
+    check_radius(radius, index.segments_[0].view.least)
+    for answers in _answers(engine, locations, index.encode(X), _shard_within, radius):
         for of_shards in zip(*answers, strict=True):
             sums, ids = merged_within(of_shards)
-            out.append((index._view.linked(sums), ids))
+            out.append((index.segments_[0].view.linked(sums), ids))
     return out
 
 
-def graph(engine: Engine, places: Sequence[Place], X: ArrayLike, k: int, mode: str, **options: Any) -> sparse.csr_matrix:
+def graph(
+    engine: Engine, locations: Sequence[ShardLocation], X: ArrayLike, k: int, mode: str, **options: Any
+) -> sparse.csr_matrix:
     """`nearest` as a sparse matrix; columns are in the order of the ids, shard after shard."""
     check_choice("mode", mode, ("connectivity", "distance"))
-    found = nearest(engine, places, X, k, **options)
-    ids = np.concatenate(list(engine.each(_shard_ids, list(places))))
+    found = nearest(engine, locations, X, k, **options)
+    ids = np.concatenate(list(engine.each(_shard_ids, list(locations))))
     return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
 
 
-def _answers(engine: Engine, places: Sequence[Place], queries: NDArray[Any], function: Any, request: Any) -> list[list[Any]]:
-    """The answers of all shards to every block of queries; there are as few blocks as keep all workers busy.
+def _answers(
+    engine: Engine, locations: Sequence[ShardLocation], queries: NDArray[Any], function: Any, request: Any
+) -> list[list[Any]]:
+    """Return the answers of all shards to every block of queries; there are as few blocks as keep all workers busy.
 
-    ``function`` takes a place with a block of queries, and the request.
+    ``function`` takes a location with a block of queries, and the request.
     """
-    wanted = -(-2 * engine.width // len(places))
+    wanted = -(-2 * engine.width // len(locations))
     blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
-    tasks = [(place, queries[block]) for block in blocks for place in places]
-    near = [b if len(places) == 1 else 0 for b in range(len(blocks)) for _ in places]  # All workers open a single index.
+    tasks = [(location, queries[block]) for block in blocks for location in locations]
+    near = [b if len(locations) == 1 else 0 for b in range(len(blocks)) for _ in locations]  # All workers open a single index.
     found = list(engine.each_near(function, tasks, near, request))
-    return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
+    return [found[b * len(locations) : (b + 1) * len(locations)] for b in range(len(blocks))]
 
 
-def _shard_nearest(task: tuple[Place, NDArray[Any]], search: SearchRequest) -> Neighbors:
-    """The nearest items of one shard with their sums before the link, so that ties are those of one index."""
-    place, queries = task
-    index = place.open()
-    search = search._replace(k=min(search.k, place.shard.n))
-    return index._collection(None).sums(queries, search, n_jobs=None, verbose=False)
+def _shard_nearest(task: tuple[ShardLocation, NDArray[Any]], search: SearchRequest) -> Neighbors:
+    """Return the nearest items of one shard with their sums before the link, so that ties are those of one index."""
+    location, queries = task
+    index = location.open()
+    search = search._replace(k=min(search.k, location.shard.n))
+    return SegmentedItems.all_of(index.segments_).sums(queries, search, n_jobs=None, verbose=False)
 
 
-def _shard_within(task: tuple[Place, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:
-    """The items of one shard within the radius with their sums before the link, so that ties are those of one index."""
-    place, queries = task
-    return place.open()._collection(None).sums_within(queries, radius, n_jobs=None, verbose=False)
+def _shard_within(task: tuple[ShardLocation, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:
+    """Return the items of one shard within the radius with their sums before the link, so that ties are those of one index."""
+    location, queries = task
+    return SegmentedItems.all_of(location.open().segments_).sums_within(queries, radius, n_jobs=None, verbose=False)
 
 
-def _shard_ids(place: Place) -> NDArray[Any]:
-    return place.open().ids_
+def _shard_ids(location: ShardLocation) -> NDArray[Any]:
+    return location.open().ids_
 
 
 @dataclass(frozen=True, eq=False)
 class ItemPart:
-    """The items of one shard, read or still to be read.
+    """The items of one shard, read or still to be read."""
 
-    Attributes
-    ----------
-    name : str
-        How errors call the part.
-    pieces : tuple of LazyRows, arrays or tables
-        The rows of the items, one after the other.
-    ids : int, str, tuple of arrays or LazyRows, or None
-        The number of the first item, the column that holds the ids, or the ids.
-    n : float
-        The number of items, NaN where only reading tells.
-    """
-
-    name: str
-    pieces: tuple[Any, ...]
-    ids: Any
-    n: float = np.nan
+    name: str  # the name of the part in errors
+    pieces: tuple[Any, ...]  # arrays, tables or LazyRows: the rows of the items, one after the other
+    ids: int | str | tuple[Any, ...] | None  # the number of the first item, the column that holds the ids, or the ids
+    n: float = np.nan  # of items, NaN where it is not known before reading
 
     def read(self) -> tuple[Any, Any]:
-        """The items and their ids (None where they are numbered)."""
+        """Return the items and their ids, or the number of the first item."""
         read = [p.read() if isinstance(p, LazyRows) else p for p in self.pieces]
         if not sum(map(len, read)):
             raise InputError("it is empty; every shard needs at least one item: leave it out, or repartition")
         X = np.concatenate([np.asarray(p) for p in read]) if len(read) > 1 else read[0]
-        ids = self.ids
+        ids: Any = self.ids
         if isinstance(ids, str):
             if not all(ids in getattr(p, "columns", ()) for p in read):
                 raise InputError(f"it has no column {ids!r} for ids; name another, or add it")
@@ -149,7 +154,7 @@ class ItemPart:
 
 
 def parts_of(rows: Sequence[LazyRows], ids: Any) -> list[ItemPart]:
-    """A part for each of the rows, with its ids: given in all, in a column of that name, or numbered from the first row on."""
+    """Make a part for each of the rows, with its ids: given, in a column of that name, or numbered from the first row on."""
     starts = np.cumsum([0, *map(len, rows)]).tolist()
     if ids is None or isinstance(ids, str):
         return [ItemPart(r.name, (r,), start if ids is None else ids) for r, start in zip(rows, starts, strict=False)]
@@ -179,10 +184,10 @@ def build_shards(
 def _built_shard(
     part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None, storage: str
 ) -> tuple[Shard, NDArray[Any] | None]:
-    """The saved shard of a part, and its ids if they were given."""
+    """Return the saved shard of a part, and its ids if they were given."""
     try:
         X, ids = part.read()
-        numbered = np.arange(part.ids, part.ids + len(X)) if ids is None or isinstance(ids, int) else ids
+        numbered = np.arange(ids, ids + len(X)) if isinstance(ids, int) else ids
         index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered)
     except (SemimetricError, ValueError) as error:
         raise InputError(f"{part.name}: {error}") from error
@@ -224,12 +229,12 @@ class ChosenRows(LazyRows):
         return len(self.rows)
 
     def read(self) -> NDArray[Any]:
-        """The rows, of which each part gives its own."""
+        """Return the rows, of which each part gives its own."""
         return picked(self.parts, self.rows)
 
 
 def picked(parts: Sequence[LazyRows], rows: Integers) -> NDArray[Any]:
-    """The rows of these numbers, increasing, counted from the first part on."""
+    """Return the rows of these numbers, increasing, counted from the first part on."""
     starts = np.cumsum([0, *map(len, parts)])
     ends = np.searchsorted(rows, starts)
     own = [rows[a:b] - start for a, b, start in zip(ends[:-1], ends[1:], starts[:-1], strict=True)]
@@ -237,7 +242,7 @@ def picked(parts: Sequence[LazyRows], rows: Integers) -> NDArray[Any]:
 
 
 def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any, *, seed: int = 0) -> list[ItemPart]:
-    """At most as many parts of near items as ``parts``, and their ids.
+    """Return at most as many parts of near items as ``parts``, and their ids.
 
     Raises
     ------
@@ -265,20 +270,20 @@ def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any,
 
 
 def _positions(view: QueryView, X: NDArray[Any]) -> Floats:
-    """The positions of the rows of X on the features that have tables."""
+    """Return the positions of the rows of X on the features that have tables."""
     raw = np.asarray(view.semimetric.schema.encode(X), dtype=np.float64)
     return view.positions(raw)[:, : view.n_tables]
 
 
 def _scaled(warps: Sequence[Warp], positions: Floats) -> NDArray[np.float32]:
-    """Positions on the scales, (n, n_tables)."""
+    """Return positions on the scales, (n, n_tables)."""
     unit = max(warp.scale[-1] for warp in warps)
     columns = [np.interp(of_feature, w.knots, w.scale / unit) for w, of_feature in zip(warps, positions.T, strict=True)]
     return np.column_stack(columns).astype(np.float32)
 
 
 def _nearest_centre(view: QueryView, warps: Sequence[Warp], centres: NDArray[np.float32], part: LazyRows) -> Integers:
-    """The number of the nearest centre of each row of a part."""
+    """Return the number of the nearest centre of each row of a part."""
     rows, out = part.view(), np.empty(len(part), np.int64)
     length = (centres**2).sum(axis=1)
     for start in range(0, len(part), _ROWS):
@@ -353,12 +358,12 @@ class ShardedIndex:
     def _read(self) -> None:
         self._distance, shards = read_shards(self.folder, key=self._key)
         self.shards = tuple(shards)
-        self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
+        self._joined: NeighborIndex = joined(self.locations).set_params(n_jobs=self.n_jobs)
 
     @property
-    def places(self) -> list[Place]:
-        """Where the shards are, in their order."""
-        return [Place(str(self.folder), shard, self._distance, *self._open_options) for shard in self.shards]
+    def locations(self) -> list[ShardLocation]:
+        """The locations of the shards, in their order."""
+        return [ShardLocation(str(self.folder), shard, self._distance, *self._open_options) for shard in self.shards]
 
     @classmethod
     def build(
@@ -445,40 +450,40 @@ class ShardedIndex:
         return id in self._joined
 
     def get_items(self, ids: ArrayLike) -> NDArray[Any]:
-        """The items of these ids, as they were given; see `NeighborIndex.get_items`."""
+        """Return the items of these ids, as they were given; see `NeighborIndex.get_items`."""
         return self._joined.get_items(ids)
 
     def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
-        """The nearest items of every query among all shards; see `NeighborIndex.kneighbors`."""
+        """Find the nearest items of every query among all shards; see `NeighborIndex.kneighbors`."""
         return self._joined.kneighbors(X, n_neighbors, return_distance, **options)
 
     def radius_neighbors(
         self, X: ArrayLike | None = None, radius: float = 1.0, return_distance: bool = True, **options: Any
     ) -> Any:
-        """All items of all shards within ``radius`` of every query; see `NeighborIndex.radius_neighbors`."""
+        """Find all items of all shards within ``radius`` of every query; see `NeighborIndex.radius_neighbors`."""
         return self._joined.radius_neighbors(X, radius, return_distance, **options)
 
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
     ) -> Any:
-        """`kneighbors` as a sparse matrix, see `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
+        """Return `kneighbors` as a sparse matrix, see `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
         return self._joined.kneighbors_graph(X, n_neighbors, mode, **options)
 
     def explain(self, x: ArrayLike, ids: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Explanation:
-        """Why items of any shard are near a query; see `NeighborIndex.explain`."""
+        """Explain why items of any shard are near a query; see `NeighborIndex.explain`."""
         return self._joined.explain(x, ids, n_neighbors, **options)
 
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
+    def add(self, X: Any, ids: ArrayLike | None = None) -> Self:
         """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""
-        given = new_ids(ids, len(X), self.ids_)  # type: ignore[arg-type]  # ArrayLike allows a scalar, which has no length
+        given = new_ids(ids, len(X), self.ids_)
         smallest = min(range(len(self.shards)), key=lambda k: self.shards[k].n)
         return self._changed({smallest: self._copy(smallest).add(X, given)})
 
     def remove(self, ids: ArrayLike) -> Self:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         removed, changed = ids_to_remove(ids, self.ids_), {}
-        for k, place in enumerate(self.places):
-            in_shard = removed[np.isin(removed, place.open().ids_)]
+        for k, location in enumerate(self.locations):
+            in_shard = removed[np.isin(removed, location.open().ids_)]
             if len(in_shard):
                 changed[k] = self._copy(k).remove(in_shard)
         return self._changed(changed)
@@ -486,18 +491,18 @@ class ShardedIndex:
     def rebalance(self, n_shards: int | None = None, *, engine: Engine | None = None) -> Self:
         """Divide the items evenly among ``n_shards`` new shards (as many as there are by default), then switch to these."""
         n = check_count("n_shards", len(self.shards) if n_shards is None else n_shards)
-        places = self.places
-        counts = [place.shard.n for place in places]
+        locations = self.locations
+        counts = [location.shard.n for location in locations]
         starts = np.concatenate([[0], np.cumsum(counts)])
         tasks = []
         for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
-            tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
+            tasks.append([(p, int(a), int(b)) for p, a, b in zip(locations, lows, highs, strict=True) if a < b])
         return self._switched(lambda built: list((engine or SerialEngine()).each(_divided_shard, tasks, str(built))))
 
     def _copy(self, k: int) -> NeighborIndex:
-        """A copy of shard k that can be changed: the opened one stays as it is saved."""
-        index = self.places[k].open()
+        """Copy shard k, so that it can be changed: the opened one stays as it is saved."""
+        index = self.locations[k].open()
         copy = index.with_semimetric(index.semimetric)
         copy.segments_ = list(index.segments_)
         return copy
@@ -525,24 +530,24 @@ class ShardedIndex:
         return self
 
 
-def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
-    """All shards as one index, under another distance of the same cells if one is given; codes are read once a process."""
-    opened = [place.open() for place in places]
+def joined(locations: Sequence[ShardLocation], semimetric: Semimetric | None = None) -> NeighborIndex:
+    """Join all shards to one index, under another distance of the same cells if one is given; codes are read once a process."""
+    opened = [location.open() for location in locations]
     index = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
     segments = [segment for shard in opened for segment in shard.segments_]
     check_distinct_ids(segments)
     if semimetric is not None:
         # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
         _ = [segment.scan for segment in segments if segment.searchable]
-        segments = [segment.under(index._view) for segment in segments]
+        segments = [segment.under(index.segments_[0].view) for segment in segments]
     index.segments_ = segments
     return index
 
 
-def _divided_shard(task: list[tuple[Place, int, int]], root: str) -> Shard:
-    """A new shard of rows of old ones: the task names the old shards, and the first row and the row after the last of each."""
-    indexes = [place.open() for place, _, _ in task]
-    X = np.concatenate([index._queries(None)[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
+def _divided_shard(task: list[tuple[ShardLocation, int, int]], root: str) -> Shard:
+    """Save a new shard of rows of old ones: the task names the old shards, and the first row and the last of each, plus one."""
+    indexes = [location.open() for location, _, _ in task]
+    X = np.concatenate([index.encoded_items_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
     ids = np.concatenate([index.ids_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
     first = indexes[0]
     new = type(first)(**first.get_params(deep=False)).fit(X, ids=ids)

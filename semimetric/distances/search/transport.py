@@ -31,26 +31,18 @@ class GroundDistance:
 
     A potential of the shortest paths is one of the costs, as no path is longer than its costs are; and the shortest paths
     obey the triangle inequality, whatever the costs do, up to ``defect``.
-
-    Parameters
-    ----------
-    cost : ndarray of shape (n_bins, n_bins)
-    paths : ndarray of shape (n_bins, n_bins)
-        The lengths of the shortest paths.
-    defect : float
-        By how much rounding makes them break the triangle inequality.
     """
 
-    cost: Floats
-    paths: Floats
-    defect: float
+    cost: Floats  # (n_bins, n_bins)
+    paths: Floats  # (n_bins, n_bins), the lengths of the shortest paths
+    defect: float  # the most by which rounding breaks the triangle inequality
 
     def __post_init__(self) -> None:
         freeze(self, "cost", "paths")
 
     @classmethod
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
-        """The ground distance of a cost matrix.
+        """Return the ground distance of a cost matrix.
 
         Raises
         ------
@@ -72,7 +64,7 @@ class GroundDistance:
         return float(self.cost.max())
 
     def feasible(self, potentials: Floats) -> Floats:
-        """Potentials (n, n_bins), scaled down until ``f_i - f_j <= c_ij`` is proved for all bins, with 0 in their middle.
+        """Scale potentials (n, n_bins) down until ``f_i - f_j <= c_ij`` is proved for all bins, with 0 in their middle.
 
         Differences of floats are rounded to nearest, so a difference that comes out below c_ij is not above it.
         """
@@ -80,7 +72,7 @@ class GroundDistance:
         return np.array([self._feasible(f[same]) for f in potentials]).reshape(-1, self.n_bins)
 
     def is_feasible(self, potential: Floats) -> bool:
-        """Whether ``f_i - f_j <= c_ij`` is proved of a potential (n_bins,) for all bins."""
+        """Return True if ``f_i - f_j <= c_ij`` is proved of a potential (n_bins,) for all bins."""
         gaps = potential[:, None] - potential[None, :]
         below = np.where(self.cost > 0.0, np.nextafter(self.cost, 0.0), 0.0)
         return bool((gaps <= below).all())
@@ -98,7 +90,7 @@ class GroundDistance:
         return f
 
     def from_dual(self, dual: Floats, bins: np.ndarray) -> Floats:
-        """The potential ``f_i = max_j (dual_j - c_ij)`` over some bins j: shape (n_bins,), with 0 in its middle.
+        """Return the potential ``f_i = max_j (dual_j - c_ij)`` over some bins j: shape (n_bins,), with 0 in its middle.
 
         It is feasible whatever the dual is, up to `rounding_of_dual`; of a best dual of a transport problem whose first
         histogram lies in these bins, its bound is the distance itself, if costs are paths: a c-transform.
@@ -107,12 +99,12 @@ class GroundDistance:
         return f - (f.max() + f.min()) / 2
 
     def rounding_of_dual(self, dual: Floats) -> float:
-        """By how much a difference of values of `from_dual` may exceed its cost, through rounding."""
+        """Return by how much a difference of values of `from_dual` may exceed its cost, through rounding."""
         return self.defect + 8 * _UNIT * (float(np.abs(dual).max()) + self.diameter)
 
 
 def _shortest_paths(cost: Floats) -> Floats:
-    """The lengths of the shortest paths (Floyd 1962)."""
+    """Return the lengths of the shortest paths (Floyd 1962)."""
     paths = cost.copy()
     for k in range(len(paths)):
         np.minimum(paths, paths[:, k, None] + paths[k], out=paths)
@@ -120,7 +112,7 @@ def _shortest_paths(cost: Floats) -> Floats:
 
 
 def _triangle_defect(paths: Floats) -> float:
-    """The largest excess of a path over a way round."""
+    """Return the largest excess of a path over a way round."""
     return max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths))))
 
 
@@ -172,11 +164,11 @@ class EarthMoversDistance:
         return {name: value for name, value in vars(self).items() if name != "_solve"}
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
-        """The distance of two histograms (n_bins,) of equal mass."""
+        """Return the distance of two histograms (n_bins,) of equal mass."""
         return self.with_dual(x, y)[0]
 
     def with_dual(self, x: ArrayLike, y: ArrayLike) -> tuple[float, Floats]:
-        """The distance, and the dual variables of the bins of x, shape (n_bins,); they are 0 where x has no mass."""
+        """Return the distance, and the dual variables of the bins of x, shape (n_bins,); they are 0 where x has no mass."""
         a, b = as_vector(x, "x"), as_vector(y, "y")
         n = len(self.cost_matrix)
         if a.shape != (n,) or b.shape != (n,):
@@ -202,17 +194,17 @@ class EarthMoversDistance:
 
 
 def _exponent(size: float) -> int:
-    """The power of two by which a size is divided to lie between 1 and 2, without rounding; 0 for nothing."""
+    """Return the power of two by which a size is divided to lie between 1 and 2, without rounding; 0 for nothing."""
     return int(np.frexp(size)[1]) - 1 if size > 0.0 else 0
 
 
 _NEAR = 64  # neighbours among which near pairs are drawn
 _POOL = 4  # pairs that are solved for each potential that is kept
-_JUDGED = 2000  # pairs by which potentials and orders are chosen
+_SCORED = 2000  # pairs by which potentials and orders are chosen
 
 
 def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_directions: int) -> Floats:
-    """Feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins).
+    """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins).
 
     Projections are on evenly drawn directions, where the bins have coordinates.
     """
@@ -230,7 +222,7 @@ def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_di
 
 
 def _directions(dimension: int, n: int) -> Floats:
-    """Unit vectors, of which no two point along one line: evenly around the half circle, else drawn."""
+    """Return unit vectors, of which no two point along one line: evenly around the half circle, else drawn."""
     if dimension == 1:
         return np.ones((1, 1))
     if dimension == 2:
@@ -241,7 +233,7 @@ def _directions(dimension: int, n: int) -> Floats:
 
 
 def _scaled_up(ground: GroundDistance, potentials: Floats) -> Floats:
-    """Potentials that are as steep as the ground distance allows; those that are flat are left out."""
+    """Return potentials that are as steep as the ground distance allows; those that are flat are left out."""
     apart = ground.paths > 0.0
     out = []
     for f in potentials:
@@ -253,7 +245,7 @@ def _scaled_up(ground: GroundDistance, potentials: Floats) -> Floats:
 
 
 def sampled_pairs(values: Floats, n: int, random_state: int | None) -> Integers:
-    """Pairs of rows, half of them of rows that are near one another by the largest difference of their values: (n, 2)."""
+    """Draw pairs of rows (n, 2), half of them near one another by the largest difference of their values."""
     rng = np.random.default_rng(random_state)
     first = rng.integers(0, len(values), n)
     second = (first + rng.integers(1, len(values), n)) % len(values)
@@ -269,7 +261,7 @@ def sampled_pairs(values: Floats, n: int, random_state: int | None) -> Integers:
 def learned_potentials(
     ground: GroundDistance, histograms: Floats, given: Floats, n: int, *, random_state: int | None, verbose: bool | None
 ) -> Floats:
-    """At most n feasible potentials, chosen one by one: those that raise the bounds of further pairs the most.
+    """Return at most n feasible potentials, chosen one by one: those that raise the bounds of further pairs the most.
 
     Candidates are the potentials that are best for 4 n pairs of the histograms, by the duals of their exact distances.
     """
@@ -283,13 +275,13 @@ def learned_potentials(
             candidates.append(ground.from_dual(dual, np.flatnonzero(histograms[i])))
             bar.update()
     pool = ground.feasible(np.array(candidates))
-    judged = sampled_pairs(values, _JUDGED, None if random_state is None else random_state + 1)
-    gaps = histograms[judged[:, 0]] - histograms[judged[:, 1]]
+    scored = sampled_pairs(values, _SCORED, None if random_state is None else random_state + 1)
+    gaps = histograms[scored[:, 0]] - histograms[scored[:, 1]]
     return pool[_greedy(np.abs(gaps @ given.T).max(axis=1), np.abs(gaps @ pool.T), n)]
 
 
 def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
-    """Columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is, one by one, relatively largest.
+    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is, one by one, relatively largest.
 
     What a column adds can only fall as others are chosen, so a column whose fresh gain is the largest of all gains, fresh or
     stale, is the next one (Minoux 1978).
@@ -315,11 +307,11 @@ def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
 
 
 def best_orders(ground: GroundDistance, histograms: Floats, given: Floats, n: int, random_state: int | None) -> Integers:
-    """At most n orders of the bins (n, n_bins) along which plans between the histograms are cheapest."""
+    """Return at most n orders of the bins (n, n_bins) along which plans between the histograms are cheapest."""
     every = np.unique(np.argsort(given, axis=1, kind="stable"), axis=0)
-    judged = sampled_pairs(histograms @ given.T, min(_JUDGED, 8 * len(histograms)) // 4, random_state)
-    out, costs = np.empty((1, 2)), np.empty((len(judged), len(every)))
-    for row, (i, j) in enumerate(judged):
+    scored = sampled_pairs(histograms @ given.T, min(_SCORED, 8 * len(histograms)) // 4, random_state)
+    out, costs = np.empty((1, 2)), np.empty((len(scored), len(every)))
+    for row, (i, j) in enumerate(scored):
         end_if_interrupted()
         for k in range(len(every)):
             cheapest_plans(histograms[i], histograms[j, None], every[k, None], ground.cost, out)
@@ -454,7 +446,7 @@ class TransportBounds(Bounds):
         return Coordinates(histograms @ self.potentials_.T, histograms, masses)
 
     def _histograms(self, objects: list[Any], name: str, n_bins: int) -> tuple[Floats, Floats]:
-        """The histograms of mass 1, shape (n, n_bins), and the masses that they had, or 1 if they are to be normalised."""
+        """Return histograms of mass 1, shape (n, n_bins), and the masses that they had, or 1 if they are normalised."""
         if len({np.shape(x) for x in objects}) > 1 or np.shape(objects[0]) != (n_bins,):
             shapes = sorted({str(np.shape(x)) for x in objects})
             raise InputError(
@@ -482,16 +474,16 @@ class TransportBounds(Bounds):
                 "each by its sum, or give normalize=True"
             )
 
-    def _lower(self, query: Coordinates, items: Coordinates) -> Floats:
+    def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
         return self._scaled_down(chebyshev(query, items), query, items, 0.0)
 
-    def _upper(self, query: Coordinates, items: Coordinates) -> Floats:
+    def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         plans = np.empty((len(items), 2))
         cheapest_plans(query.histograms[0], items.histograms, self.orders_, self.ground_.cost, plans)
         slack = plans[:, 1] + self._rounding  # what rounding leaves over is moved the longest way
         return (plans[:, 0] + slack * self.ground_.diameter) * np.maximum(query.masses, items.masses)
 
-    def _lower_from_dual(self, query: Coordinates, items: Coordinates, dual: Any) -> Floats:
+    def lower_at_dual(self, query: Coordinates, items: Coordinates, dual: Any) -> Floats:
         values = as_vector(dual, "the dual that rerank.with_dual returns")
         if len(values) != self.ground_.n_bins:
             raise InputError(
@@ -503,7 +495,7 @@ class TransportBounds(Bounds):
         return self._scaled_down(bound, query, items, self.ground_.rounding_of_dual(values))
 
     def _scaled_down(self, bound: Floats, query: Coordinates, items: Coordinates, rounding: float) -> Floats:
-        """Bounds between histograms of mass 1 as those of the masses that they have, with what rounding may hide taken off."""
+        """Scale bounds between histograms of mass 1 to the masses that they have, less the errors of rounding."""
         slack = self._rounding * self.ground_.diameter + rounding
         return np.maximum(bound - slack, 0.0) * np.minimum(query.masses, items.masses)
 

@@ -38,7 +38,7 @@ _TIE = 1e-12  # relative: distances that differ by less are tied, since rounding
 @storable
 @dataclass(frozen=True)
 class VoteRule:
-    """Who votes, and with which weight.
+    """The neighbours that vote, and the weights of their votes.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ class VoteRule:
 
     @property
     def n_searched(self) -> int:
-        """How many neighbours of a query have to be known: those that vote, and the one that a width follows."""
+        """The number of neighbours of a query that have to be known: those that vote, and the one that a width follows."""
         return max(self.n_neighbors, self.bandwidth_neighbor or 1)
 
     def votes(self, distances: Floats, weight: Floats | None = None) -> Floats:
-        """The weight of the vote of every neighbour, shape (n, K); 0 of those that do not vote.
+        """Return the weight of the vote of every neighbour, shape (n, K); 0 of those that do not vote.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class VoteRule:
         return counted * self._falling(distances, weight)
 
     def _falling(self, distances: Floats, weight: Floats | None) -> Floats:
-        """How the weight of a vote falls with the distance, 1 for the nearest item that has a weight, shape (n, K)."""
+        """Weigh votes by their distances, 1 for the nearest item that has a weight, shape (n, K)."""
         if self.weights == "uniform":
             return np.ones_like(distances)
         nearest = nth_distance(distances, 1, weight)
@@ -132,7 +132,7 @@ class VoteRule:
         weight: Floats | None = None,
         class_weight: Floats | None = None,
     ) -> Floats:
-        """The share of each class, shape (n, n_classes), from its votes and, smoothed, from its share of all items.
+        """Return the share of each class, shape (n, n_classes), from its votes and, smoothed, from its share of all items.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class VoteRule:
         return (votes + self.smoothing * class_shares) / (votes.sum(axis=1, keepdims=True) + self.smoothing)
 
     def values(self, distances: Floats, values: Floats, weight: Floats | None = None) -> Floats:
-        """The mean or median of the neighbours' values, each by its vote, shape (n,).
+        """Return the mean or median of the neighbours' values, each by its vote, shape (n,).
 
         Parameters
         ----------
@@ -174,46 +174,46 @@ class VoteRule:
 
 
 def within_ties(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
-    """Which neighbours are as near as the ``n_neighbors``-th, shape (n, K), for distances that increase in each row."""
+    """Mask the neighbours as near as the ``n_neighbors``-th, shape (n, K), for distances that increase in each row."""
     return distances <= nth_distance(distances, n_neighbors, weight) * (1 + _TIE)
 
 
 def nth_distance(distances: Floats, n: int, weight: Floats | None = None) -> Floats:
-    """The distance to the n-th neighbour, shape (n, 1), or to the last; an item of weight 2 is two neighbours."""
+    """Return the distance to the n-th neighbour, shape (n, 1), or to the last; an item of weight 2 is two neighbours."""
     if weight is None:
         return distances[:, min(n, distances.shape[1]) - 1, None]
     counted = np.cumsum(weight, axis=1)
     wanted = np.minimum(n, counted[:, -1:]) * (1 - _TIE)
-    place = np.argmax((counted >= wanted) & (counted > 0), axis=1)
-    return np.take_along_axis(distances, place[:, None], axis=1)
+    column = np.argmax((counted >= wanted) & (counted > 0), axis=1)
+    return np.take_along_axis(distances, column[:, None], axis=1)
 
 
 def is_enough(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
-    """Whether the nearest K items surely hold all that vote, shape (n,): others are further than the last who does."""
+    """Mask the queries whose nearest K items surely hold all that vote, shape (n,): others are further than the last."""
     enough = distances[:, -1] > nth_distance(distances, n_neighbors, weight)[:, 0] * (1 + _TIE)
     return enough if weight is None else enough & (weight.sum(axis=1) >= n_neighbors)
 
 
 def neighbor_counts(weight: Floats) -> Floats:
-    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
+    """Return the number of neighbours that every item counts for; where all weights are below 1, the largest is one."""
     return weight / min(1.0, weight.max())
 
 
 def class_votes(labels: Integers, n_classes: int, votes: Floats) -> Floats:
-    """The votes of every class added up, shape (n, n_classes), from classes and votes of the neighbours, shape (n, K)."""
+    """Add up the votes of every class, shape (n, n_classes), from classes and votes of the neighbours, shape (n, K)."""
     n = len(labels)
-    place = labels + n_classes * np.arange(n)[:, None]
-    added = np.bincount(place.ravel(), weights=votes.ravel(), minlength=n * n_classes)
+    cell = labels + n_classes * np.arange(n)[:, None]
+    added = np.bincount(cell.ravel(), weights=votes.ravel(), minlength=n * n_classes)
     return added.astype(np.float64, copy=False).reshape(n, n_classes)
 
 
 def shares(labels: Integers, n_classes: int) -> Floats:
-    """The share of the neighbours that are of each class, shape (n, n_classes), from their classes as numbers, shape (n, k)."""
+    """Return the fraction of neighbours of each class, shape (n, n_classes), from their classes as numbers, shape (n, k)."""
     return class_votes(labels, n_classes, np.ones(labels.shape)) / labels.shape[1]
 
 
 def weighted_median(values: Floats, votes: Floats) -> Floats:
-    """The value up to which half of the votes lie, shape (n,); where exactly half does, the mean of it and of the next."""
+    """Return the value up to which half of the votes lie, shape (n,); where exactly half does, its mean with the next."""
     order = np.argsort(values, axis=1, kind="stable")
     values, votes = (np.take_along_axis(a, order, axis=1) for a in (values, votes))
     below = np.cumsum(votes, axis=1)
@@ -226,7 +226,7 @@ def weighted_median(values: Floats, votes: Floats) -> Floats:
 
 
 def nearest_columns(distances: Floats, k: int) -> tuple[Floats, Integers]:
-    """The k least entries of every row, increasing, and their columns, both of shape (n, k), or of all where there are fewer.
+    """Return the k least entries of every row, increasing, and their columns, both (n, k), or all where there are fewer.
 
     Equal entries are in the order of their columns; which of those that are equal to the k-th are among the k is left open.
 
@@ -246,24 +246,12 @@ _BLOCK = 10_000  # queries whose neighbours are held at a time
 
 
 class Voters(NamedTuple):
-    """The nearest items of some queries, among which are all that vote.
+    """The nearest items of some queries, among which are all that vote."""
 
-    Attributes
-    ----------
-    queries : ndarray of shape (n,)
-        The numbers of the queries.
-    distances : ndarray of shape (n, K)
-        Increasing in each row.
-    indices : ndarray of shape (n, K)
-        The row numbers of the items.
-    weight : ndarray of shape (n, K) or None
-        How many neighbours each item is; None is one each.
-    """
-
-    queries: Integers
-    distances: Floats
-    indices: Integers
-    weight: Floats | None
+    queries: Integers  # (n,), the numbers of the queries
+    distances: Floats  # (n, K), increasing in each row
+    indices: Integers  # (n, K), the row numbers of the items
+    weight: Floats | None  # (n, K), the number of neighbours that each item counts for; None is one
 
 
 def find_voters(index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None) -> Iterator[Voters]:
@@ -283,7 +271,7 @@ def find_voters(index: NeighborIndex, queries: Floats, n_neighbors: int, weight:
     for block in blocks(len(queries), _BLOCK):
         waiting, k = np.arange(len(queries))[block], min(n_neighbors + 1, n_items)
         while len(waiting):
-            distances, ids, *_ = index._answer(queries[waiting], None, k)
+            distances, ids, *_ = index.search_encoded(queries[waiting], k)
             counts = None if weight is None else weight[ids]
             done = is_enough(distances, n_neighbors, counts) | (k == n_items)
             yield Voters(waiting[done], distances[done], ids[done], None if counts is None else counts[done])
@@ -302,36 +290,20 @@ _LEAST = 1e-6  # share of a class that the logarithm sees
 
 @dataclass(frozen=True, eq=False)
 class HeldOutNeighbors:
-    """The nearest items, of those learned from, of some items that were held out.
+    """The nearest items, of those learned from, of some items that were held out."""
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n, K)
-        Distances to the nearest items, increasing in each row. About `MOST_NEIGHBORS` are enough; fewer are all there are.
-    neighbor_targets : ndarray of shape (n, K)
-        The classes of these items as numbers 0, 1, ..., int64; or their values, float64.
-    targets : ndarray of shape (n,)
-        The classes or values of the items held out.
-    weight : ndarray of shape (n,)
-        The weights of the items held out, of which one at least is positive.
-    class_shares : ndarray of shape (n_classes,) or None
-        The shares of the classes among all items learned from, which sum to 1; None for values.
-    neighbor_weight : ndarray of shape (n, K) or None, default None
-        How many neighbours each neighbour is; None is one each.
-    class_weight : ndarray of shape (n_classes,) or None, default None
-        How much a vote for each class counts; None is 1.
-    """
-
+    # (n, K), increasing in each row: K is about `MOST_NEIGHBORS`, or less where there are no more
     distances: Floats
-    neighbor_targets: NDArray[Any]
-    targets: NDArray[Any]
-    weight: Floats
+    neighbor_targets: NDArray[Any]  # (n, K), the classes of these items as numbers 0, 1, ..., int64; or their values, float64
+    targets: NDArray[Any]  # (n,), the classes or values of the items held out
+    weight: Floats  # (n,), the weights of the items held out, of which one at least is positive
+    # (n_classes,), the shares of the classes among all items learned from, which sum to 1; None for values
     class_shares: Floats | None = None
-    neighbor_weight: Floats | None = None
-    class_weight: Floats | None = None
+    neighbor_weight: Floats | None = None  # (n, K), the number of neighbours that each counts for; None is one
+    class_weight: Floats | None = None  # (n_classes,), the worth of a vote for each class; None is 1
 
     def nearest(self, n: int) -> HeldOutNeighbors:
-        """The same with no more than the n nearest items, and those that are tied with the last of them in any row."""
+        """Return the same with no more than the n nearest items, and those that are tied with the last of them in any row."""
         far = self.distances > nth_distance(self.distances, n, self.neighbor_weight)
         columns = slice(0, max(int((~far).sum(axis=1).max()), 1))
         weight = None if self.neighbor_weight is None else self.neighbor_weight[:, columns]
@@ -340,24 +312,16 @@ class HeldOutNeighbors:
 
 
 class VoteLosses(NamedTuple):
-    """What votes cost on the items held out, one number for each part, shape (n_parts,).
+    """The losses of votes on the items held out, one number for each part, shape (n_parts,)."""
 
-    Attributes
-    ----------
-    error : ndarray
-        The weighted share of items that are given another class.
-    log_loss : ndarray
-        The weighted mean of -log of the share that the true class gets, which counts as 1e-6 at least.
-    """
-
-    error: Floats
-    log_loss: Floats
+    error: Floats  # the weighted share of items that are given another class
+    log_loss: Floats  # the weighted mean of -log of the share that the true class gets, which counts as 1e-6 at least
 
 
 def choose_votes(
     parts: Sequence[HeldOutNeighbors], n_neighbors: int | str = "auto", weights: str = "auto"
 ) -> tuple[VoteRule, VoteLosses]:
-    """The rule with the least share of wrong votes plus log loss, the mean over the parts; of equally good ones the first.
+    """Return the rule with the least share of wrong votes plus log loss, a mean over the parts; the first of equal ones.
 
     Parameters
     ----------
@@ -385,7 +349,7 @@ def choose_votes(
 
 
 def vote_losses(part: HeldOutNeighbors, rules: Sequence[VoteRule], smoothing: Sequence[float]) -> VoteLosses:
-    """Losses of rules for classes, each with every smoothing in place of its own, two arrays (n_rules, n_smoothing)."""
+    """Return losses of rules for classes, each with every smoothing in place of its own, two arrays (n_rules, n_smoothing)."""
     error, log_loss = np.empty((2, len(rules), len(smoothing)))
     weight, own = part.weight / part.weight.sum(), np.arange(len(part.targets))
     prior = np.asarray(part.class_shares)
@@ -405,7 +369,7 @@ def vote_losses(part: HeldOutNeighbors, rules: Sequence[VoteRule], smoothing: Se
 def choose_value_votes(
     parts: Sequence[HeldOutNeighbors], n_neighbors: int | str = "auto", weights: str = "auto", average: str = "mean"
 ) -> tuple[VoteRule, Floats]:
-    """The rule whose mean, or median, of the neighbours' values errs least, and its loss on each part.
+    """Return the rule whose mean, or median, of the neighbours' values errs least, and its loss on each part.
 
     Parameters
     ----------
@@ -414,7 +378,7 @@ def choose_value_votes(
     n_neighbors, weights
         As of `choose_votes`.
     average : {"mean", "median"}, default "mean"
-        What is made of the values: a mean is judged by squared errors, a median by absolute ones.
+        The statistic of the values: a mean is scored by squared errors, a median by absolute ones.
 
     Returns
     -------
@@ -429,7 +393,7 @@ def choose_value_votes(
 
 
 def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
-    """The weighted mean of squared errors of a mean, or of absolute errors of a median."""
+    """Return the weighted mean of squared errors of a mean, or of absolute errors of a median."""
     near = part.nearest(rule.n_searched)
     errors = rule.values(near.distances, near.neighbor_targets, near.neighbor_weight) - part.targets
     measure: Callable[[Floats], Floats] = np.abs if rule.average == "median" else np.square
@@ -437,7 +401,7 @@ def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
 
 
 def _candidates(parts: Sequence[HeldOutNeighbors], n_neighbors: int | str, weights: str) -> Iterator[VoteRule]:
-    """The rules that are compared, simple ones first."""
+    """Return the rules that are compared, simple ones first."""
     check_choice("weights", weights, ("auto", *WEIGHTS))
     most = max(part.distances.shape[1] for part in parts)
     counts = [k for k in _COUNTS if k <= most] if isinstance(n_neighbors, str) else [check_count("n_neighbors", n_neighbors)]
@@ -454,7 +418,7 @@ def _candidates(parts: Sequence[HeldOutNeighbors], n_neighbors: int | str, weigh
 
 
 def _trimmed(parts: Sequence[HeldOutNeighbors], rule: VoteRule) -> VoteRule:
-    """The rule with as few neighbours as have nearly all votes by its kernel: fewer are found sooner."""
+    """Return the rule with as few neighbours as have nearly all votes by its kernel: fewer are found sooner."""
     if rule.weights == "kernel":
         for k in _COUNTS:
             if k < rule.n_neighbors and np.mean([_votes_beyond(part, rule, k) for part in parts]) <= _NEGLIGIBLE:
@@ -463,14 +427,14 @@ def _trimmed(parts: Sequence[HeldOutNeighbors], rule: VoteRule) -> VoteRule:
 
 
 def _votes_beyond(part: HeldOutNeighbors, rule: VoteRule, k: int) -> float:
-    """The mean share of the votes that items beyond the k nearest have."""
+    """Return the mean share of the votes that items beyond the k nearest have."""
     votes = rule.votes(part.distances, part.neighbor_weight)
     near = within_ties(part.distances, k, part.neighbor_weight)
     return float(np.mean((votes * ~near).sum(axis=1) / votes.sum(axis=1)))
 
 
 def _mean_distance(parts: Sequence[HeldOutNeighbors]) -> float:
-    """The mean distance of items to a near neighbour, over all parts; 0 where all are infinite."""
+    """Return the mean distance of items to a near neighbour, over all parts; 0 where all are infinite."""
     distances = np.concatenate([nth_distance(p.distances, _OF_ALL, p.neighbor_weight).ravel() for p in parts])
     finite = distances[np.isfinite(distances)]
     return float(finite.mean()) if len(finite) else 0.0

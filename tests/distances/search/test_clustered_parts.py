@@ -34,7 +34,7 @@ def test_answers_are_those_of_one_index_to_the_bit(tmp_path, partition, n_shards
         tmp_path / "s", D, ITEMS, ids=ids, n_shards=n_shards, memory_limit="1 MiB", partition=partition, storage=storage
     )
     assert_array_equal(np.sort(shards.ids_), np.arange(400))
-    assert {place.open().storage for place in shards.places} == {storage}
+    assert {place.open().storage for place in shards.locations} == {storage}
     for k in (1, 7, 200):  # more than a shard holds
         for got, want in zip(shards.kneighbors(QUERIES, k), one.kneighbors(QUERIES, k), strict=True):
             assert_array_equal(got, want)

@@ -6,7 +6,7 @@ from cases import assert_refused
 from searches import search_problem
 
 from semimetric import NeighborIndex
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import index as index_module
 from semimetric.distances.search.items import ItemColumns, check_ids, masks_of, next_ids
 
 
@@ -43,7 +43,7 @@ def test_new_ids_go_on_from_the_largest():
 
 
 def test_masks_skip_removed_items_and_span_segments(monkeypatch):
-    monkeypatch.setattr(updates, "_TAIL", 0)
+    monkeypatch.setattr(index_module, "_TAIL", 0)
     d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
     columns = ItemColumns(d.feature_names, d.schema, index.segments_)

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex, gower, load
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import index as index_module
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_an_index_is_a_collection_of_its_items(d, seed, text, single):
     ids = np.array([f"item {k}" for k in ids]) if text else ids
     index, twin = NeighborIndex(d).fit(X[:10], ids=ids[:10]), dict(zip(ids[:10].tolist(), X[:10], strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(updates, "_TAIL", 1)
+        patch.setattr(index_module, "_TAIL", 1)
         for start in (10, 20):
             index.add(X[start : start + 10], ids=ids[start : start + 10])
             twin |= dict(zip(ids[start : start + 10].tolist(), X[start : start + 10], strict=True))

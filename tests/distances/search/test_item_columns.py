@@ -9,7 +9,7 @@ from searches import search_problem
 
 import semimetric
 from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import index as index_module
 from semimetric.distances.search.items import ItemColumns
 
 
@@ -60,7 +60,7 @@ def test_a_condition_is_the_mask_of_its_rows(condition, wines):
 
 
 def test_columns_are_those_of_the_items_that_are_there(monkeypatch):
-    monkeypatch.setattr(updates, "_TAIL", 0)
+    monkeypatch.setattr(index_module, "_TAIL", 0)
     d, items, _ = search_problem(60)
     items = items.astype(np.float32)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])

@@ -22,10 +22,10 @@ class Given(Bounds):
     def items_(self):
         return Coordinates(np.array(self.low)[:, None], np.empty((len(self.low), 0)), np.array(self.high))
 
-    def _lower(self, query, items):
+    def lower_at(self, query, items):
         return items.values[:, 0]
 
-    def _upper(self, query, items):
+    def upper_at(self, query, items):
         return items.masses
 
 

@@ -7,9 +7,8 @@ from searches import rough_distance, search_problem
 
 from semimetric import Grid, InputError, NeighborIndex, NotSupportedError, Semimetric, StorageError, load
 from semimetric._kernels.graph_search import add_edges, edges_back
-from semimetric.distances.search import graph_building, neighbor_graph, segment
-from semimetric.distances.search import index as graph_index
-from semimetric.distances.search import tuning as tuned_index
+from semimetric.distances.search import graph_building, neighbor_graph, segment, tuning
+from semimetric.distances.search import index as index_module
 from semimetric.distances.search.neighbor_graph import DEGREE, layer_starts
 
 N, K = 700, 5
@@ -20,7 +19,7 @@ def graphs_for_few(monkeypatch):
     """Small layers, and graphs and scans for few items, so that all that happens to many happens here."""
     monkeypatch.setattr(segment, "_FEW", 0)
     monkeypatch.setattr(neighbor_graph, "_TOP", 20)
-    for module in (segment, graph_index):
+    for module in (segment, index_module):
         monkeypatch.setattr(module, "GRAPH_FROM", 100)
     monkeypatch.setattr(graph_building, "_BLOCK", 64)
 
@@ -217,11 +216,11 @@ def test_tuning_considers_the_graph(problem, monkeypatch):
     d, items, queries = problem
     index = NeighborIndex(d).fit(items).build_graph()
     costs = {"exact": 3.0, "approximate": 2.0, "graph": 1.0}
-    monkeypatch.setattr(tuned_index.TunedIndex, "_microseconds", lambda self, q, k, s: costs[s.algorithm])
-    tuning = index.tune(items[:200] + 0.01, recall=0.8, n_neighbors=K)
-    assert tuning.chosen.algorithm == index.algorithm == "graph"
-    assert index.n_candidates == tuning.chosen.n_candidates
-    assert {search.algorithm for search in tuning.tried} == {"exact", "approximate", "graph"}
+    monkeypatch.setattr(tuning, "_microseconds", lambda self, q, k, s: costs[s.algorithm])
+    found = index.tune(items[:200] + 0.01, recall=0.8, n_neighbors=K)
+    assert found.chosen.algorithm == index.algorithm == "graph"
+    assert index.n_candidates == found.chosen.n_candidates
+    assert {search.algorithm for search in found.tried} == {"exact", "approximate", "graph"}
 
 
 def test_edges_back_are_those_of_all_others():

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from searches import search_problem
 
 from semimetric.distances.search.cells import CellLayout
-from semimetric.distances.search.items import Collection, Neighbors, Recall, as_graph, merged, no_neighbors, without_own
+from semimetric.distances.search.items import Neighbors, Recall, SegmentedItems, as_graph, merged, no_neighbors, without_own
 from semimetric.distances.search.query_tables import QueryView
 from semimetric.distances.search.search_arguments import SearchRequest
 from semimetric.distances.search.segment import Segment
@@ -62,9 +62,9 @@ def test_segments_answer_as_one_and_give_back_their_vectors(verbose):
     view, ids = QueryView(d), np.random.default_rng(0).permutation(90)
     layout = CellLayout.fit(view, items, 0)
     options = {"n_lists": 1, "n_jobs": 1, "seed": 0}
-    whole = Collection(view, [Segment.build(view, layout, ids, items, **options)], [None])
+    whole = SegmentedItems(view, [Segment.build(view, layout, ids, items, **options)], [None])
     split = [Segment.build(view, layout, ids[s], items[s], **options) for s in (slice(40), slice(40, 41), slice(41, 90))]
-    several = Collection(view, split, [None] * 3)
+    several = SegmentedItems(view, split, [None] * 3)
     assert whole.n_eligible == several.n_eligible == 90
     one, more = (c.nearest(queries, SearchRequest(5), n_jobs=2, verbose=verbose) for c in (whole, several))
     assert_array_equal(one.ids, more.ids)

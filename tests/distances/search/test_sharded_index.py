@@ -75,7 +75,7 @@ def test_adding_removing_and_balancing_again(copy, d):
     assert_refused(lambda: index.remove([1, 2]), "id 1 is not in the index", "nothing was removed", "drop it")
     assert_refused(lambda: index.add(ITEMS[:1], [4000]), "id 4000 is in the index already", "another")
     whole = index.shards[0]
-    index.remove(index.places[0].open().ids_)
+    index.remove(index.locations[0].open().ids_)
     assert whole not in index.shards
     assert len(index.shards) == 2
 

@@ -12,7 +12,7 @@ from searches import rough_distance, search_problem
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
 from semimetric.distances.search import files as stored_segments
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import index as index_module
 from semimetric.distances.search import segment
 
 
@@ -45,7 +45,7 @@ def test_saved_and_loaded_is_the_one_in_memory(tmp_path, kind, mmap):
 
 
 def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
-    monkeypatch.setattr(updates, "_TAIL", 0)
+    monkeypatch.setattr(index_module, "_TAIL", 0)
     d, items, queries = search_problem()
     index = NeighborIndex(d).fit(items)
     index.save(tmp_path / "index")

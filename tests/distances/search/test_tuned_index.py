@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semimetric import InputError, NeighborIndex, Semimetric, load
-from semimetric.distances.search import tuning as tuned_index
+from semimetric.distances.search import tuning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4000, 6)) @ RNG.normal(size=(6, 6))
@@ -18,7 +18,7 @@ def by_work(monkeypatch):
     def work(self, queries, k, search):
         return 1e9 if search.algorithm == "exact" else 10.0 * search.n_probe + search.n_candidates
 
-    monkeypatch.setattr(tuned_index.TunedIndex, "_microseconds", work)
+    monkeypatch.setattr(tuning, "_microseconds", work)
 
 
 @pytest.mark.parametrize("n_lists", [1, 32])
@@ -54,7 +54,7 @@ def test_what_is_chosen_is_saved_and_used_by_searchers(by_work, tmp_path):
 
 
 def test_search_stays_exact_where_that_is_fastest(monkeypatch):
-    monkeypatch.setattr(tuned_index.TunedIndex, "_microseconds", lambda self, q, k, s: 0.0 if s.algorithm == "exact" else 1.0)
+    monkeypatch.setattr(tuning, "_microseconds", lambda self, q, k, s: 0.0 if s.algorithm == "exact" else 1.0)
     index = NeighborIndex(Semimetric.l1(X), algorithm="approximate", n_probe=3, n_candidates=7).fit(X)
     assert index.tune(QUERIES).chosen.algorithm == "exact"
     assert (index.algorithm, index.n_probe, index.n_candidates) == ("exact", 3, 7)
@@ -66,7 +66,7 @@ def test_an_interrupted_tuning_leaves_the_index_as_it_was(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tuned_index.Recall, "of", interrupt)
+    monkeypatch.setattr(tuning.Recall, "of", interrupt)
     with pytest.raises(KeyboardInterrupt):
         index.tune(QUERIES)
     assert (index.algorithm, index.n_probe, index.n_candidates) == ("exact", 3, None)

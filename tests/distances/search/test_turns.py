@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from searches import search_problem
 
 from semimetric import NeighborIndex
-from semimetric.distances.search import searcher as turns
+from semimetric.distances.search import searcher
 
 
 @pytest.mark.parametrize("algorithm", ["exact", "approximate", "graph", "brute"])
@@ -26,7 +26,7 @@ def test_many_threads_are_answered_as_one(algorithm):
 def test_a_turn_comes_back_after_an_error():
     d, items, queries = search_problem(50)
     nearest = NeighborIndex(d, algorithm="approximate").fit(items).searcher(3)
-    with pytest.raises(ZeroDivisionError), turns.turn("approximate"):
+    with pytest.raises(ZeroDivisionError), searcher.query_lock("approximate"):
         raise ZeroDivisionError
     with ThreadPoolExecutor(1) as pool:
         assert len(pool.submit(nearest, queries[0]).result(timeout=60)[1]) == 3
@@ -37,16 +37,16 @@ def test_a_forked_process_has_turns_of_its_own():
     held, go = Event(), Event()
 
     def hold():
-        with turns.turn("graph"):
+        with searcher.query_lock("graph"):
             held.set()
             go.wait(60)
 
     with ThreadPoolExecutor(2) as pool:
         holding = pool.submit(hold)
         held.wait(60)
-        before = turns.turn("graph")
-        turns._renew()
-        with turns.turn("graph"):
-            assert turns.turn("graph") is not before
+        before = searcher.query_lock("graph")
+        searcher._renew()
+        with searcher.query_lock("graph"):
+            assert searcher.query_lock("graph") is not before
         go.set()
         holding.result(timeout=60)

@@ -4,11 +4,11 @@ import numpy as np
 from searches import search_problem
 
 from semimetric import NeighborIndex
-from semimetric.distances.search import index as updates
+from semimetric.distances.search import index as index_module
 
 
 def test_small_additions_share_a_segment(monkeypatch):
-    monkeypatch.setattr(updates, "_TAIL", 50)
+    monkeypatch.setattr(index_module, "_TAIL", 50)
     d, items, _ = search_problem(400)
     index = NeighborIndex(d).fit(items[:100])
     sizes = []
@@ -33,7 +33,7 @@ def test_a_segment_that_lost_a_quarter_is_built_anew():
 
 
 def test_untouched_segments_keep_their_scan(monkeypatch):
-    monkeypatch.setattr(updates, "_TAIL", 50)
+    monkeypatch.setattr(index_module, "_TAIL", 50)
     d, items, queries = search_problem(400)
     index = NeighborIndex(d).fit(items[:300])
     index.segments_[0].scan  # noqa: B018 - built
@@ -47,7 +47,7 @@ def test_untouched_segments_keep_their_scan(monkeypatch):
 
 
 def test_segments_without_items_go(monkeypatch):
-    monkeypatch.setattr(updates, "_TAIL", 0)
+    monkeypatch.setattr(index_module, "_TAIL", 0)
     d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove(np.arange(45))
     assert [len(s) for s in index.segments_] == [15]

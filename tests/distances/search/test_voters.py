@@ -17,7 +17,7 @@ def test_voters_are_all_that_are_as_near_as_the_last(rng, weighted):
     d = Semimetric.l1(items)
     weight = rng.integers(0, 3, 80) / 2 if weighted else None
     index, rule, seen = NeighborIndex(d).fit(items), VoteRule(5), []
-    for found in find_voters(index, index._queries(queries), 5, weight):
+    for found in find_voters(index, index.encode(queries), 5, weight):
         for row, query in enumerate(found.queries):
             seen.append(query)
             votes = np.zeros(80)
