@@ -25,7 +25,7 @@ from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.histograms import HistogramFeatures
 from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
-from .demo_sizes import DemoSizes
+from .parser import DemoSizes
 
 _N_NEIGHBORS = 10  # of a query, among which the learned nearest should be
 _QUERIES_DRAWN = 7
@@ -37,7 +37,7 @@ _ORANGE = "#d9622b"
 
 @dataclass(frozen=True)
 class DemoReport:
-    """What the demo measured, on images that the learner never saw.
+    """Figures that the demo measured, on images that the learner never saw.
 
     ``first_10`` and ``first_20`` are the shares of the 10 nearest images by the exact distance that are among the first 10 and
     20 by the learned one; ``reranked`` is the share among the first 10 after these 20 are sorted by their exact distances.
@@ -134,7 +134,7 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
 def _learn(
     digits: DigitHistograms, rows: Integers, n_pairs: int, n_jobs: int | None, random_state: int, verbose: bool
 ) -> tuple[Semimetric, float]:
-    """The distance that is learned from ``n_pairs`` pairs of the images ``rows``, and the seconds that learning took."""
+    """Return the distance that is learned from ``n_pairs`` pairs of the images ``rows``, and the seconds that learning took."""
     images = digits.histograms[rows]
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
@@ -152,7 +152,7 @@ def _learn(
 def _check(
     d: Semimetric, digits: DigitHistograms, rows: Integers, n_pairs: int, random_state: int, verbose: bool
 ) -> tuple[Floats, Floats, float]:
-    """Exact and learned distances of ``n_pairs`` pairs of the images ``rows``, and the seconds that the exact ones took."""
+    """Return exact and learned distances of ``n_pairs`` pairs of the images ``rows``, and the seconds of the exact ones."""
     images = digits.histograms[rows]
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     began = time.perf_counter()
@@ -162,19 +162,19 @@ def _check(
 
 
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
-    """Exact distances of pairs of images, shape (n_pairs,)."""
+    """Return exact distances of pairs of images, shape (n_pairs,)."""
     emd = DistanceFunction(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), batch=True)
     return emd.evaluate(pairs, verbose=verbose)
 
 
 def _all_exact(digits: DigitHistograms, queries: Integers, gallery: Integers, verbose: bool) -> Floats:
-    """Exact distances from the queries to the gallery, shape (n_queries, n_gallery)."""
+    """Return exact distances from the queries to the gallery, shape (n_queries, n_gallery)."""
     index = np.column_stack([np.repeat(queries, len(gallery)), np.tile(gallery, len(queries))])
     return _exact(digits, Pairs(digits.histograms, index), verbose).reshape(len(queries), len(gallery))
 
 
 def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, float]:
-    """What a call returns, and the seconds that the fastest of several calls took."""
+    """Return the result of a call, and the seconds that the fastest of several calls took."""
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -196,12 +196,11 @@ def _retrieval(exact: Floats, learned: Floats) -> tuple[float, float, float]:
 
 
 def _nearest(distances: Floats, k: int) -> Integers:
-    """The columns of the k smallest distances in every row, the smallest first."""
+    """Return the columns of the k smallest distances in every row, the smallest first."""
     return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
 def _recall(nearest: Integers, found: Integers) -> float:
-    """The mean share of a row of ``nearest`` that is in the same row of ``found``."""
     return float((nearest[:, :, None] == found[:, None, :]).any(axis=2).mean())
 
 
@@ -226,7 +225,7 @@ def write_digits(result: DemoResult, path: str) -> None:
 
 
 def _name(digits: DigitHistograms, item: int) -> str:
-    """A name such as seven-1204: the digit that was written, and the row number of the image."""
+    """Return a name such as seven-1204: the digit that was written, and the row number of the image."""
     words = "zero one two three four five six seven eight nine".split()
     return f"{words[digits.labels[item]]}-{item}"
 
@@ -256,7 +255,6 @@ def _draw_searches(result: DemoResult, figure: Any) -> None:
 
 
 def _image(axis: Any, result: DemoResult, item: int, frame: str | None) -> None:
-    """Draw one image, in a frame of this colour or without a frame."""
     axis.imshow(result.digits.histograms[item].reshape(8, 8), cmap="gray_r", interpolation="nearest")
     if frame is not None:
         axis.set_axis_on()
@@ -293,7 +291,7 @@ def _draw_arrows(axis: Any, plan: Floats, coordinates: Floats) -> None:
 
 
 def _pair_to_draw(result: DemoResult) -> tuple[int, int]:
-    """The first query and image of the gallery that show a 4 and a 9, or a 3 and a 5, or else the first ones."""
+    """Return the first query and image of the gallery that show a 4 and a 9, or a 3 and a 5, or else the first ones."""
     labels = result.digits.labels
     for a, b in ((4, 9), (3, 5)):
         x = result.queries[labels[result.queries] == a]
@@ -304,7 +302,7 @@ def _pair_to_draw(result: DemoResult) -> tuple[int, int]:
 
 
 def _plan(x: Floats, y: Floats, coordinates: Floats) -> Floats:
-    """The exact transport plan between two histograms, shape (n_bins, n_bins), without the mass that stays where it is."""
+    """Return the exact transport plan between two histograms, shape (n_bins, n_bins), without mass that stays."""
     ot = optional("ot")
     plan = np.array(ot.emd(x, y, ot.dist(coordinates, coordinates, metric="euclidean")))
     np.fill_diagonal(plan, 0.0)
@@ -312,7 +310,7 @@ def _plan(x: Floats, y: Floats, coordinates: Floats) -> Floats:
 
 
 def _heights(d: Semimetric, x: Floats, y: Floats) -> Floats:
-    """The slopes of d(., y) at x, one for each pixel, with mean 0.
+    """Return the slopes of d(., y) at x, one for each pixel, with mean 0.
 
     With two knots for each feature d is a sum of |a · (x - y)|, so that heights · (x - y) = d(x, y), unless a feature is at
     the end of its range.
@@ -323,7 +321,6 @@ def _heights(d: Semimetric, x: Floats, y: Floats) -> Floats:
 
 
 def _two_colours(x: Floats, y: Floats) -> Floats:
-    """An image (8, 8, 3) with x in orange and y in blue on white, dark where both have mass."""
     ink = np.stack([x / x.max(), y / y.max()])
     absorbed = np.array([[0.10, 0.62, 0.83], [0.88, 0.63, 0.27]])  # by each ink of red, green and blue
     return np.clip(1.0 - np.einsum("ip,ic->pc", ink, absorbed), 0, 1).reshape(8, 8, 3)

@@ -9,9 +9,9 @@ from pathlib import Path
 from shutil import which
 
 from . import demo
-from .demo_sizes import DemoSizes
 from .model_files import check_folder
 from .output import CommandResult, shows_progress
+from .parser import DemoSizes
 
 
 def run_demo(arguments: Namespace) -> CommandResult:
@@ -27,7 +27,7 @@ def run_demo(arguments: Namespace) -> CommandResult:
 
 
 def typed_command() -> str:
-    """The command as the user can type it again: its name if the shell finds it, else the path by which it was started."""
+    """Return the command as the user can type it again: its name if the shell finds it, else its path."""
     given, found = Path(sys.argv[0]), which("semimetric")
     if given.parts[-2:] == ("semimetric", "__main__.py"):
         return "python -m semimetric"

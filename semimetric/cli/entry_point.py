@@ -12,10 +12,9 @@ from importlib import import_module
 
 from .._foundation.errors import SemimetricError
 from .interrupts import end_soon_on_ctrl_c
-from .named_ids import check_named_ids
 from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
 from .parser import make_parser
-from .table_names import check_arguments
+from .table_names import check_arguments, check_named_ids
 
 _INTERRUPTED = "interrupted"
 
@@ -46,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> Namespace:
-    """The arguments, which go together; wrong ones, and ``--help``, leave by SystemExit."""
+    """Return the arguments, which go together; wrong ones, and ``--help``, leave by SystemExit."""
     try:
         arguments = make_parser().parse_args(argv)
         if hasattr(arguments, "check"):
@@ -58,7 +57,7 @@ def _parsed(argv: Sequence[str] | None) -> Namespace:
 
 
 def _run(arguments: Namespace) -> CommandResult:
-    """What the command of the arguments found out; files that are not there are refused before anything large is imported.
+    """Run the command of the arguments; files that are not there are refused before anything large is imported.
 
     Its module is imported first: only the threads of libraries that are there can be limited.
     """
@@ -78,7 +77,7 @@ def _run(arguments: Namespace) -> CommandResult:
 
 
 def _sentence(error: BaseException, output: str | None) -> str:
-    """The first line of an error's message; of an error of the system, the file and what is wrong with it.
+    """Return the first line of an error's message; of an error of the system, the file and what is wrong with it.
 
     Errors of writing, as on a full disk, name no file: it is ``output``.
     """

@@ -1,11 +1,11 @@
 """Ctrl-C ends a command soon, also where compiled code runs, which does not look for signals."""
 
-import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from os import _exit
 
 from .._foundation.unfinished import standstill, undo_all
 
@@ -18,25 +18,25 @@ def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
 
     Python raises KeyboardInterrupt between two of its own instructions, so compiled code goes on as long as it takes: a loop,
     but also a large write, or waiting for the disk. What is to be whole is then waited for, since it is short, and what was
-    begun is deleted. The signal itself is noticed at once, by a thread that is told of it through a socket.
+    begun is deleted. The signal itself is noticed at once, by a thread that hears of it through a socket.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
-    told, tells = socket.socketpair()
-    tells.setblocking(False)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
     ended = threading.Event()
 
     def watch() -> None:
-        while number := told.recv(1):
+        while number := receiver.recv(1):
             if number[0] == signal.SIGINT and not ended.wait(_PATIENCE):
                 with standstill():
                     if not ended.is_set():
                         undo_all()
                         say()
-                        os._exit(code)
+                        _exit(code)
 
-    before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
@@ -44,6 +44,6 @@ def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
     finally:
         ended.set()
         signal.set_wakeup_fd(before)
-        tells.close()
+        sender.close()
         watcher.join()
-        told.close()
+        receiver.close()

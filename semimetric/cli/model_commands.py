@@ -14,17 +14,16 @@ from ..distances.model.axioms import AxiomReport
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.index import NeighborIndex
 from ..distances.search.sharded import ShardedIndex
-from .index_columns import column_names
 from .model_files import check_all_numeric, check_output, load_model, load_whole, searchable
-from .numeric_tables import read_items
 from .output import CommandResult
+from .tables import column_names, read_items, rows_of
 
 _FEWEST_OF_A_RUN = 3  # numbered terms, above which `info` says the first and the last of them
 _MOST_LINES = 30  # terms and features that `info` prints by name
 
 
 def run_info(arguments: Namespace) -> CommandResult:
-    """What a model is, or what an index holds and what the model is that it searches by."""
+    """Return the facts of a model, or of an index and the model by which it searches."""
     whole = load_whole(arguments.model)
     saved = searchable(whole, arguments.model)
     if isinstance(saved, Semimetric):
@@ -38,7 +37,7 @@ def run_info(arguments: Namespace) -> CommandResult:
 
 
 def _with_estimator(model: CommandResult, estimator: Any) -> CommandResult:
-    """The facts of a distance, and which estimator has learned it, with its errors on pairs held out where it knows any."""
+    """Return the facts of a distance, and of the estimator that has learned it, with its errors on pairs held out."""
     kind, error = type(estimator).__name__, getattr(estimator, "error_", None)
     lines = ["learned by", f"  {kind}", *([] if error is None else [f"  {line}" for line in str(error).splitlines()])]
     values = {"estimator": kind} | ({} if error is None else {"error": str(error)})
@@ -46,7 +45,7 @@ def _with_estimator(model: CommandResult, estimator: Any) -> CommandResult:
 
 
 def _values_of_index(index: NeighborIndex | ShardedIndex, path: str) -> dict[str, Any]:
-    """How many items an index holds, in which shards, their ids, the columns that conditions name, and its size in bytes."""
+    """Return the number of items of an index, its shards, ids, columns that conditions may name, and size in bytes."""
     size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
     ids = index.ids_
     values: dict[str, Any] = {
@@ -61,7 +60,6 @@ def _values_of_index(index: NeighborIndex | ShardedIndex, path: str) -> dict[str
 
 
 def _shown(value: Any) -> str:
-    """A value of an index for people: names with commas between, the first of them where there are many."""
     if not isinstance(value, (list, dict)):
         return str(value)
     parts = [f"{name} ({n})" for name, n in value.items()] if isinstance(value, dict) else [str(part) for part in value]
@@ -69,7 +67,6 @@ def _shown(value: Any) -> str:
 
 
 def _info_of_model(d: Semimetric) -> CommandResult:
-    """The axioms of a distance and how they are known, its terms, and the ranges and categories of its features."""
     proofs = d.certify()
     grid = d.embedding.grid
     ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in enumerate(d.schema.features) if f.kind != "categorical"}
@@ -102,7 +99,7 @@ def run_plot(arguments: Namespace) -> CommandResult:
 
 
 def _kind_of_picture(path: str, figure: Any) -> str:
-    """The extension of a picture's name without its dot, such as png; one that matplotlib cannot draw is refused."""
+    """Return the extension of a picture's name without its dot, such as png; one that matplotlib cannot draw is refused."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in figure.canvas.get_supported_filetypes():
         raise InputError(f"{path} ends in {kind or 'no extension'}, which cannot be drawn; give a name ending in .png")
@@ -110,18 +107,17 @@ def _kind_of_picture(path: str, figure: Any) -> str:
 
 
 def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
-    """Draw the distances from an item, or the distance of a pair of items; both are rows of a table."""
     if not arguments.items:
         raise InputError("--around and --pair name rows of a table of items; give the table after the model")
-    items = read_items(arguments.items, arguments.id)
-    X = items.features(d.feature_names)
+    items = read_items(arguments.items, d.schema, arguments.id)
+    X = items.frame.to_numpy()
     if arguments.pair:
-        x, y = (X[items.row(name)] for name in arguments.pair)
+        x, y = X[rows_of(items, arguments.pair)]
         plotting.plot_contributions(d, x, y, axes)
         axes.set_title(axes.get_title().replace("the distance comes", f"the distance of {' and '.join(arguments.pair)} comes"))
     else:
         features = arguments.features or list(d.feature_names[:2])
-        plotting.plot_around(d, X[items.row(arguments.around)], features, X, axes)
+        plotting.plot_around(d, X[rows_of(items, [arguments.around])[0]], features, X, axes)
         axes.set_title(f"Distance from {arguments.around}")
     axes.title.set_wrap(True)
 
@@ -137,7 +133,7 @@ def _info_text(
 
 
 def _runs(names: Sequence[str]) -> list[str]:
-    """The names in their order, of which those that are numbered on, such as tree0, tree1 and tree2, share a line."""
+    """Return the names in their order, of which those that are numbered on, such as tree0, tree1 and tree2, share a line."""
     runs: list[list[str]] = []
     for name in names:
         if runs and name == _next(runs[-1][-1]):
@@ -149,7 +145,7 @@ def _runs(names: Sequence[str]) -> list[str]:
 
 
 def _next(name: str) -> str | None:
-    """The name with the next number at its end; None if it ends in none."""
+    """Return the name with the next number at its end; None if it ends in none."""
     stem = name.rstrip("0123456789")
     return f"{stem}{int(name[len(stem) :]) + 1}" if stem not in ("", name) else None
 
@@ -160,7 +156,6 @@ def _categories_text(categories: Sequence[object]) -> str:
 
 
 def _first_lines(lines: list[str]) -> list[str]:
-    """The lines, or the first of them and how many more there are."""
     if len(lines) <= _MOST_LINES:
         return lines
     return [*lines[:_MOST_LINES], f"  ... and {len(lines) - _MOST_LINES} more: all with --json"]

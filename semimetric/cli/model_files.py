@@ -12,7 +12,7 @@ from ..persistence import load
 
 
 def load_whole(path: str) -> Semimetric | NeighborIndex | ShardedIndex | SavedEstimator:
-    """What was saved at ``path``; the command line has no keys, so what is signed is refused."""
+    """Load what was saved at ``path``; the command line has no keys, so what is signed is refused."""
     try:
         return load(path)
     except SignedFileError as error:
@@ -22,14 +22,14 @@ def load_whole(path: str) -> Semimetric | NeighborIndex | ShardedIndex | SavedEs
 
 
 def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
-    """What was saved at ``path``, of an estimator its distance; see `load_whole`."""
+    """Load what was saved at ``path``, of an estimator its distance; see `load_whole`."""
     return searchable(load_whole(path), path)
 
 
 def searchable(
     found: Semimetric | SavedEstimator | NeighborIndex | ShardedIndex, path: str
 ) -> Semimetric | NeighborIndex | ShardedIndex:
-    """What was loaded from ``path``, of an estimator its distance.
+    """Return what was loaded from ``path``, of an estimator its distance.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def searchable(
 
 
 def load_model(path: str) -> Semimetric:
-    """The distance that was saved at ``path``; of a fitted estimator the one that it has learned.
+    """Return the distance that was saved at ``path``; of a fitted estimator the one that it has learned.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the command line prints: results on standard output, and messages, warnings and errors on standard error.
+"""Output of the command line: results on standard output, and messages, warnings and errors on standard error.
 
 Nothing else in the command line prints.
 """
@@ -17,13 +17,13 @@ from typing import Any, TextIO
 
 from .._foundation.errors import SemimetricWarning
 
-TOLD_OF_COLUMNS = ("constant features", "fewer knots")
-"""Causes of warnings about the columns of a table, which a second fit of the same table would tell again."""
+ABOUT_COLUMNS = ("constant features", "fewer knots")
+"""Causes of warnings about the columns of a table, which a second fit of the same table would repeat."""
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command found out.
+    """Result of a command.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 def _json_values(value: Any) -> Any:
-    """``value`` made of lists, dicts with text as keys, and JSON's scalars; numbers that are not finite become None."""
+    """Return ``value`` made of lists, dicts with text as keys, and JSON's scalars; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): _json_values(part) for key, part in value.items()}
     if hasattr(value, "tolist"):  # an array or a scalar of NumPy, which help and wrong usage do without
@@ -104,18 +104,10 @@ def _json_values(value: Any) -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or the name of its class if it has no message."""
+    """Return the first line of an error's message, or the name of its class if it has no message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def shows_progress(arguments: Namespace) -> bool:
-    """Whether a command shows its progress: where ``--verbose`` asks for it, and where standard error is a terminal."""
+    """Return True if ``--verbose`` asks for progress, or standard error is a terminal."""
     return getattr(arguments, "verbose", False) or (sys.stderr is not None and sys.stderr.isatty())
-
-
-def tell_unused(arguments: Namespace, *tables: Any) -> None:
-    """Say in one line for each table which of its columns a model does not use, where a command shows its progress."""
-    for table in tables:
-        if table.unused and shows_progress(arguments):
-            more = ", ..." if len(table.unused) > 10 else ""
-            print_message(f"columns of {table.path} that the model does not use: {', '.join(table.unused[:10])}{more}")

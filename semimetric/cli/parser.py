@@ -1,27 +1,27 @@
 """The arguments of the command line: its commands, their options, help and examples.
 
-Every command sets ``arguments.command``, the name of the function that runs it, such as "pair_commands.run_fit". Its module is
+Every command sets ``arguments.command``, the name of the function that runs it, such as "fit.run_fit". Its module is
 imported when it runs, so that help and wrong usage are answered at once. ``fit`` also sets ``arguments.check``, which refuses
 options that do not go together.
 """
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
+from .._foundation.errors import InputError
 from .._foundation.names import package_version
-from .demo_sizes import DemoSizes
-from .one_line_parser import STANDARD_INPUT, OneLineParser
-from .periods import period
 
 LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside", "effort")
 """Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
 
 
 def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, auto: bool = False) -> Callable[[str], Any]:
-    """The type of an option whose value is a finite number, at least ``least`` and less than ``below``, or the word auto."""
+    """Return the type of an option that is a finite number from ``least`` to less than ``below``, or the word auto."""
     required = "an integer" if kind is int else "a number"
     limits = [f"{word} {limit:g}" for word, limit in (("at least", least), ("less than", below)) if math.isfinite(limit)]
     required += f" of {' and '.join(limits)}" if limits else ""
@@ -41,7 +41,6 @@ def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, au
 
 
 def _link(text: str) -> str | float:
-    """The type of an option that names a link, or gives its exponent."""
     if text in ("identity", "sqrt", "power", "concave"):
         return text
     try:
@@ -52,7 +51,6 @@ def _link(text: str) -> str | float:
 
 
 def _table(name: str) -> str:
-    """The type of an argument that names a table."""
     return STANDARD_INPUT if name in ("-", "/dev/stdin") else name
 
 
@@ -62,7 +60,7 @@ _share = _number(float, least=0, below=1)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     parser = OneLineParser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
         epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help. Tables are .csv, .tsv (both "
@@ -135,7 +133,7 @@ def _add_fit(commands: Any) -> None:
         "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm\n"
         "  semimetric fit table.csv --label species --output model.smm"
     )
-    command = _add(commands, "fit", "pair_commands.run_fit", about, example)
+    command = _add(commands, "fit", "fit.run_fit", about, example)
     command.set_defaults(given={}, check=partial(_check_fit, command))
     items = "table: a row an item, numeric columns are features; with --label, columns of text are categories, or dates"
     command.add_argument("items", type=_table, metavar="ITEMS", help=items)
@@ -161,11 +159,10 @@ def _add_fit(commands: Any) -> None:
 
 
 def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Refuse options that do not go with learning from pairs, or with ``--label``; with it, set the command that runs."""
     if arguments.label is None:
         _check_fit_pairs(command, arguments)
     else:
-        arguments.command = "label_commands.run_fit_labels"
+        arguments.command = "fit.run_fit_labels"
         _check_fit_labels(command, arguments)
 
 
@@ -215,7 +212,7 @@ def _add_model_options(group: Any) -> None:
 def _add_distance(commands: Any) -> None:
     about = "print distances between items: all, or those of a table of pairs"
     command = _add(
-        commands, "distance", "pair_commands.run_distance", about, "semimetric distance model.smm items.csv --id name"
+        commands, "distance", "search_commands.run_distance", about, "semimetric distance model.smm items.csv --id name"
     )
     command.add_argument("model", metavar="MODEL")
     command.add_argument("items", type=_table, metavar="ITEMS", help="table with the features of the model")
@@ -267,7 +264,7 @@ def _add_query(commands: Any) -> None:
 def _add_neighbors(commands: Any) -> None:
     about = "print the nearest items of every row of a table, and why they are near"
     example = "semimetric neighbors model.smm row.csv --items table.csv --label species --explain"
-    command = _add(commands, "neighbors", "label_commands.run_neighbors", about, example)
+    command = _add(commands, "neighbors", "search_commands.run_neighbors", about, example)
     command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
     command.add_argument("rows", type=_table, metavar="ROWS", help="table with the features of the model")
     command.add_argument("--items", type=_table, metavar="TABLE", help="the items to search, for a model; an index has its own")
@@ -345,3 +342,72 @@ def _add_cluster(command: argparse.ArgumentParser) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument("--scheduler", metavar="ADDRESS", help="work on the Dask cluster of this scheduler")
     where.add_argument("--workers", type=_positive, metavar="N", help="work in N processes of this machine, by Dask")
+
+
+STANDARD_INPUT = "<stdin>"
+"""What a table from standard input, which is given as ``-``, is called in the arguments and in messages."""
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong, and how to see the usage, instead of printing all of it."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with the exit code 2 and one line: the command, what is wrong with it, and how to see more."""
+        self.exit(2, f"{self.prog}: {' '.join(message.splitlines())}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments, of which none may be left over, so that a command, not the program, names its own."""
+        namespace, left = super().parse_known_args(args, namespace)
+        if [*vars(namespace).values()].count(STANDARD_INPUT) > 1:
+            self.error("two tables are -, but only one can come from standard input; give a file for the other")
+        if left:
+            similar = get_close_matches(left[0], self._option_string_actions, n=1)
+            hint = f" (did you mean {similar[0]}?)" if similar else ""
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return namespace, left
+
+
+Period = tuple[str, float | str]
+_OF_TIMES = ("day", "week", "year")  # as in `data.times`, which a parser does not import, because it takes NumPy with it
+
+
+def period(text: str) -> Period:
+    """Return the type of an option that names a column and its period, such as ``hour=24``, or ``when=day`` of times."""
+    column, _, given = text.rpartition("=")
+    if column and given in _OF_TIMES:
+        return column, given
+    try:
+        value = float(given)
+    except ValueError:
+        value = math.nan
+    if not column or not 0 < value < math.inf:
+        words = ", ".join(_OF_TIMES)
+        raise argparse.ArgumentTypeError(f"{text!r} must be COLUMN=PERIOD, such as hour=24; of times the period is {words}")
+    return column, value
+
+
+def periods_of(given: Sequence[Period], columns: Sequence[str], path: str) -> dict[int | str, float | str] | None:
+    """Return the parameter ``periodic`` of a learner; None if no column is periodic.
+
+    Raises
+    ------
+    InputError
+        If a column is named twice, or is no feature.
+    """
+    for column, _ in given:
+        if column not in columns:
+            raise InputError(f"--periodic names {column!r}, which is no column of features of {path}; correct it")
+        if sum(name == column for name, _ in given) > 1:
+            raise InputError(f"--periodic gives {column!r} twice; one period a column is required: leave one out")
+    found: dict[int | str, float | str] = dict(given)
+    return found or None
+
+
+@dataclass(frozen=True)
+class DemoSizes:
+    """Sizes of the demo; the defaults take about a minute on two cores."""
+
+    train_images: int = 1000
+    train_pairs: int = 5000
+    test_pairs: int = 2000
+    queries: int = 100

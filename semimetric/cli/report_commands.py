@@ -9,15 +9,12 @@ import numpy as np
 from .._foundation.errors import InputError
 from .._foundation.types import distinct
 from ..distances.model.item_statistics import warn_outside
-from ..distances.model.semimetric import Semimetric
 from ..distances.search.sharded import ShardedIndex
-from ..reports.build import report
-from ..reports.predictors import Predictor
-from ..reports.report_subjects import subject_of
-from ..reports.subjects import MOST_CLASSES
-from .mixed_tables import read_features_of
+from ..reports.build import report, subject_of
+from ..reports.subjects import MOST_CLASSES, DistanceSubject, ScoringSubject, Subject
 from .model_files import check_output, load_whole
-from .output import CommandResult, tell_unused
+from .output import CommandResult
+from .tables import read_items
 
 
 def run_report(arguments: Namespace) -> CommandResult:
@@ -46,22 +43,20 @@ def _model(path: str) -> Any:
 
 
 def _items(arguments: Namespace, model: Any) -> dict[str, Any]:
-    """The table of items as arguments of `report`."""
     if arguments.items is None:
         return {}
     subject = subject_of(model)
-    table = read_features_of(subject.schema, arguments.items, arguments.id, arguments.label)
-    tell_unused(arguments, table)
-    if isinstance(subject, Semimetric):
-        warn_outside(subject, subject.schema.encode(table.features), source=table.path)
-    names = list(table.ids) if arguments.id else [f"row {row}" for row in table.ids]
-    return {"X": table.features, "names": names, "y": _targets(arguments, table.labels, subject) if arguments.label else None}
+    table = read_items(arguments.items, subject.schema, arguments.id, arguments.label, arguments=arguments)
+    if isinstance(subject, DistanceSubject):
+        warn_outside(subject.distance, subject.schema.encode(table.frame), source=table.name)
+    names = table.ids.tolist() if table.is_named else [f"row {row}" for row in table.ids.tolist()]
+    return {"X": table.frame, "names": names, "y": _targets(arguments, table.labels, subject) if arguments.label else None}
 
 
-def _targets(arguments: Namespace, labels: Any, subject: Semimetric | Predictor) -> Any:
-    """Classes as text; as numbers what a model predicts, or where all are numbers, too many for classes."""
-    of_values = isinstance(subject, Predictor) and subject.classes is None
-    of_classes = isinstance(subject, Predictor) and subject.classes is not None
+def _targets(arguments: Namespace, labels: Any, subject: Subject) -> Any:
+    """Return classes as text, but as numbers what a model predicts, or where all are numbers, too many for classes."""
+    of_values = isinstance(subject, ScoringSubject) and subject.classes is None
+    of_classes = isinstance(subject, ScoringSubject) and subject.classes is not None
     try:
         numbers = labels.astype(np.float64)
     except ValueError as error:

@@ -1,18 +1,23 @@
-"""The commands that search: ``index`` builds an index of a table of items, and ``query`` finds the nearest items in it."""
+"""The commands that apply a distance: ``distance``, ``index``, ``query`` and ``neighbors``, which says why items are near."""
 
 import time
 from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
+from .._foundation.types import Floats, Integers
 from ..data.conditions import read_condition
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
+from ..data.tables import Frame, SplitTable
+from ..distances.model.item_statistics import warn_outside
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.files import FILE
 from ..distances.search.index import NeighborIndex
@@ -21,24 +26,80 @@ from ..distances.search.sharded import ShardedIndex, build_shards, parts_of
 from ..out_of_core.calls import kneighbors
 from ..out_of_core.dask import Cluster
 from .dask_client import dask_client
-from .index_columns import columns_of, read_columns, write_columns
 from .model_files import check_all_numeric, check_folder, check_output, load_model, load_unsigned
-from .model_items import read_model_items
-from .output import CommandResult, shows_progress, tell_unused
-from .table_files import check_table_name, write_table
+from .output import CommandResult, shows_progress
+from .table_names import form_of_name
+from .tables import (
+    check_memory,
+    columns_of,
+    features_of,
+    read_columns,
+    read_frame,
+    read_items,
+    read_pairs,
+    write_columns,
+    write_table,
+)
+
+_BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
+_BYTES_OF_NEIGHBOR = 16  # a distance with its place in the order
+_MOST_TERMS = 5  # of a distance that --explain prints
+
+
+def _read_items(d: Semimetric, path: str, arguments: Namespace, names: Sequence[str] = ()) -> SplitTable:
+    """Return the items of a table, with a warning of those outside the range of the fit; ``names`` are of its features."""
+    schema = d.schema.renamed(names) if names else d.schema
+    table = read_items(path, schema, arguments.id, arguments=arguments)
+    warn_outside(d, schema.encode(table.frame, name=path), source=path)
+    return table
+
+
+def run_distance(arguments: Namespace) -> CommandResult:
+    """Return the distances of the pairs in a table, or of all pairs, with a warning of items outside the range of the fit."""
+    if arguments.output is not None:
+        check_output(arguments.output, arguments.model, arguments.items, arguments.other, arguments.pairs)
+        form_of_name(arguments.output)
+    d = load_model(arguments.model)
+    left = _read_items(d, arguments.items, arguments)
+    right = _read_items(d, arguments.other, arguments) if arguments.other else left
+    values: dict[str, Any]
+    if arguments.pairs:
+        rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
+        x, y = left.frame.iloc[rows[:, 0]], right.frame.iloc[rows[:, 1]]
+        distances = d.paired(x, y, n_jobs=arguments.n_jobs)
+        values = {
+            arguments.left: left.ids[rows[:, 0]],
+            arguments.right: right.ids[rows[:, 1]],
+            "distance": distances,
+        }
+        frame = optional("pandas").DataFrame(values)
+    else:
+        n = len(left.ids) * len(right.ids)
+        remedy = (
+            "name the pairs of interest by --pairs, find the nearest by semimetric index and query, or use "
+            "semimetric.out_of_core.pairwise in Python, which writes parts"
+        )
+        check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
+        distances = d.pairwise(left.frame, None if right is left else right.frame, n_jobs=arguments.n_jobs)
+        values = {"left": left.ids, "right": right.ids, "distance": distances}
+        frame = optional("pandas").DataFrame(distances, columns=[str(name) for name in right.ids])
+        frame.insert(0, "item" if "item" not in frame else "item_id", left.ids)
+    if arguments.output is None:
+        return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
+    write_table(frame, arguments.output)
+    written = {"output": arguments.output, "n": distances.size}
+    return CommandResult(written, f"{distances.size} distances saved as {arguments.output}")
 
 
 def run_index(arguments: Namespace) -> CommandResult:
     """Build an index of a table of items, save it, and write the columns of the table beside it."""
     _check_output(arguments.output)
     d = load_model(arguments.model)
-    items = read_model_items(d, arguments.items, arguments.id)
-    tell_unused(arguments, items)
-    X = items.features
-    ids = np.array(items.ids, dtype=str) if items.named else None
+    items = _read_items(d, arguments.items, arguments)
+    X, ids = items.frame, items.ids.astype(str) if items.is_named else None
     if arguments.shards or arguments.scheduler or arguments.workers:
         check_all_numeric(d, arguments.model, "a sharded index")
-        return _index_shards(arguments, d, items.encoded, ids)
+        return _index_shards(arguments, d, d.schema.encode(X), ids)
     begin = time.perf_counter()
     categories = [f.name for f in d.schema.features if any(isinstance(category, str) for category in f.categories)]
     columns = columns_of(arguments.items, arguments.id, categories)
@@ -56,7 +117,7 @@ def run_index(arguments: Namespace) -> CommandResult:
 
 
 def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray[Any], ids: NDArray[Any] | None) -> CommandResult:
-    """Build a sharded index; it keeps no columns of the items, since an update may move items between shards."""
+    """Build a sharded index; it stores no columns of the items, since an update may move items between shards."""
     begin = time.perf_counter()
     with dask_client(arguments) as client:
         n_shards = arguments.shards or arguments.workers or max(len(client.nthreads()), 1)
@@ -73,17 +134,18 @@ def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray[Any], ids: NDA
 
 
 def run_query(arguments: Namespace) -> CommandResult:
-    """The nearest items of every row of a table, as a table with one row for each query and neighbour."""
-    _check_query(arguments)
+    """Return the nearest items of every row of a table, as a table with one row for each query and neighbour."""
+    if arguments.output is not None:
+        check_output(arguments.output, arguments.queries)
+        form_of_name(arguments.output)
     index = _load_index(arguments.index)
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
     names = getattr(index, "feature_names_in_", None)
-    queries = read_model_items(d, arguments.queries, arguments.id, () if names is None else tuple(names))
-    tell_unused(arguments, queries)
+    queries = _read_items(d, arguments.queries, arguments, () if names is None else tuple(names))
     where = None if arguments.where is None else _eligible(arguments.where, arguments.index, index)
-    X = queries.features.to_numpy() if names is None else queries.features
+    X = queries.frame.to_numpy() if names is None else queries.frame
     with dask_client(arguments) as client:
         if client is not None and where is None:
             algorithm = arguments.algorithm
@@ -94,7 +156,7 @@ def run_query(arguments: Namespace) -> CommandResult:
         warn(f"no item fulfils --where {arguments.where}; the answer is empty")
     n_queries, k = ids.shape
     values = {
-        "query": np.repeat(np.array(queries.ids, dtype=object), k),
+        "query": np.repeat(queries.ids.astype(object), k),
         "rank": np.tile(np.arange(1, k + 1), n_queries),
         "id": ids.ravel(),
         "distance": distances.ravel(),
@@ -105,13 +167,6 @@ def run_query(arguments: Namespace) -> CommandResult:
     write_table(frame, arguments.output)
     text = f"{len(frame)} neighbours of {len(X)} queries saved as {arguments.output}"
     return CommandResult({"output": arguments.output, "n": len(frame)}, text)
-
-
-def _check_query(arguments: Namespace) -> None:
-    """Refuse, before the work, a file that cannot be written."""
-    if arguments.output is not None:
-        check_output(arguments.output, arguments.queries)
-        check_table_name(arguments.output)
 
 
 def _search_here(
@@ -139,7 +194,6 @@ def _holds_index(root: Path) -> bool:
 
 
 def _load_index(path: str) -> NeighborIndex | ShardedIndex:
-    """The index in a folder; a folder without one, and a model, are refused."""
     root = Path(path)
     if root.is_dir() and not _holds_index(root):
         raise StorageError(f"{path} is a folder without {FILE}, so no index; give the folder that semimetric index wrote")
@@ -150,11 +204,127 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
 
 
 def _eligible(condition: str, path: str, index: NeighborIndex | ShardedIndex) -> NDArray[np.bool_] | str:
-    """What `kneighbors` takes for a condition on all columns of the items; a sharded index knows their features only."""
+    """Return the argument ``where`` for a condition on all columns of items; a sharded index knows their features only."""
     return condition if isinstance(index, ShardedIndex) else read_condition(condition).holds(read_columns(path))
 
 
 def _bytes_of_index(folder: str) -> int:
-    """Size of the files of an index, without those of its columns."""
     root = Path(folder)
     return sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()])
+
+
+def run_neighbors(arguments: Namespace) -> CommandResult:
+    """Return the nearest items of every row of a table, and the terms of their distances."""
+    items = _open_items(arguments)
+    d, k = items.d, arguments.k
+    id_column = arguments.id if arguments.id in read_frame(arguments.rows).columns else None
+    rows = read_items(arguments.rows, d.schema, id_column, arguments=arguments)
+    if items.index is None:
+        n = len(rows.ids) * items.n_items
+        remedy = "build an index of the items by semimetric index, and search that"
+        check_memory(_BYTES_OF_NEIGHBOR * n, f"a table of {n} distances", remedy)
+    warn_outside(d, d.schema.encode(rows.frame), source=rows.name)
+    nearest = items.nearest(rows.frame, k)
+    values: dict[str, Any] = {
+        "query": np.repeat(rows.ids.astype(object), k),
+        "rank": np.tile(np.arange(1, k + 1), len(rows.ids)),
+        "id": nearest.ids.ravel(),
+    }
+    if items.labels is not None:
+        values["label"] = items.labels[nearest.rows].ravel()
+    values["distance"] = nearest.distances.ravel()
+    if arguments.explain:
+        values["terms"] = _largest_terms(d, rows.frame, items, nearest)
+    return CommandResult(values, _neighbors_text(values))
+
+
+class _NearestItems(NamedTuple):
+    """The distances, ids and row numbers of the nearest items, all of shape (n_queries, k), the nearest first."""
+
+    distances: Floats
+    ids: NDArray[Any]
+    rows: Integers
+
+
+@dataclass(frozen=True)
+class _SearchedItems:
+    """The items that are searched under the distance ``d``, from a table or in an index."""
+
+    d: Semimetric
+    index: NeighborIndex | None
+    frame: Frame  # the features; None of an index if they are not needed
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None = None
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.ids)
+
+    def nearest(self, queries: Any, k: int) -> _NearestItems:
+        """Return the k nearest items of every row of a frame of queries."""
+        if self.index is None:
+            distances = self.d.pairwise(queries, self.frame)
+            rows = np.argsort(distances, axis=1, kind="stable")[:, :k]
+            return _NearestItems(np.take_along_axis(distances, rows, axis=1), self.ids.astype(object)[rows], rows)
+        is_named = hasattr(self.index, "feature_names_in_")
+        distances, ids = self.index.kneighbors(queries if is_named else queries.to_numpy(), k)
+        row_of_id = {name: row for row, name in enumerate(self.ids.tolist())}
+        return _NearestItems(distances, ids, np.array([[row_of_id[name] for name in line] for line in ids.tolist()]))
+
+
+def _open_items(arguments: Namespace) -> _SearchedItems:
+    """Return the items to search: those of a table under a model, or those of an index; at least k."""
+    opened = load_unsigned(arguments.model)
+    if isinstance(opened, Semimetric):
+        if not arguments.items:
+            raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")
+        table = read_items(arguments.items, opened.schema, arguments.id, arguments.label, arguments=arguments)
+        items = _SearchedItems(opened, None, table.frame, table.ids, table.labels)
+    elif isinstance(opened, ShardedIndex):
+        raise InputError(f"{arguments.model} is a sharded index, and neighbors searches one index; use semimetric query")
+    else:
+        if arguments.items:
+            raise InputError(f"{arguments.model} is an index, which holds its items; leave --items out")
+        items = _items_of_index(opened, arguments)
+    if arguments.k > items.n_items:
+        raise InputError(f"-k {arguments.k} asks for more than the {items.n_items} items that there are; ask for fewer")
+    return items
+
+
+def _items_of_index(index: NeighborIndex, arguments: Namespace) -> _SearchedItems:
+    """Return the items of an index, with features and classes from the columns beside it if the options need them."""
+    path, label, d = arguments.model, arguments.label, index.semimetric
+    if not arguments.explain and not label:
+        return _SearchedItems(d, index, None, index.ids_)
+    columns = read_columns(path)
+    absent = [name for name in (*d.feature_names, *([label] if label else [])) if name not in columns]
+    if absent:
+        raise InputError(f"the items of {path} have no column {absent[0]!r}; correct the name, or build the index again")
+    frame = optional("pandas").DataFrame({name: columns[name] for name in d.feature_names})
+    return _SearchedItems(d, index, features_of(d.schema, frame, path), index.ids_, columns[label] if label else None)
+
+
+def _largest_terms(d: Semimetric, queries: Any, items: _SearchedItems, nearest: _NearestItems) -> list[list[tuple[str, float]]]:
+    names = d.contribution_names("features")
+    terms = []
+    for query, neighbors in enumerate(nearest.rows):
+        repeated_query = queries.iloc[np.full(len(neighbors), query)]
+        for parts in d.contributions(repeated_query, items.frame.iloc[neighbors], by="features"):
+            largest = np.argsort(-parts, kind="stable")[:_MOST_TERMS]
+            terms.append([(names[t], float(parts[t])) for t in largest if parts[t] > 0])
+    return terms
+
+
+def _neighbors_text(values: Mapping[str, Any]) -> str:
+    lines = []
+    for k, (query, rank) in enumerate(zip(values["query"], values["rank"], strict=True)):
+        if rank == 1:
+            lines.append(f"{'row ' if isinstance(query, int) else ''}{query}")
+        label = f" ({values['label'][k]})" if "label" in values else ""
+        line = f"  {rank}. {values['id'][k]}{label} at {values['distance'][k]:.4g}"
+        if "terms" in values:
+            terms = ", ".join(f"{name} {part:.3g}" for name, part in values["terms"][k])
+            line += f": {terms or 'equal in every feature'}"
+        lines.append(line)
+    return "\n".join(lines)

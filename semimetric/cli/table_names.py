@@ -1,6 +1,6 @@
-"""What is known of a table before it is read: how it is written, whether it is there, and which columns its header names.
+"""Facts of a table before it is read: its form, that it is there, and the columns and ids that it names.
 
-Nothing large is imported for it, so that a wrong path or a wrong name of a column is told at once.
+Nothing large is imported for it, so that a wrong path, column or id is refused at once.
 """
 
 import csv
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._foundation.errors import InputError
-from .one_line_parser import STANDARD_INPUT
+from .._foundation.near_names import did_you_mean
+from ..data.keys import as_key, no_such_column
+from .parser import STANDARD_INPUT
 
 LONGEST_HEADER = 2**24
 """The bytes that a header may have."""
@@ -22,10 +24,10 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _MODELS = ("model", "index")  # arguments that name what a command opens
 _COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
-    "pair_commands.run_fit": {"items": ("id",), "pairs": ("left", "right", "target")},
-    "pair_commands.run_distance": {"items": ("id",), "other": ("id",), "pairs": ("left", "right")},
-    "label_commands.run_fit_labels": {"items": ("label", "id")},
-    "label_commands.run_neighbors": {"rows": (), "items": ("id", "label")},
+    "fit.run_fit": {"items": ("id",), "pairs": ("left", "right", "target")},
+    "search_commands.run_distance": {"items": ("id",), "other": ("id",), "pairs": ("left", "right")},
+    "fit.run_fit_labels": {"items": ("label", "id")},
+    "search_commands.run_neighbors": {"rows": (), "items": ("id", "label")},
     "search_commands.run_index": {"items": ("id",)},
     "search_commands.run_query": {"queries": ("id",)},
     "model_commands.run_info": {},
@@ -35,19 +37,19 @@ _COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class TableForm(NamedTuple):
-    """How a table is written: what separates its cells, nothing in Parquet, and whether it is compressed."""
+    """Form of a table: what separates its cells, nothing in Parquet, and whether it is compressed."""
 
     separator: str
     compressed: bool = False
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name of the form in messages."""
         return {",": "CSV", "\t": "TSV"}.get(self.separator, "Parquet")
 
 
 def form_of_name(path: str) -> TableForm:
-    """The form of a table, by its extension in lower or upper case."""
+    """Return the form of a table, by its extension in lower or upper case."""
     name = Path(path).name.lower()
     if name.endswith(_PARQUET):
         return TableForm("")
@@ -65,12 +67,6 @@ def check_is_file(path: str) -> None:
     if not Path(path).is_file():
         kind = "a folder, not a file" if Path(path).is_dir() else "no file"
         raise InputError(f"there is {kind} {path}; check the path")
-
-
-def no_such_column(path: str, name: str, columns: Sequence[str]) -> InputError:
-    """The error that a table has no column of this name, which lists the columns that it has."""
-    shown = ", ".join(columns[:10]) + (", ..." if len(columns) > 10 else "")
-    return InputError(f"{path} has no column {name!r}; its columns are {shown}")
 
 
 def check_arguments(arguments: Namespace) -> None:
@@ -103,7 +99,7 @@ def check_arguments(arguments: Namespace) -> None:
 
 
 def _header(path: str, form: TableForm) -> list[str]:
-    """The names of the columns of a table in text; none of a header in which something else is wrong, which reading tells."""
+    """Return the names of the columns of a table in text; none of a header in which something else is wrong."""
     if not form.separator:
         return []
     opened: Any = gzip.open if form.compressed else open
@@ -114,3 +110,52 @@ def _header(path: str, form: TableForm) -> list[str]:
     except (OSError, EOFError, UnicodeDecodeError, csv.Error):
         return []
     return names if len(names) > 1 and all(names) and len(set(names)) == len(names) else []
+
+
+_LARGEST = 2**25  # bytes of a file that is read here, which takes a second
+
+
+def no_such_id(name: object, path: str, ids: Sequence[Any]) -> InputError:
+    """Return the error that no row of a table has this id, with ids that are spelt like it."""
+    return InputError(f"{name!r} is no id of {path}; correct it{did_you_mean(name, map(str, ids))}")
+
+
+def check_named_ids(arguments: Namespace) -> None:
+    """Refuse ids that pairs name and no item has; ``--other`` has the items of the right side of ``distance``.
+
+    Raises
+    ------
+    InputError
+        If some of the ids that a side of the pairs names are those of items, and one is not.
+    """
+    if getattr(arguments, "id", None) is None or getattr(arguments, "items", None) is None:
+        return
+    pairs, other = getattr(arguments, "pairs", None), getattr(arguments, "other", None)
+    if pairs is None:
+        named = [(arguments.items, getattr(arguments, "pair", None) or [])]
+    else:
+        left, right = (_cells(pairs, getattr(arguments, side)) for side in ("left", "right"))
+        named = [(arguments.items, left), (other, right)] if other else [(arguments.items, left + right)]
+    for path, names in named:
+        ids = _cells(path, arguments.id) if names else []
+        known = {as_key(cell) for cell in ids}
+        unknown = [name for name in names if as_key(name) not in known]
+        if 0 < len(unknown) < len(names):
+            raise no_such_id(as_key(unknown[0]), path, ids)
+
+
+def _cells(path: str, column: str) -> list[str]:
+    """Return the cells of a column of a table in text as written; none of other tables, or if some are empty."""
+    if path == STANDARD_INPUT or not (form := form_of_name(path)).separator or os.path.getsize(path) > _LARGEST:
+        return []
+    try:
+        with _opened(path, form) as file:
+            header, *rows = [row for row in csv.reader(file, delimiter=form.separator, strict=True) if row]
+        cells = [row[header.index(column)].strip() for row in rows]
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, ValueError, IndexError):
+        return []
+    return cells if all(cells) else []
+
+
+def _opened(path: str, form: TableForm) -> Any:
+    return (gzip.open if form.compressed else open)(path, "rt", encoding="utf-8-sig", newline="")

@@ -35,7 +35,6 @@ def run_warmup(arguments: Namespace) -> CommandResult:
 
 
 def _learn_and_search() -> None:
-    """The example of the README, a search and a reason."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 24, (200, 2))
     pairs = rng.integers(0, 200, (3000, 2))
@@ -48,7 +47,7 @@ def _learn_and_search() -> None:
 
 
 def _statistics_of_kernels() -> Iterator[Any]:
-    """What numba counts of each kernel that it keeps in a cache: how often it was compiled, and read."""
+    """Return the statistics of numba for each kernel that it stores in a cache: how often it was compiled, and read."""
     modules = [module for name, module in sys.modules.items() if name.startswith("semimetric._kernels.")]
     kernels = {id(value): value for module in modules for value in vars(module).values() if hasattr(value, "stats")}
     return (kernel.stats for kernel in kernels.values() if kernel.stats.cache_path is not None)

@@ -18,12 +18,21 @@ from .._foundation.types import Floats
 
 Category: TypeAlias = str | bool | int | float
 _CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
+_TEXT = ("object", "str", "utf8", "large_string")  # how the names of dtypes begin that may hold text
 _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
 def is_categorical(column: Any) -> bool:
     """Return True if the dtype of a column says that it holds categories."""
     return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
+
+
+def is_text(column: Any) -> bool:
+    """Return True if all cells of a column that are not missing are text, and some are."""
+    if not str(column.dtype).lower().startswith(_TEXT):
+        return False
+    cells = [cell for cell in cells_of(column) if not is_missing(cell)]
+    return bool(cells) and all(isinstance(cell, str) for cell in cells)
 
 
 def as_table(X: Any, name: str = "X") -> Any:

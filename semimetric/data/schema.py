@@ -35,6 +35,7 @@ from .columns import (
     codes_of,
     column_of,
     is_categorical,
+    is_text,
     numbers_of,
 )
 from .times import PERIODS, SCALE, clock_zone, days_or_hours, holds_times, times_of, zone_of
@@ -46,6 +47,8 @@ def chosen_columns(X: Any, given: Any, names: Sequence[str]) -> set[int]:
     """Return the numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
     if given is None:
         return set()
+    if given == "text":
+        return {k for k in range(len(names)) if is_categorical(column_of(X, k)) or is_text(column_of(X, k))}
     if isinstance(given, str):
         if not hasattr(X, "columns"):
             return set()
@@ -257,12 +260,12 @@ class Schema:
         Parameters
         ----------
         X : frame of pandas, polars or pyarrow, or of what else narwhals reads, or array-like of shape (n_items, n_features)
-        categorical_features : "auto" (default), None, or sequence of int or str
+        categorical_features : "auto" (default), "text", None, or sequence of int or str
             The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
-            ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and none of an array. Text is as often an
-            identifier as a category, so columns of text that are not named here are an error. Truth values are the numbers 1
-            and 0. Categories are text, truth values or finite numbers, in the order of the dtype where it has one, else
-            sorted.
+            ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and none of an array. "text" takes these, and
+            columns of text. Text is as often an identifier as a category, so it is an error otherwise. Truth values are the
+            numbers 1 and 0. Categories are text, truth values or finite numbers, in the order of the dtype where it has one,
+            else sorted.
         periodic : dict of int or str to float or {"day", "week", "year"}, or None
             The periods of columns that wrap around, such as ``{"hour": 24}``. For a column of times (datetime or date, with a
             time zone or without) name its period: ``{"when": "day"}`` takes the hour that clocks show, "week" the day since
@@ -280,7 +283,9 @@ class Schema:
             categories that are neither text nor numbers.
         """
         check_choice("missing", missing, ("error", "level"))
-        check_choice("categorical_features", categorical_features, ("auto",)) if isinstance(categorical_features, str) else None
+        check_choice("categorical_features", categorical_features, ("auto", "text")) if isinstance(
+            categorical_features, str
+        ) else None
         X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)

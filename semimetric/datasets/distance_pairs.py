@@ -171,7 +171,7 @@ def make_items(name: str, n_items: int, *, random_state: int | None = 0) -> Floa
 
 
 def make_distance_pairs(name: str, n_pairs: int, *, n_items: int = 2000, random_state: int | None = 0) -> DistancePairs:
-    """Items from `make_items`, random pairs of two different items, and the true distances of these pairs.
+    """Return items from `make_items`, random pairs of two different items, and the true distances of these pairs.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _Box = tuple[tuple[float, float], tuple[float, float]]  # lower left and upper r
 def make_horseshoe(
     n_positive: int = 500, n_negative: int = 300, *, gap: float = 0.2, random_state: int | None = 0
 ) -> tuple[Floats, Integers]:
-    """An M of positive items whose middle leg hangs into a U of negative items, each uniform on its area.
+    """Return an M of positive items whose middle leg hangs into a U of negative items, each uniform on its area.
 
     This is the data set of Gai & Zhang 2010, Fig. 3.
 
@@ -53,7 +53,7 @@ def make_horseshoe(
 
 
 def make_s_shape(n_items: int = 600, *, gap: float = 0.15, random_state: int | None = 0) -> tuple[Floats, Integers]:
-    """Items uniform on [-1.5, 1.5] x [-1, 1], of class 1 to the right and 0 to the left of the curve x = sin(pi y), an S.
+    """Make items uniform on [-1.5, 1.5] x [-1, 1], of class 1 to the right and 0 to the left of the S x = sin(pi y).
 
     No item is within gap / 2 of the curve, measured along x.
 
@@ -86,7 +86,7 @@ def make_s_shape(n_items: int = 600, *, gap: float = 0.15, random_state: int | N
 def make_zigzag(
     n_items: int = 2000, *, n_pieces: int = 9, height: float = 3.0, gap: float = 0.4, random_state: int | None = 0
 ) -> tuple[Floats, Integers]:
-    """Items of class 1 above and 0 below a zigzag of straight pieces, each 1 wide and ``height`` high.
+    """Return items of class 1 above and 0 below a zigzag of straight pieces, each 1 wide and ``height`` high.
 
     The paper separates its second data set by nine pieces (Gai & Zhang 2010, Fig. 4, right), and says no more about it; this
     set has as many. Items are uniform on [0, n_pieces] x [-1, height + 1], and none is within gap / 2 of the zigzag, measured
@@ -123,7 +123,7 @@ def make_zigzag(
 
 
 def _apart(rng: np.random.Generator, curve: Floats, low: float, high: float, gap: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """Numbers uniform on [low, high] but for the gap around the curve, shape (n_items,), and whether they are beyond it."""
+    """Return numbers uniform on [low, high] without the gap around the curve, shape (n_items,), and if they are beyond it."""
     # They are drawn on a line that is shorter by the gap; those beyond the curve are moved on by the gap.
     drawn = rng.uniform(low, high - gap, len(curve))
     beyond = drawn > curve - gap / 2
@@ -137,7 +137,7 @@ def _check_gap(gap: float) -> float:
 
 
 def _letters(gap: float) -> tuple[list[_Box], list[_Box]]:
-    """The disjoint boxes that make up the M, and those that make up the U."""
+    """Return the disjoint boxes that make up the M, and those that make up the U."""
     edges = np.cumsum([0.0, _LEG, gap, _ARM, gap, _LEG, gap, _ARM, gap, _LEG]).tolist()
     bar = _HEIGHT - _LEG  # height at which the bar of the M begins
     arms = bar - gap  # height at which the arms of the U end
@@ -156,7 +156,7 @@ def _letters(gap: float) -> tuple[list[_Box], list[_Box]]:
 
 
 def _uniform(rng: np.random.Generator, boxes: list[_Box], n: int) -> Floats:
-    """Items that are uniform on disjoint boxes, shape (n, 2)."""
+    """Return items that are uniform on disjoint boxes, shape (n, 2)."""
     low, high = np.array(boxes).transpose(1, 0, 2)
     area = (high - low).prod(axis=1)
     box = rng.choice(len(boxes), n, p=area / area.sum())

@@ -36,7 +36,7 @@ class TripletAnswers(ShortFields):
 
 
 def perceived(stimulus: ArrayLike) -> Floats:
-    """Where the observer of `make_triplet_answers` sees stimuli t in [0, 1], on a scale that also goes from 0 to 1.
+    """Return how the observer of `make_triplet_answers` sees stimuli t in [0, 1], on a scale from 0 to 1.
 
     The scale is half of Fechner's logarithm, log(1 + 9 t) / log 10, which separates weak stimuli best, plus half of a logistic
     step at t = 0.7, which separates two categories of stimuli.
@@ -68,7 +68,7 @@ def perceived(stimulus: ArrayLike) -> Floats:
 def make_triplet_answers(
     n_triplets: int, *, n_items: int = 200, noise: float = 0.1, random_state: int | None = 0
 ) -> TripletAnswers:
-    """Which of two stimuli looks closer to a third, answered by an observer who sees every stimulus with noise.
+    """Make answers of an observer, who sees every stimulus with noise: which of two stimuli looks closer to a third?
 
     This is Thurstone's model: whenever the observer looks at a stimulus t, it is seen at ``perceived(t) + noise * z`` with a
     standard normal z; of the two stimuli the one that is seen nearer to the third is chosen.

@@ -1,4 +1,4 @@
-"""What the pictures share: axes to draw into, colours, short names, and triangles on which functions are linear."""
+"""Tools of all pictures: axes to draw into, colours, short names, and triangles on which functions are linear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .._foundation.optional_imports import optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 INK = "#222222"
 BLUE = "#1f5f8b"
 ORANGE = "#d9622b"
@@ -22,28 +21,28 @@ _MOST_CHARACTERS = 32  # of a name in a picture
 
 
 def axes_of(ax: Axes | None) -> Any:
-    """The axes given, or those of a new figure."""
+    """Return the axes given, or those of a new figure."""
     return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
 
 
 def hide_frame(axes: Any) -> Any:
-    """The axes, without the lines of the frame above and on the right."""
+    """Return the axes, without the lines of the frame above and on the right."""
     axes.spines[["top", "right"]].set_visible(False)
     return axes
 
 
 def shorten(name: str) -> str:
-    """The name, cut after 31 characters if it is longer than 32."""
+    """Return the name, cut after 31 characters if it is longer than 32."""
     return name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
 
 
 def others(n: int, what: str) -> str:
-    """What the bar of the n smallest is called, such as "3 other features"; ``what`` is in the plural."""
+    """Return the name of the bar of the n smallest, such as "3 other features"; ``what`` is in the plural."""
     return f"{n} other {what if n > 1 else what[:-1]}"
 
 
 def triangles(rows: int, columns: int) -> np.ndarray:
-    """The two triangles of each cell of a grid of points, shape (n_triangles, 3), as row numbers of the points.
+    """Return the two triangles of each cell of a grid of points, shape (n_triangles, 3), as row numbers of the points.
 
     The cells are cut from their lowest to their highest corner, as the simplices of the embeddings are.
     """

@@ -19,7 +19,6 @@ from .axes import BLUE, INK, ORANGE, YELLOW, axes_of, hide_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _POSITIVE = BLUE
 _NEGATIVE = ORANGE
 _STEPS = 301  # points of the grid in each direction
@@ -169,7 +168,7 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
 
 
 def _posterior(model: DPLMClassifier) -> Floats:
-    """The shares of 0, 1, 2, ... pieces among the states that voted; a model without them is refused."""
+    """Return the shares of 0, 1, 2, ... pieces among the states that voted; a model without them is refused."""
     share = getattr(model, "posterior_n_components_", None)
     if not isinstance(share, np.ndarray):
         raise InputError(
@@ -193,7 +192,7 @@ def _draw_classes(axes: Any, items: Floats, y: Any, classes: Any) -> None:
 
 
 def _grid_over(items: Floats) -> tuple[Floats, Floats, Floats]:
-    """Both axes of a grid over the range of the items and a margin, and its places, shape (steps², 2)."""
+    """Return both axes of a grid over the range of the items and a margin, and its places, shape (steps², 2)."""
     low = items.min(axis=0)
     high = items.max(axis=0)
     margin = 0.03 * (high - low).max()
@@ -208,8 +207,8 @@ def _draw_pieces(axes: Any, model: DPLMClassifier, items: Floats) -> None:
     best_two = np.sort(order, axis=1)
     pairs = getattr(model, "class_pairs_", None)
     for k, pieces in enumerate(model.pieces_):
-        told = (order[:, 0] == k) | (order[:, 1] == k) if pairs is None else (best_two == pairs[k]).all(axis=1)
-        _draw_planes(axes, pieces, (x, y), places, told)
+        decided = (order[:, 0] == k) | (order[:, 1] == k) if pairs is None else (best_two == pairs[k]).all(axis=1)
+        _draw_planes(axes, pieces, (x, y), places, decided)
 
 
 def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:

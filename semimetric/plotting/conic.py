@@ -17,7 +17,6 @@ from .axes import BLUE, INK, ORANGE, axes_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _COLOURS = (BLUE, ORANGE, "#4d8b4d", "#8b5f9e", "#b08d3c", "#5fa3b5", "#9e4a4a", "#6b6b6b")  # of the classes
 _STEPS = 301  # points of the grid in each direction
 _LEVELS = 13  # an odd number, so that 0 is one of them
@@ -142,7 +141,7 @@ def _spans(items: Floats) -> list[Floats]:
 
 
 def _grid_points(spans: list[Floats], X: ArrayLike) -> Any:
-    """The points of the grid as items (_STEPS², 2); a frame if X is one."""
+    """Return the points of the grid as items (_STEPS², 2); a frame if X is one."""
     points = np.stack(np.meshgrid(*spans), axis=-1).reshape(-1, 2)
     columns = getattr(X, "columns", None)
     return points if columns is None else optional("pandas").DataFrame(points, columns=columns)

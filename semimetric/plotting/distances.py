@@ -15,25 +15,25 @@ from .._foundation.arrays import n_axes
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
+from ..data.schema import Feature
+from ..data.times import SCALE, times_of
 from ..distances.estimators.base import LearnedDistance
 from ..distances.model.semimetric import Semimetric
 from ..distances.pairs.base import Table
 from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, others, shorten, triangles
-from .table_ticks import level_labels, number_labels, set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Learned: TypeAlias = Semimetric | LearnedDistance
 
-
 _COLOUR_MAP = "YlGnBu"
 _STEPS = 121  # points along a feature
-_MIN_CELLS = 60  # along a side of a heat map
+_MIN_CELLS = 60  # along a side of the picture of a table
 
 
 def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
-    """Draw the table of one feature as a heat map with contours; the ticks are the knots, or the categories.
+    """Draw the table of one feature in colors with contours; the ticks are the knots, or the categories.
 
     Labels are those of as many ticks as there is room for; times are dates.
 
@@ -176,7 +176,7 @@ def plot_contributions(
 
 
 def _distance(d: Learned) -> Semimetric:
-    """The distance itself, or that of a fitted learner."""
+    """Return the distance itself, or that of a fitted learner."""
     found = getattr(d, "semimetric_", d)
     if not isinstance(found, Semimetric):
         raise InputError(f"d= is a {type(d).__name__}, no Semimetric; give model.semimetric_ of a model that is fitted")
@@ -190,7 +190,7 @@ def _value_label(d: Semimetric) -> str:
 
 
 def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
-    """The name and the table of a term of one feature, given by its name or its place among the terms."""
+    """Return the name and the table of a term of one feature, given by its name or its place among the terms."""
     tables = d.tables()
     if isinstance(term, (int, np.integer)) and 0 <= term < len(tables):
         term = d.terms[term]
@@ -201,7 +201,7 @@ def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
     table = tables[str(term)]
     if len(table.features) > 1:
         raise NotSupportedError(
-            f"{term!r} joins {len(table.features)} features, too many for a heat map; draw the distance around a point "
+            f"{term!r} joins {len(table.features)} features, too many for a picture; draw the distance around a point "
             "over two of them with plot_around"
         )
     if len(table.knots[0]) < 2:
@@ -219,7 +219,7 @@ def _draw_levels(name: str, table: Table, levels: Sequence[str], label: str, axe
 
 
 def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """The table on a finer grid that contains its knots: the points of the grid (n,), and the values there (n, n).
+    """Return the table on a finer grid that contains its knots: the points of the grid (n,), and the values there (n, n).
 
     The values are interpolated on the triangles of the embedding, so that they are still those of the distance; on the finer
     grid the colours change evenly.
@@ -244,7 +244,7 @@ def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: 
 
 
 def _feature_numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
-    """The numbers of one or two different features that are given by their names or numbers."""
+    """Return the numbers of one or two different features that are given by their names or numbers."""
     if isinstance(features, str) or len(features) not in (1, 2):
         raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
     chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
@@ -258,7 +258,7 @@ def _feature_numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int,
 
 
 def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> Floats:
-    """The values of a feature to draw, shape (_STEPS,): the range of the items, or of the grid, widened to hold the point."""
+    """Return the values of a feature to draw, shape (_STEPS,): the range of items or grid, widened to hold the point."""
     grid = d.embedding.grid
     if grid.kinds[feature] == "categorical":
         raise NotSupportedError(
@@ -285,7 +285,7 @@ def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], value
 
 
 def _largest_parts(names: Sequence[str], values: Floats, most: int, what: str) -> tuple[list[str], Floats]:
-    """Names and values of the largest parts that are not 0, followed by the sum of all others, if there are any."""
+    """Return names and values of the largest parts that are not 0, followed by the sum of all others, if there are any."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[: max(int(np.count_nonzero(values)), 1)]
     shown = [names[k] for k in order[:most]]
@@ -294,3 +294,102 @@ def _largest_parts(names: Sequence[str], values: Floats, most: int, what: str) -
         shown.append(others(len(order) - most, what))
         kept = np.append(kept, values[order[most:]].sum())
     return shown, kept
+
+
+_POINTS = 72  # of an inch
+_SQUARE = 0.8  # share of the axes that a square table has beside its colour bar
+_LEAST = 0.35  # share that it has however long the labels are
+_WIDTH = 0.6  # sizes of the font that a character is wide, about
+_APART = 1.7  # sizes of the font between two labels that are turned by 45 degrees
+_LONGEST = 20  # characters of a label, which take room from the picture
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 17
+
+
+def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
+    """Label the places along both sides of a square table that are far enough apart, and mark the others by small ticks.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    places : ndarray of shape (n,)
+        Increasing; the first and the last always have their labels.
+    labels : sequence of str
+        The names of the places.
+    """
+    texts, box = [_short(label) for label in labels], axes.get_window_extent()
+    size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * _POINTS
+    side = _SQUARE * whole
+    if axes.figure.get_layout_engine() is not None:  # which takes the room of labels from the picture
+        side = max(side - _WIDTH * size * max(map(len, texts)), _LEAST * whole)
+    shown = _far_apart(places, _APART * size / side * float(places[-1] - places[0]))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(places[shown], [texts[k] for k in shown])
+        axis.set_ticks(places, minor=True)
+    for label in axes.get_xticklabels():
+        label.set(rotation=45, ha="right", rotation_mode="anchor")
+
+
+def number_labels(values: Floats, feature: Feature | None) -> list[str]:
+    """Knots of a number, an angle or a time as texts that differ where the knots do.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Increasing.
+    feature : Feature or None
+        What the column is; None of a direction, which is a number.
+    """
+    if feature is not None and feature.time == SCALE:
+        return _times(values, feature.zone)
+    if feature is not None and feature.kind == "periodic":
+        texts = _numbers(np.mod(values[:-1], feature.period))
+        return [*texts, texts[0]]  # the last is the first again
+    return _numbers(values)
+
+
+def level_labels(levels: Sequence[Any], feature: Feature | None) -> list[str]:
+    """Return the levels of a table as texts: categories, or knots and what stands for a missing value."""
+    numbers = [k for k, level in enumerate(levels) if isinstance(level, float)]
+    texts = [str(level) for level in levels]
+    if feature is None or feature.kind != "categorical":
+        for k, text in zip(numbers, number_labels(np.array([levels[k] for k in numbers]), feature), strict=True):
+            texts[k] = text
+    return texts
+
+
+def _far_apart(places: Floats, apart: float) -> list[int]:
+    """Return the first place, the last, and those between that are ``apart`` from the one before and the last."""
+    shown = [0]
+    for k in range(1, len(places) - 1):
+        if min(places[k] - places[shown[-1]], places[-1] - places[k]) >= apart:
+            shown.append(k)
+    return [*shown, len(places) - 1] if len(places) > 1 else shown
+
+
+def _numbers(values: Floats) -> list[str]:
+    """Return different numbers as texts with as few digits as distinguish them."""
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+        texts = [_number(value, digits) for value in values.tolist()]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
+
+
+def _number(value: float, digits: int) -> str:
+    """Return a number with so many digits, without an exponent where that is no longer."""
+    short = f"{value:.{digits}g}"
+    if "e" not in short or not 1e-4 <= abs(value) < 1e7:
+        return short
+    return np.format_float_positional(value, precision=digits, fractional=False, trim="-")
+
+
+def _times(days: Floats, zone: str) -> list[str]:
+    """Times as dates, with the time of the day where two of them lie on one day."""
+    times = times_of(days, zone)
+    dates = [f"{time:%Y-%m-%d}" for time in times]
+    return dates if len(set(dates)) == len(dates) else [f"{time:%Y-%m-%d %H:%M}" for time in times]
+
+
+def _short(text: str) -> str:
+    """Return the text, cut where it is longer than a label may be."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

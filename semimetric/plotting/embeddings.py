@@ -17,7 +17,6 @@ from .axes import axes_of, hide_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _STEPS = 401  # points along a feature
 _COLOUR_MAP = "viridis"
 
@@ -94,7 +93,7 @@ def plot_kernel(
 
 
 def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
-    """The number of a feature that is given by its name or its number."""
+    """Return the number of a feature that is given by its name or its number."""
     names = embedding.feature_names
     number = names.index(feature) if isinstance(feature, str) and feature in names else feature
     if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):

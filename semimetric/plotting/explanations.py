@@ -15,7 +15,6 @@ from .axes import BLUE, GREY, axes_of, hide_frame, others, shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _CYCLE = (0, 1, 2, 3, 4, 5, 6, 8, 9)  # colours of matplotlib's cycle, without its grey
 
 
@@ -59,7 +58,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
         widths = np.append(widths, values[rest].sum())
     axes = axes_of(ax)
     axes.barh(range(len(labels)), widths, color=[BLUE] * len(shown) + [GREY] * (len(labels) - len(shown)), height=0.7)
-    axes.set(xlabel="share of the distance to other classes", title="Which features tell the classes apart")
+    axes.set(xlabel="share of the distance to other classes", title="Which features separate the classes")
     return _label_rows(axes, labels)
 
 
@@ -104,7 +103,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
-    """The names of the features and their importances, of a learner or of the classifier that holds one."""
+    """Return the names of the features and their importances, of a learner or of the classifier that holds one."""
     learner = getattr(model, "learner_", model)
     values = getattr(learner, "feature_importances_", None)
     d = getattr(learner, "semimetric_", None)
@@ -117,7 +116,7 @@ def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floats]:
-    """Names (n_terms,) and contributions (n_neighbors, n_terms) of the largest terms, and of the sum of all others.
+    """Return names (n_terms,) and contributions (n_neighbors, n_terms) of the largest terms, and of the sum of all others.
 
     Terms that are 0 for all neighbours are left out.
     """
@@ -132,7 +131,7 @@ def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floa
 
 
 def _label_rows(axes: Any, labels: list[str]) -> Any:
-    """The axes with a label for each bar, the first at the top."""
+    """Return the axes with a label for each bar, the first at the top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)

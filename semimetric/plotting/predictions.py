@@ -14,7 +14,6 @@ from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _MOST_DOTS = 5_000  # more pairs are drawn as a two-dimensional histogram
 _MOST_BARS = 1_000  # of more pairs, intervals are drawn as a band
 _STRIPS = 30  # along a band, with equally many pairs each
@@ -26,7 +25,7 @@ def plot_predicted(
     """Draw predicted against true distances, with the line on which they are equal.
 
     With intervals, each is a bar, orange where it misses the true distance; of more than 1,000 pairs they are a band, whose
-    ends are medians over pairs of about the same predicted distance. The corner tells which share of the true distances they
+    ends are medians over pairs of about the same predicted distance. The corner says which share of the true distances they
     hold.
 
     Parameters
@@ -103,7 +102,7 @@ def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, u
 
 
 def _agreement_text(true: Floats, predicted: Floats, ends: list[Floats]) -> str:
-    """The number of pairs, the median relative error, the correlation, and the share in intervals if there are any."""
+    """Return the number of pairs, the median relative error, the correlation, and the share in intervals if there are any."""
     used, lines = true != 0, [f"{len(true):,} pairs"]
     if used.any():
         lines.append(f"median error {100 * np.median(np.abs(predicted - true)[used] / np.abs(true[used])):.2g} %")

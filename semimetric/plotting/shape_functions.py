@@ -16,7 +16,6 @@ from .axes import BLUE, GREY, axes_of, hide_frame, triangles
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _COLOUR_MAP = "PuOr_r"
 _MOST_DOTS = 50  # of a curve, at its knots
 
@@ -132,5 +131,5 @@ def _draw_shades(axes: Any, mesh: Any, values: Floats) -> Any:
 
 
 def _shapes_of(given: Any) -> Shapes:
-    """The functions themselves, or those of a fitted machine."""
+    """Return the functions themselves, or those of a fitted machine."""
     return given if isinstance(given, Shapes) else Shapes.of(given)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.types import ArrayLike
+from .._foundation.types import ArrayLike, distinct
 from .._foundation.validation import check_count
-from .comparison import comparison_facts, named_models
-from .distance_report import distance_report
-from .predictor_comparison import predictor_comparison
-from .predictor_report import predictor_report
-from .predictors import Predictor
+from ..vectors.machines.base import EmbeddedLinear
+from ..vectors.pieces.dplm import DPLMClassifier
+from ..vectors.pieces.support_point_classifier import SupportPointClassifier
+from .compare import compare
+from .machine import MachineSubject
+from .page import distance_report, score_report
+from .pieces import PlanesSubject, SupportPointsSubject
 from .report import Report
-from .report_subjects import items_of_predictor, subject_of
-from .subjects import read_items, read_pairs
+from .subjects import DistanceSubject, ScoringSubject, Subject, read_items, read_pairs
 
 
 def report(
@@ -32,7 +35,7 @@ def report(
     max_items: int = 1_000,
     random_state: int | None = 0,
 ) -> Report:
-    """A report of a model: one page to open offline, send, print and play with.
+    """Make a report of a model: one page to open offline, send, print and play with.
 
     The page holds the whole model, so that it computes again while values of items are changed. Of a distance it shows the
     table of every term and where the data lie, the parts of a distance, neighbours, axioms and how each is proved, and what was
@@ -46,7 +49,7 @@ def report(
     Parameters
     ----------
     model : Semimetric, fitted learner, classifier, regressor, index or pipeline, or a list or a dict of several
-        What has learned the distance says more of it. A pipeline ends in an `EmbeddedLinearClassifier`, an
+        An estimator that has learned the distance says more about it. A pipeline ends in an `EmbeddedLinearClassifier`, an
         `EmbeddedLinearRegressor`, or an embedding and a linear model of scikit-learn; if its other steps only scale columns,
         functions are of the columns that were given. Of several models, all of them distances or none, the report is that of
         the first, and one more tab compares them all: how far they agree on the items or on pairs of them, which columns each
@@ -98,26 +101,51 @@ def report(
     True
     """
     check_count("max_items", max_items)
-    models = named_models(model)
-    model = next(iter(models.values()))
+    subjects = {name: subject_of(each) for name, each in _named_models(model).items()}
     rng = np.random.default_rng(random_state)
-    found = subject_of(model)
-    n = found.n_features
-    called = title if title is not None else f"{type(model).__name__} of {n} column{'s' * (n != 1)}"
-    if isinstance(found, Predictor):
-        if pairs is not None or distances is not None:
-            raise InputError(
-                f"pairs and distances are for reports of distances, and {type(model).__name__} has none; give X and y"
-            )
-        items = items_of_predictor(found, X, y, names)
-        compared = [] if len(models) < 2 else predictor_comparison(models, X, y, names)
-        made = predictor_report(found, items, title=called, max_items=max_items, rng=rng)
+    subject = next(iter(subjects.values()))
+    kind, n = type(subject.model).__name__, subject.n_features
+    called = title if title is not None else f"{kind} of {n} column{'s' * (n != 1)}"
+    if isinstance(subject, ScoringSubject) and (pairs is not None or distances is not None):
+        raise InputError(f"pairs and distances are for reports of distances, and {kind} has none; give X and y")
+    items = read_items(subject, X, y, names)
+    if isinstance(subject, DistanceSubject):
+        measured = read_pairs(subject.distance, items, pairs, distances)
+        made = distance_report(subject, items, measured, title=called, max_items=max_items, random_state=random_state, rng=rng)
     else:
-        items = read_items(model, found.schema, X, y, names)
-        measured = read_pairs(found, items, pairs, distances)
-        made = distance_report(
-            model, found, items, measured, title=called, max_items=max_items, random_state=random_state, rng=rng
-        )  # fmt: skip
-        compared = [] if len(models) < 2 else comparison_facts(models, X, y, pairs, distances, names, rng)
-    made.facts["comparison"] = compared
+        assert isinstance(subject, ScoringSubject)
+        made = score_report(subject, items, title=called, max_items=max_items, rng=rng)
+    made.facts["comparison"] = compare(subjects, X, y, pairs, distances, names, rng) if len(subjects) > 1 else []
     return made
+
+
+def subject_of(model: Any) -> Subject:
+    """Return the subject of the report of a fitted model.
+
+    Raises
+    ------
+    InputError
+        If the model has no distance, no functions of columns and no pieces.
+    NotSupportedError
+        If its functions depend on more than two columns, or are too many numbers for a page.
+    """
+    if isinstance(model, DPLMClassifier):
+        return PlanesSubject(model)
+    if isinstance(model, SupportPointClassifier):
+        return SupportPointsSubject(model)
+    if isinstance(model, EmbeddedLinear | Pipeline):
+        check_is_fitted(model)
+        return MachineSubject(model)
+    return DistanceSubject(model)
+
+
+def _named_models(models: Any) -> dict[str, Any]:
+    if isinstance(models, Mapping):
+        given = {str(name): model for name, model in models.items()}
+    elif isinstance(models, Sequence) and not isinstance(models, str):
+        given = dict(zip(distinct([type(model).__name__ for model in models]), models, strict=True))
+    else:
+        return {type(models).__name__: models}
+    if not given:
+        raise InputError("there is no model; give a Semimetric or a fitted learner, or several of them")
+    return given

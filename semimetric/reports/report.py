@@ -7,8 +7,10 @@ import hashlib
 import json
 import math
 import os
+import re
 import tempfile
 import webbrowser
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -18,7 +20,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .._foundation.files import write_file
-from .markdown import markdown
 from .packed_numbers import script_json
 
 _FILES = Path(__file__).parent / "page"
@@ -38,13 +39,13 @@ _HEIGHT = 820  # of a frame in a notebook, in pixels
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is known of a model, as `semimetric.report` makes it; a notebook shows its page.
+    """Facts of a model and its page, as `semimetric.report` makes it; a notebook shows its page.
 
     Parameters
     ----------
     title : str
     facts : dict
-        What Markdown and JSON tell: importances, axioms of a distance, evidence, the comparison of several models, data and
+        What Markdown and JSON show: importances, axioms of a distance, evidence, the comparison of several models, data and
         versions.
     page : dict
         What the scripts of the page read.
@@ -62,7 +63,7 @@ class Report:
     page: dict[str, Any] = field(repr=False)
 
     def to_html(self) -> str:
-        """The page, with its style, its scripts and its data, in one text."""
+        """Return the page, with its style, its scripts and its data, in one text."""
         return self._html
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
@@ -78,11 +79,11 @@ class Report:
         return path
 
     def to_markdown(self) -> str:
-        """The facts as headings, tables and sentences, in which text from data is escaped."""
+        """Return the facts as headings, tables and sentences, in which text from data is escaped."""
         return markdown(self.facts)
 
     def to_json(self) -> str:
-        """The facts as JSON; numbers that are not finite are null."""
+        """Return the facts as JSON; numbers that are not finite are null."""
         return json.dumps(_finite(self.facts), allow_nan=False, indent=1)
 
     def __repr__(self) -> str:
@@ -93,7 +94,7 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, from which no style leaks and which can do nothing to the notebook."""
+        """Return the page in a frame of its own, from which no style leaks and which can do nothing to the notebook."""
         return (
             f'<iframe srcdoc="{escape(self._html)}" sandbox="allow-scripts" title="{escape(self.title)}" loading="lazy" '
             f'style="width:100%;height:{_HEIGHT}px;border:1px solid #ccc"></iframe>'
@@ -123,14 +124,84 @@ def _script(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """What a content security policy calls a text that may be run."""
+    """Return the hash by which a content security policy names a text that may be run."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _finite(value: Any) -> Any:
-    """``value`` with null for numbers that are not finite."""
+    """Return ``value`` with null for numbers that are not finite."""
     if isinstance(value, dict):
         return {str(key): _finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]#!|~$@^]|(?<=\bwww)\.|:(?=//)", re.IGNORECASE)
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_MOST_SHARES = 20  # columns that are listed
+
+
+def markdown(facts: dict[str, Any]) -> str:
+    """Return the facts of a report as headings, tables and sentences of GitHub's Markdown."""
+    return "\n".join(_lines(facts)) + "\n"
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    yield f"# {_escaped(facts['title'])}"
+    yield ""
+    yield from (f"- {_escaped(line.strip())}" for line in facts["summary"])
+    yield from _table("Importances", ["column or term", "share"], _shares(facts), [facts["importances"]["note"]])
+    if facts["axioms"]:
+        yield from _axioms(facts["axioms"])
+    if facts["pairs"]:
+        pairs = [[name.replace("_", " "), value] for name, value in facts["pairs"].items() if name != "shown"]
+        yield from _table("Measured distances", ["", ""], pairs)
+    for found in facts["evidence"]:
+        width = max((len(row) for row in found["rows"]), default=0)
+        yield from _table(found["title"], found["head"] or [""] * width, found["rows"], found["notes"])
+    for found in facts["comparison"]:
+        yield from _table(found["title"], found["head"], found["rows"], found["notes"])
+    data = facts["data"]
+    head = ["name", "kind", "range", "knots"]
+    head += ["least", "median", "largest", "n_missing", "n_outside"] if data["has_items"] else []
+    rows = [[column[name] for name in head] for column in data["columns"]]
+    yield from _table("Data", [name.replace("n_", "") for name in head], rows, [data["how_many"], *data["notes"]])
+    yield from _table("Versions", ["", ""], [list(pair) for pair in facts["versions"].items()])
+
+
+def _axioms(axioms: dict[str, Any]) -> Iterator[str]:
+    rows = [[each["axiom"], "yes" if each["holds"] else "no", each["proof"]] for each in axioms["proofs"]]
+    yield from _table(f"Axioms: {axioms['name']}", ["axiom", "holds", "how it is known"], rows)
+    if axioms["triple"]:
+        yield from _table("Three items that break the triangle inequality", ["column", "x", "y", "z"], axioms["triple"],
+                          [f"d(x, z) exceeds d(x, y) + d(y, z) by {axioms['excess']:.4g}."])  # fmt: skip
+
+
+def _shares(facts: dict[str, Any]) -> list[list[Any]]:
+    known = facts["importances"]
+    shares = known["features"] or known["terms"]
+    largest = sorted(shares.items(), key=lambda item: -item[1])[:_MOST_SHARES]
+    return [[name, f"{100 * share:.1f} %"] for name, share in largest]
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str] = ()) -> Iterator[str]:
+    yield from ("", f"## {_escaped(title)}", "")
+    if rows:
+        yield f"| {' | '.join(map(_cell, head))} |"
+        yield f"|{' --- |' * len(head)}"
+        yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    for note in notes:
+        yield from ("", _escaped(note))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else _escaped(str(value))
+
+
+def _escaped(text: str) -> str:
+    """Return text on one line in which nothing is markup of Markdown or HTML, nor an address that becomes a link."""
+    plain = " ".join("".join(" " if ord(c) < 32 else c for c in text).split())
+    return "".join(_ENTITIES.get(c, c) for c in _SPECIAL.sub(lambda found: "\\" + found.group(), plain))

@@ -1,13 +1,15 @@
-"""What a report is about: a distance, the model that learned it, and items with their names and their classes or values."""
+"""Subjects of reports, which are a distance or a model that scores single items, and the items and pairs of a report."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,42 +17,34 @@ from .._foundation.arrays import as_cells, as_classes, as_floats, as_vector, che
 from .._foundation.errors import InputError
 from .._foundation.tables import row_labels
 from .._foundation.types import Floats, Integers, distinct
+from ..data.grid import Grid
 from ..data.schema import Schema
 from ..distances.estimators.votes import fitted_items
+from ..distances.model.explanations import part_of
 from ..distances.model.semimetric import Semimetric
 
 MOST_CLASSES = 50
 """Numbers of more different values are values, not classes."""
 
+_PAIRS = 2_000  # over which shares are averaged
+_LARGE = 20_000_000  # numbers that dividing the parts of so many pairs among columns may take
+
 
 @dataclass(frozen=True, eq=False)
 class ReportItems:
-    """Items of a report.
+    """The items of a report with their names, and their classes or values."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_items, n_features)
-        Encoded.
-    names : tuple of str
-        All different.
-    targets : ndarray of shape (n_items,) or None
-        Classes as text, or values as numbers.
-    target_name : {"class", "value"}
-    are_own : bool
-        Whether they are the items of the model itself.
-    """
-
-    values: Floats
-    names: tuple[str, ...]
-    targets: Any
-    target_name: str
-    are_own: bool = False
+    values: Floats  # encoded, (n_items, n_features)
+    names: tuple[str, ...]  # all different
+    targets: NDArray[Any] | None  # (n_items,): classes as text, or values as numbers
+    target_name: str  # "class" or "value"
+    are_own: bool = False  # True if they are the items of the model itself
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, rows: Integers) -> ReportItems:
-        """Some of the items."""
+        """Return some of the items."""
         targets = None if self.targets is None else self.targets[rows]
         return ReportItems(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name, self.are_own)
 
@@ -63,29 +57,186 @@ class MeasuredPairs:
     learned: Floats
 
 
-def distance_of(model: Any) -> Semimetric:
-    """The distance itself, or that of a fitted learner, classifier, regressor or index.
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """Shares of terms and of columns, and what they are shares of."""
+
+    terms: Floats  # (n_terms,)
+    features: Floats | None  # (n_features,); None if nothing is known of them
+    names: Sequence[str]  # of the columns
+    of: str  # what they are shares of, after "12 % of"
+    note: str  # the same as a sentence
+
+    @property
+    def by_column(self) -> dict[str, float]:
+        """The shares of columns by name; empty if nothing is known of them."""
+        return {} if self.features is None else dict(zip(self.names, self.features.tolist(), strict=False))
+
+
+class Subject(ABC):
+    """A fitted model as its report sees it: columns, terms, importances, and the form of its page."""
+
+    kind: str  # "distance", "machine" or "pieces", which decides the tabs of the page
+    model: object  # that was given
+    schema: Schema  # the columns of the items
+    grid: Grid  # the knots of every column, and so its range
+    range_note: str  # about the ranges, for the table of the data
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return len(self.schema.features)
+
+    @property
+    @abstractmethod
+    def terms(self) -> tuple[str, ...]:
+        """The names that the first tab lists."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> list[str]:
+        """Lines that say what the model is made of."""
+
+    @abstractmethod
+    def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
+        """Return how much the terms and the columns matter."""
+
+    @abstractmethod
+    def outside(self, values: Floats) -> NDArray[np.bool_] | None:
+        """Return, with shape (n, n_features), which encoded values lie outside the range; None where there is no range."""
+
+    def read(self, X: Any) -> Any:
+        """Return items as they were given to the model, as a table with the columns of ``schema``."""
+        return X
+
+
+class DistanceSubject(Subject):
+    """A distance, and the model that has learned it.
 
     Raises
     ------
     InputError
-        If there is none.
+        If the model has no distance.
     """
-    if isinstance(model, Semimetric):
-        return model
-    if hasattr(model, "get_params") and not hasattr(model, "semimetric_"):
-        check_is_fitted(model)
-    found = getattr(model, "semimetric_", None)
-    if not isinstance(found, Semimetric):
-        raise InputError(
-            f"model is a {type(model).__name__}, which has no distance, no functions of columns and no pieces; give a "
-            "Semimetric, or a fitted learner of one, a machine on an embedding, or a classifier by pieces of planes"
-        )
-    return found
+
+    kind = "distance"
+    range_note = (
+        "Missing and outside count items. Outside the range of the fit the distance of numbers goes on at a constant slope; a "
+        "category that was not in the fit is at the mean distance of the others."
+    )
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, Semimetric) and hasattr(model, "get_params") and not hasattr(model, "semimetric_"):
+            check_is_fitted(model)
+        found = model if isinstance(model, Semimetric) else getattr(model, "semimetric_", None)
+        if not isinstance(found, Semimetric):
+            raise InputError(
+                f"model is a {type(model).__name__}, which has no distance, no functions of columns and no pieces; give a "
+                "Semimetric, or a fitted learner of one, a machine on an embedding, or a classifier by pieces of planes"
+            )
+        self.model, self.distance = model, found
+        self.schema, self.grid = found.schema, found.embedding.grid
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return tuple(self.distance.terms)
+
+    @property
+    def summary(self) -> list[str]:
+        return repr(self.distance).splitlines()
+
+    def outside(self, values: Floats) -> NDArray[np.bool_]:
+        return self.distance.beyond(values)
+
+    def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
+        """Return the mean shares in distances of random pairs; without items, of the largest values of the tables."""
+        d, names = self.distance, self.distance.contribution_names("features")
+        if items is None or len(items) < 2:
+            learned = getattr(self.model, "feature_importances_", None)
+            largest = _largest(d)
+            total = float(largest.sum()) or 1.0
+            known = np.asarray(learned) if isinstance(learned, np.ndarray) and len(learned) == d.n_features else None
+            note = "Shares of the largest values of the terms, as there are no two items to draw pairs of."
+            return Importances(largest / total, known, names, "the largest values of all terms", note)
+        n_made = len(d.directions.names) if d.directions is not None else 0
+        n = max(min(_PAIRS, _LARGE // max(n_made * d.n_features, 1)), 50)
+        left = rng.integers(0, len(items), n)
+        right = (left + rng.integers(1, len(items), n)) % len(items)
+        x, y = items.values[left], items.values[right]
+        terms, features = (_mean(d.contributions_of_encoded(x, y, by=by)) for by in ("terms", "features"))
+        note = f"Mean shares in the distances of {n:,} random pairs of the items."
+        return Importances(terms, features, names, "the distances of random pairs of the items, on average", note)
 
 
-def read_items(model: Any, schema: Schema, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
-    """The items that were given, or those that the model holds; None if there are none.
+def _mean(parts: Floats) -> Floats:
+    """Return the mean of the parts divided by their sums; 0 where every sum is 0."""
+    total = parts.sum(axis=1)
+    apart = total > 0
+    return (parts[apart] / total[apart, None]).mean(axis=0) if apart.any() else np.zeros(parts.shape[1])
+
+
+def _largest(d: Semimetric) -> Floats:
+    """Return the largest weight of each term; slopes outside the range and base distances count 0."""
+    out = np.zeros(len(d.terms))
+    for g in range(len(d.embedding.groups)):
+        part, w = part_of(d.embedding, d.weights, np.array([g]))
+        is_scale = hasattr(part, "thermometer")
+        out[g] = w.sum() if is_scale else w.max(initial=0.0)
+    return out
+
+
+class ScoringSubject(Subject):
+    """A model that gives every item numbers, of which its class or its value follows."""
+
+    classes: tuple[str, ...] | None  # None if values are predicted
+    refuses_outside: bool = False  # True if the model takes no values outside the range
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the K numbers of an item."""
+
+    @abstractmethod
+    def scores(self, values: Floats) -> Floats:
+        """Return the numbers of encoded items (n, n_features), as the model computes them: shape (n, K)."""
+
+    @abstractmethod
+    def to_page(self, items: ReportItems | None) -> dict[str, Any]:
+        """Return what only pages of this kind read."""
+
+    def evidence(self, items: ReportItems | None) -> list[dict[str, Any]]:
+        """Return tables that only this kind of model has."""
+        return []
+
+    def probabilities(self, values: Floats) -> Floats | None:
+        """Return the probabilities of the classes, shape (n, n_classes); None where the model has none."""
+        return None
+
+    def grid_with(self, items: ReportItems | None) -> Grid:
+        """Return the grid; where the model itself has no range of columns, that of the items."""
+        return self.grid
+
+    def codes(self, scores: Floats) -> Integers:
+        """Return the number of the class of every item, from its scores (n, K)."""
+        return np.asarray((scores[:, 0] > 0) if scores.shape[1] == 1 else scores.argmax(axis=1), dtype=np.int64)
+
+    def margins(self, scores: Floats) -> Floats:
+        """Return the gap between the scores of the two best classes, or the distance of one score from 0. Shape (n,)."""
+        if scores.shape[1] == 1:
+            return np.abs(scores[:, 0])
+        ordered = np.sort(scores, axis=1)
+        return np.asarray(ordered[:, -1] - ordered[:, -2])
+
+    def settled(self, values: Floats) -> NDArray[np.bool_]:
+        """Return, with shape (n,), which items a rounding cannot give to another part of the model."""
+        return np.ones(len(values), dtype=bool)
+
+    def outside(self, values: Floats) -> NDArray[np.bool_] | None:
+        return (values < self.grid.low) | (values > self.grid.high)
+
+
+def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
+    """Return the items that were given, or those that the model holds; None if there are none.
 
     Raises
     ------
@@ -95,34 +246,34 @@ def read_items(model: Any, schema: Schema, X: Any, y: Any, names: Sequence[objec
     if X is None:
         if y is not None or names is not None:
             raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
-        return _own_items(model, schema)
-    values = schema.encode(X)
+        return _own_items(subject)
+    values = subject.schema.encode(subject.read(X))
     labels = row_labels(X, len(values)) if names is None else list(names)
     if len(labels) != len(values):
         raise InputError(f"names has {len(labels)} names for {len(values)} items; one for each item is required")
-    targets, target_name = _targets(model, y, len(values))
+    targets, target_name = _targets(subject.model, y, len(values))
     return ReportItems(values, _named(labels), targets, target_name)
 
 
-def _own_items(model: Any, schema: Schema) -> ReportItems | None:
-    """The items of an index, or of the index of a model that has neighbours, with their classes or values."""
-    index = getattr(model, "index_", model)
+def _own_items(subject: Subject) -> ReportItems | None:
+    """Return the items of an index, or of the index of a model that has neighbors, with their classes or values."""
+    index: Any = getattr(subject.model, "index_", subject.model)
     if not hasattr(index, "get_items"):
         return None
-    values = schema.encode(index.get_items(index.ids_))
-    kept = fitted_items(model)
-    targets, target_name = _targets(model, None if kept is None else kept.targets, len(values))
+    values = subject.schema.encode(index.get_items(index.ids_))
+    kept = fitted_items(subject.model)
+    targets, target_name = _targets(subject.model, None if kept is None else kept.targets, len(values))
     return ReportItems(values, _named(index.ids_ if kept is None else kept.names), targets, target_name, are_own=True)
 
 
 def _named(labels: Any) -> tuple[str, ...]:
-    """Names that differ; a number is that of a row."""
+    """Return names that differ; a number is that of a row."""
     whole = (int, np.integer)
     return distinct([f"row {label}" if isinstance(label, whole) else str(label) for label in labels])
 
 
-def _targets(model: Any, y: Any, n: int) -> tuple[Any, str]:
-    """The classes as text or the values as numbers of n items, and which of them they are."""
+def _targets(model: Any, y: Any, n: int) -> tuple[NDArray[Any] | None, str]:
+    """Return the classes as text or the values as numbers of n items, and "class" or "value"."""
     if y is None:
         return None, "class"
     with input_errors():
@@ -138,13 +289,13 @@ def _targets(model: Any, y: Any, n: int) -> tuple[Any, str]:
     return np.array([str(label) for label in as_classes(y, given).tolist()], dtype=object), "class"
 
 
-def _are_classes(given: Any) -> bool:
-    """Whether targets are classes: text, truth values, or few different whole numbers."""
+def _are_classes(given: NDArray[Any]) -> bool:
+    """Return True if targets are text, truth values, or few different whole numbers."""
     return given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= MOST_CLASSES)
 
 
 def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
-    """The measured distances of pairs, which are vectors or row numbers of the items, beside those of the model.
+    """Return the measured distances of pairs, which are vectors or row numbers of the items, beside those of the model.
 
     Raises
     ------
@@ -169,7 +320,6 @@ def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: 
 
 
 def _numbered(pairs: Any, items: ReportItems | None) -> tuple[Floats, Floats]:
-    """The items of pairs of row numbers."""
     if items is None:
         raise InputError("pairs are row numbers, and there are no items that they number; give X")
     index = as_floats(pairs, "pairs")
@@ -183,7 +333,7 @@ def _numbered(pairs: Any, items: ReportItems | None) -> tuple[Floats, Floats]:
 
 
 def _points(d: Semimetric, pairs: Any) -> tuple[Floats, Floats]:
-    """The items of pairs of vectors, encoded."""
+    """Return both items of pairs of vectors, encoded."""
     points = as_floats(pairs, "pairs") if d.schema.plain else as_cells(pairs, "pairs")
     if points.ndim != 3 or points.shape[1:] != (2, d.n_features) or not len(points):
         raise InputError(

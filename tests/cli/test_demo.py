@@ -6,8 +6,8 @@ import pytest
 from semimetric import DistanceRegressor
 from semimetric.cli import demo
 from semimetric.cli.demo import DemoResult
-from semimetric.cli.demo_sizes import DemoSizes
-from semimetric.cli.numeric_tables import read_items
+from semimetric.cli.parser import DemoSizes
+from semimetric.cli.tables import read_items
 from semimetric.datasets.digits import exact_emd
 
 pytest.importorskip("ot")
@@ -68,8 +68,8 @@ def test_the_picture_and_the_table_are_written(result, tmp_path):
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "demo.png").stat().st_size > 50_000
     pytest.importorskip("pandas")
-    table = read_items(str(tmp_path / "demo.csv"), "name")
-    assert np.array_equal(table.features(result.semimetric.feature_names), result.digits.histograms[result.queries])
+    table = read_items(str(tmp_path / "demo.csv"), result.semimetric.schema, "name")
+    assert np.array_equal(table.frame.to_numpy(), result.digits.histograms[result.queries])
     assert table.ids[0].endswith(f"-{result.queries[0]}")
 
 

@@ -53,9 +53,9 @@ def bad(folder, tmp_path):
     [
         (
             "fit gap.csv pairs.csv",
-            "row 1 of gap.csv, the item 'b', has width=nan (1 such values in all); finite numbers are required",
+            "row 1 of gap.csv has no width (1 such rows in all); fill them in",
         ),
-        ("fit text.csv pairs.csv", "text.csv has 1 rows and 0 numeric columns"),
+        ("fit text.csv pairs.csv", "text.csv has 1 rows and 0 columns of features"),
         ("fit twice.csv pairs.csv", "the id 'a' is on more than one row"),
         ("fit nowhere.csv pairs.csv", "there is no file nowhere.csv; check the path"),
         ("fit items.txt pairs.csv", "items.txt ends in .txt; tables end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq"),
@@ -74,7 +74,7 @@ def bad(folder, tmp_path):
         ("fit items.csv pairs.csv --groups width,depth", "--groups names 'depth'"),
         ("fit items.csv pairs.csv --directions lda", "--directions lda is not known"),
         ("fit items.csv pairs.csv --output none/m.smm", "there is no folder"),
-        ("distance model.smm other.csv", "other.csv has no numeric column 'width' (of 2 that the model needs, 2 are missing)"),
+        ("distance model.smm other.csv", "other.csv has no column 'width' (of 2 that the model needs, 2 are missing)"),
         ("distance fake.smm items.csv", "fake.smm is no semimetric file"),
         ("distance nowhere.smm items.csv", "nowhere.smm: No such file"),
         ("distance model.smm items.csv --id label", "items.csv has no column 'label'"),

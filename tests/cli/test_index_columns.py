@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import StorageError
-from semimetric.cli.index_columns import columns_of, read_columns, write_columns
+from semimetric.cli.tables import columns_of, read_columns, write_columns
 from semimetric.distances.search.files import FILE
 
 pytest.importorskip("pandas")

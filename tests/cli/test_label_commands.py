@@ -152,7 +152,7 @@ def test_columns_that_can_be_no_features_are_named(capsys, tmp_path):
     )
     assert code == 0
     assert "another text on most rows are no categories and are not used: note" in err
-    assert "columns that are empty are not used: empty" in err
+    assert "that are empty are not used: empty" in err
     assert "column name of" in err
     assert "give --id name" in err
 
@@ -163,8 +163,8 @@ def test_columns_that_can_be_no_features_are_named(capsys, tmp_path):
         ("fit mixed.csv --label species --id name", "row 5 of mixed.csv has no height (1 such rows in all); fill them in"),
         ("fit hole.csv --label species", "row 1 of hole.csv has no colour (2 such rows in all); fill them in"),
         ("fit numbers.csv --label kind", "numbers.csv has no column 'kind'; its columns are name, width"),
-        ("fit numbers.csv --label species --id species", "--id and --label both name the column 'species'"),
-        ("fit gap.csv --label species", "row 1 of gap.csv has no species (1 such rows in all); a class is required"),
+        ("fit numbers.csv --label species --id species", "the ids and the labels of numbers.csv are both the column 'species'"),
+        ("fit gap.csv --label species", "row 1 of gap.csv has no species (1 such rows in all), which every row needs"),
         ("fit bare.csv --label species", "bare.csv has 2 rows and 0 columns of features"),
         ("fit endless.csv --label species", "row 0 of endless.csv has width=inf; finite numbers are required"),
         ("fit alone.csv --label species", "every class has one item, so none has a target"),

@@ -5,10 +5,18 @@ import pytest
 from cases import assert_refused
 
 from semimetric import LargeMarginLearner, SemimetricWarning
-from semimetric.cli.mixed_tables import labels_of, read_features_of, read_mixed
-from semimetric.cli.table_files import read_table
+from semimetric.cli.tables import read_frame, read_items, read_new_items
+from semimetric.data.tables import keys_of
 
 pd = pytest.importorskip("pandas")
+
+
+def read_mixed(path, label, id_column=None, *, missing=False):
+    return read_new_items(path, id_column, label, missing="level" if missing else "error")
+
+
+def categories(schema):
+    return tuple(f.name for f in schema.features if f.kind == "categorical")
 
 
 def write(path, text):
@@ -23,23 +31,23 @@ def flowers(tmp_path):
 
 
 def test_numbers_are_features_text_is_categories_and_both_are_read_as_written(flowers):
-    table = read_mixed(flowers, "kind", "name")
-    assert list(table.features.columns) == ["width", "colour"]
-    assert table.categories == ("colour",)
-    assert table.features["width"].tolist()[:3] == [0.5, 1.5, 2.5]
-    assert table.features["colour"].tolist()[:3] == ["red", "NA", "7"]
-    assert table.ids[:2] == ("00", "01")
+    table, schema = read_mixed(flowers, "kind", "name")
+    assert list(table.frame.columns) == ["width", "colour"]
+    assert categories(schema) == ("colour",)
+    assert table.frame["width"].tolist()[:3] == [0.5, 1.5, 2.5]
+    assert table.frame["colour"].tolist()[:3] == ["red", "NA", "7"]
+    assert table.ids[:2].tolist() == ["00", "01"]
     assert table.labels.tolist()[:3] == ["a", "b", "a"]
     with pytest.warns(SemimetricWarning, match="give --id name"):
-        numbered = read_mixed(flowers, "kind")
-    assert numbered.ids[:2] == (0, 1)
+        numbered, _ = read_mixed(flowers, "kind")
+    assert numbered.ids[:2].tolist() == [0, 1]
 
 
 def test_empty_cells_are_missing_values_if_they_may_be(tmp_path):
     path = write(tmp_path / "t.csv", "width,colour,kind\n1,red,a\n,red,b\n3,,a\n4,blue,b\n")
-    table = read_mixed(path, "kind", missing=True)
-    assert np.isnan(table.features["width"].to_numpy()[1])
-    assert pd.isna(table.features["colour"].iloc[2])
+    table, _ = read_mixed(path, "kind", missing=True)
+    assert np.isnan(table.frame["width"].to_numpy()[1])
+    assert pd.isna(table.frame["colour"].iloc[2])
     assert_refused(lambda: read_mixed(path, "kind"), "row 1 of", "has no width (1 such rows in all)", "--missing level")
 
 
@@ -48,7 +56,7 @@ def test_empty_cells_are_missing_values_if_they_may_be(tmp_path):
     [
         (lambda k: f"week {k + 1} of 2024", "another text on most rows are no categories and are not used: extra"),
         (lambda k: f"note {k}", "another text on most rows are no categories and are not used: extra"),
-        (lambda k: "", "columns that are empty are not used: extra"),
+        (lambda k: "", "that are empty are not used: extra"),
         (lambda k: str(k), "column extra of .* if it names the items, give --id extra"),
     ],
 )
@@ -56,14 +64,14 @@ def test_columns_that_are_likely_no_features_are_warned_of(column, warning, tmp_
     rows = "".join(f"{k % 3}.5,{'ab'[k % 2]},{column(k)}\n" for k in range(12))
     path = write(tmp_path / "t.csv", "width,kind,extra\n" + rows)
     with pytest.warns(SemimetricWarning, match=warning):
-        table = read_mixed(path, "kind")
-    assert list(table.features.columns) == (["width", "extra"] if "--id" in warning else ["width"])
+        table, _ = read_mixed(path, "kind")
+    assert list(table.frame.columns) == (["width", "extra"] if "--id" in warning else ["width"])
 
 
 def times_read(path):
-    table = read_mixed(path, "kind", missing=True)
-    assert table.categories == ()
-    return table.features["when"]
+    table, schema = read_mixed(path, "kind", missing=True)
+    assert categories(schema) == ()
+    return table.frame["when"]
 
 
 @pytest.mark.parametrize(
@@ -93,31 +101,33 @@ def test_columns_of_other_types_are_not_used(tmp_path):
     spans = pd.to_timedelta([1, 2, 3, 4], unit="D")
     pd.DataFrame({"width": [1.5, 2, 3, 4], "span": spans, "kind": list("abab")}).to_parquet(tmp_path / "t.parquet")
     with pytest.warns(SemimetricWarning, match="neither numbers nor text are not used: span"):
-        table = read_mixed(str(tmp_path / "t.parquet"), "kind")
-    assert list(table.features.columns) == ["width"]
+        table, _ = read_mixed(str(tmp_path / "t.parquet"), "kind")
+    assert list(table.frame.columns) == ["width"]
 
 
 def test_classes_are_text_and_on_every_row(tmp_path):
-    frame = read_table(write(tmp_path / "t.csv", "kind\n1\n1.0\n02\n"), ["kind"])
-    assert labels_of(frame, "kind", "t.csv").tolist() == ["1", "1", "02"]
-    hole = read_table(write(tmp_path / "hole.csv", "kind,x\na,1\n,2\n"), ["kind"])
-    assert_refused(lambda: labels_of(hole, "kind", "hole.csv"), "row 1 of hole.csv has no kind", "required", "drop the row")
+    frame = read_frame(write(tmp_path / "t.csv", "kind\n1\n1.0\n02\n"), ["kind"])
+    assert keys_of(frame, "kind", "t.csv").tolist() == ["1", "1", "02"]
+    hole = read_frame(write(tmp_path / "hole.csv", "kind,x\na,1\n,2\n"), ["kind"])
+    assert_refused(
+        lambda: keys_of(hole, "kind", "hole.csv"), "row 1 of hole.csv has no kind", "every row needs", "drop the row"
+    )
 
 
 def test_features_of_a_model_come_by_name_and_categories_by_how_they_are_written(flowers, tmp_path):
-    table = read_mixed(flowers, "kind", "name")
+    table, _ = read_mixed(flowers, "kind", "name")
     learner = LargeMarginLearner(n_knots=2, alpha=0.1, directions=None, tables="warped", categorical_features=["colour"])
-    d = learner.fit(table.features, table.labels).semimetric_
+    d = learner.fit(table.frame, table.labels).semimetric_
     path = write(tmp_path / "rows.csv", "other,colour,width\nx,7.0,1\ny,NA,2\nz,green,0.5\n")
-    read = read_features_of(d.schema, path)
-    assert list(read.features.columns) == ["width", "colour"]
-    assert read.features["colour"].tolist() == ["7", "NA", "green"]  # 7.0 is how a table of numbers writes 7
-    assert read.features["width"].tolist() == [1.0, 2.0, 0.5]
-    assert (read.ids, len(read.labels)) == ((0, 1, 2), 0)
+    read = read_items(path, d.schema, None)
+    assert list(read.frame.columns) == ["width", "colour"]
+    assert read.frame["colour"].tolist() == ["7", "NA", "green"]  # 7.0 is how a table of numbers writes 7
+    assert read.frame["width"].tolist() == [1.0, 2.0, 0.5]
+    assert (read.ids.tolist(), read.labels) == ([0, 1, 2], None)
     wrong = write(tmp_path / "wrong.csv", "colour,width\nred,wide\n")
-    assert_refused(lambda: read_features_of(d.schema, wrong), "'width'", "is not of numbers", "correct its cells")
+    assert_refused(lambda: read_items(wrong, d.schema, None), "'width'", "is not of numbers", "correct its cells")
     assert_refused(
-        lambda: read_features_of(d.schema, write(tmp_path / "n.csv", "width\n1\n")), "no column 'colour'", "2 that the model"
+        lambda: read_items(write(tmp_path / "n.csv", "width\n1\n"), d.schema, None), "no column 'colour'", "2 that the model"
     )
 
 

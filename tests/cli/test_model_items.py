@@ -6,7 +6,7 @@ from command_line import answer, call
 
 import semimetric
 from semimetric import DistanceRegressor, InputError
-from semimetric.cli.model_items import read_model_items
+from semimetric.cli.tables import read_items
 
 pd = pytest.importorskip("pandas")
 MIXED = ["grade", "colour", "width"]
@@ -71,7 +71,7 @@ def test_what_cannot_be_used_is_said(capsys, tmp_path):
     assert "column 'width'" in err
     (tmp_path / "items.csv").write_text("name,grade,colour,width\na,1,red,1\na,2,red,2\n")
     with pytest.raises(InputError, match="the id 'a' is on more than one row"):
-        read_model_items(semimetric.load("model.smm"), str(tmp_path / "items.csv"), "name")
+        read_items(str(tmp_path / "items.csv"), semimetric.load("model.smm").schema, "name")
     code, _, err = call(capsys, "index", "model.smm", "items.csv", "-o", tmp_path / "shards", "--shards", 2)
     assert code == 1
     assert "a sharded index takes features of numbers" in err

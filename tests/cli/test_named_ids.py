@@ -8,7 +8,8 @@ from argparse import Namespace
 import pytest
 
 from semimetric import InputError
-from semimetric.cli.named_ids import as_key, check_named_ids
+from semimetric.cli.table_names import check_named_ids
+from semimetric.data.keys import as_key
 
 ITEMS = 'name,width\n"a,1",1\n\n03,2\n7.0,3\n'
 

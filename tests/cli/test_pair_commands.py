@@ -10,8 +10,8 @@ from command_line import answer, call, paths
 
 import semimetric
 from semimetric import InputError
-from semimetric.cli.pair_commands import run_distance
-from semimetric.cli.periods import period
+from semimetric.cli.parser import period
+from semimetric.cli.search_commands import run_distance
 from semimetric.data.times import PERIODS
 
 pd = pytest.importorskip("pandas")

@@ -12,9 +12,9 @@ from cases import assert_refused
 from command_line import call, paths
 
 from semimetric import StorageError
-from semimetric.cli import main, table_files
-from semimetric.cli.one_line_parser import STANDARD_INPUT
-from semimetric.cli.table_files import check_memory, read_table, write_table
+from semimetric.cli import main, tables
+from semimetric.cli.parser import STANDARD_INPUT
+from semimetric.cli.tables import check_memory, read_frame, write_table
 
 pd = pytest.importorskip("pandas")
 
@@ -25,19 +25,19 @@ def written(folder, content, name="t.csv"):
 
 
 def test_trailing_separators_do_not_move_columns(tmp_path):
-    frame = read_table(written(tmp_path, "a,b\n1,2,\n3,4,\n"))
+    frame = read_frame(written(tmp_path, "a,b\n1,2,\n3,4,\n"))
     assert frame.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_marks_and_ends_of_lines_are_no_content(start, end, tmp_path):
-    frame = read_table(written(tmp_path, start + end.join(["a,b", "1,é", ""])), ["b"])
+    frame = read_frame(written(tmp_path, start + end.join(["a,b", "1,é", ""])), ["b"])
     assert frame.to_dict("list") == {"a": [1], "b": ["é"]}
 
 
 def test_cells_may_hold_line_breaks_and_quotes(tmp_path):
-    frame = read_table(written(tmp_path, 'a,b\n1,"x\ny ""z"""\n'), ["b"])
+    frame = read_frame(written(tmp_path, 'a,b\n1,"x\ny ""z"""\n'), ["b"])
     assert frame.b.tolist() == ['x\ny "z"']
 
 
@@ -55,33 +55,33 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_table_is_refused(name, tmp_path):
     content, given, required = BAD[name]
-    assert_refused(lambda: read_table(written(tmp_path, content)), given, required)
+    assert_refused(lambda: read_frame(written(tmp_path, content)), given, required)
 
 
 def test_a_folder_is_no_table(tmp_path):
     (tmp_path / "t.csv").mkdir()
-    assert_refused(lambda: read_table(str(tmp_path / "t.csv")), "there is a folder, not a file", "check the path")
+    assert_refused(lambda: read_frame(str(tmp_path / "t.csv")), "there is a folder, not a file", "check the path")
 
 
 def test_a_file_larger_than_memory_is_refused_before_it_is_read(tmp_path):
     with open(tmp_path / "t.csv", "wb") as file:
         file.write(b"a,b\n")
         file.truncate(2**42)  # of holes, which take no room
-    refused = assert_refused(lambda: read_table(str(tmp_path / "t.csv")), "has 4.0 TiB", "of memory are free", "out_of_core")
+    refused = assert_refused(lambda: read_frame(str(tmp_path / "t.csv")), "has 4.0 TiB", "of memory are free", "out_of_core")
     assert "\n" not in str(refused)
 
 
 def test_what_fits_depends_on_what_is_free(tmp_path, monkeypatch):
     path = written(tmp_path, "a,b\n" + "1,2\n" * 1000)
-    monkeypatch.setattr(table_files, "_free_memory", lambda: 4000.0)
-    assert_refused(lambda: read_table(path), "has 3.9 KiB", "but 3.9 KiB of memory are free", "take fewer rows")
-    monkeypatch.setattr(table_files, "_free_memory", lambda: 9000.0)
-    assert len(read_table(path)) == 1000
+    monkeypatch.setattr(tables, "_free_memory", lambda: 4000.0)
+    assert_refused(lambda: read_frame(path), "has 3.9 KiB", "but 3.9 KiB of memory are free", "take fewer rows")
+    monkeypatch.setattr(tables, "_free_memory", lambda: 9000.0)
+    assert len(read_frame(path)) == 1000
     check_memory(9000.0, "this", "")
 
 
 def test_a_table_of_all_distances_must_fit_too(folder, monkeypatch, capsys):
-    monkeypatch.setattr(table_files, "_free_memory", lambda: 50_000.0)
+    monkeypatch.setattr(tables, "_free_memory", lambda: 50_000.0)
     code, out, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), "--id", "name")
     assert (code, out) == (1, "")
     assert "a table of 3600 distances takes 225 KiB or more" in err
@@ -98,7 +98,7 @@ def test_a_table_that_cannot_be_written_leaves_the_old_one(name, tmp_path, monke
         write_table(pd.DataFrame({"a": np.arange(9)}), str(tmp_path / name))
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == before
-    assert read_table(str(tmp_path / name)).equals(frame)
+    assert read_frame(str(tmp_path / name)).equals(frame)
 
 
 OUTPUTS = {
@@ -156,7 +156,7 @@ def test_a_table_is_written_through_a_link(suffix, tmp_path):
     link.symlink_to(target)
     write_table(pd.DataFrame({"a": [2]}), str(link))
     assert link.is_symlink()
-    assert read_table(str(target)).a.tolist() == [2]
+    assert read_frame(str(target)).a.tolist() == [2]
     assert os.listdir(tmp_path / "far") == [f"out.{suffix}"]
 
 
@@ -181,7 +181,7 @@ def test_forms_of_tables_are_read_alike(name, piped, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Stdin(FORMS[name]))
     path = STANDARD_INPUT if piped else written(tmp_path, FORMS[name], name)
     for _ in range(2):  # a command may read its table again
-        assert read_table(path, ["b"]).to_dict("list") == {"a": [1, 2], "b": ["x y", "007"]}
+        assert read_frame(path, ["b"]).to_dict("list") == {"a": [1, 2], "b": ["x y", "007"]}
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.pq"])
@@ -193,14 +193,14 @@ def test_what_is_written_is_read_and_is_the_same_whenever_it_is_written(name, tm
         contents.append((tmp_path / name).read_bytes())
     assert contents[0] == contents[1]
     assert contents[0].startswith(b"\x1f\x8b") == name.endswith(".gz")
-    assert read_table(str(tmp_path / name)).equals(frame)
+    assert read_frame(str(tmp_path / name)).equals(frame)
 
 
 def test_parquet_comes_through_a_pipe_too(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
     monkeypatch.setattr(sys, "stdin", Stdin((tmp_path / "t.parquet").read_bytes()))
-    assert read_table(STANDARD_INPUT).a.tolist() == [1, 2]
+    assert read_frame(STANDARD_INPUT).a.tolist() == [1, 2]
 
 
 BAD_FORMS = {
@@ -215,21 +215,21 @@ BAD_FORMS = {
 @pytest.mark.parametrize("name", BAD_FORMS)
 def test_what_is_not_as_its_name_says_is_refused(name, tmp_path):
     file, content, *words = BAD_FORMS[name]
-    assert_refused(lambda: read_table(written(tmp_path, content, file)), *words)
+    assert_refused(lambda: read_frame(written(tmp_path, content, file)), *words)
 
 
 def test_how_far_a_file_unfolds_is_seen_before_it_is_read(tmp_path, monkeypatch):
     path = written(tmp_path, gzip.compress(b"a,b\n" + b"1,2\n" * 10_000), "t.csv.gz")
-    monkeypatch.setattr(table_files, "_free_memory", lambda: 50_000.0)
-    assert_refused(lambda: read_table(path), "has 39.1 KiB", "of memory are free")
+    monkeypatch.setattr(tables, "_free_memory", lambda: 50_000.0)
+    assert_refused(lambda: read_frame(path), "has 39.1 KiB", "of memory are free")
 
 
 def test_a_damaged_or_closed_standard_input_is_refused(monkeypatch):
     for stdin, words in ((Stdin(FORMS["t.csv.gz"][:9]), "<stdin> cannot be"), (None, "standard input is closed")):
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert_refused(lambda: read_table(STANDARD_INPUT), words, "")
+        assert_refused(lambda: read_frame(STANDARD_INPUT), words, "")
     monkeypatch.setattr(sys, "stdin", Stdin(b""))
-    assert_refused(lambda: read_table(STANDARD_INPUT), "<stdin> cannot be read as CSV (No columns", "check its content")
+    assert_refused(lambda: read_frame(STANDARD_INPUT), "<stdin> cannot be read as CSV (No columns", "check its content")
 
 
 def test_a_command_reads_a_pipe(folder, capsys, monkeypatch):
@@ -239,7 +239,7 @@ def test_a_command_reads_a_pipe(folder, capsys, monkeypatch):
     assert call(capsys, "distance", *given, "-") == from_file
     monkeypatch.setattr(sys, "stdin", Stdin(b"name,depth\na,1\n"))
     code, _, err = call(capsys, "distance", *given, "-")
-    assert (code, err.split(" (")[0]) == (1, "semimetric: <stdin> has no numeric column 'width'")
+    assert (code, err.split(" (")[0]) == (1, "semimetric: <stdin> has no column 'width'")
 
 
 def test_only_one_table_comes_from_standard_input(capsys):

@@ -69,5 +69,5 @@ def test_a_header_that_cannot_be_trusted_is_left_to_reading(content, tmp_path):
     (tmp_path / "strange.csv").write_bytes(content)
     (tmp_path / "strange.csv.gz").write_bytes(content)
     for name in ("strange.csv", "strange.csv.gz"):
-        arguments = type("A", (), {"command": "label_commands.run_fit_labels", "items": name, "label": "kind", "id": None})
+        arguments = type("A", (), {"command": "fit.run_fit_labels", "items": name, "label": "kind", "id": None})
         check_arguments(arguments)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric.data.schema import Feature
-from semimetric.plotting.table_ticks import level_labels, number_labels, set_ticks
+from semimetric.plotting.distances import level_labels, number_labels, set_ticks
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -254,7 +254,7 @@ def test_a_page_that_does_not_agree_with_python_says_so_and_shows_no_distance(br
 
 
 def test_what_is_too_large_for_a_page_is_told(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr("semimetric.reports.model_tables.MOST_NUMBERS", 10)
+    monkeypatch.setattr("semimetric.reports.facts.MOST_NUMBERS", 10)
     report, d = REPORTS["scales and tables"]()
     assert report.page["distance"] is None
     opened = Opened(browser, report, tmp_path)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 import semimetric as sm
-from semimetric.reports.item_map import classical_scaling
+from semimetric.reports.page import classical_scaling
 
 
 @given(st.integers(0, 1000), st.sampled_from([1e-200, 1.0, 1e200]))

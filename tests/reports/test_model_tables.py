@@ -12,11 +12,11 @@ from reports_cases import DISTANCES, vectors
 
 import semimetric as sm
 from semimetric import NotSupportedError
-from semimetric.reports import model_tables
-from semimetric.reports.model_tables import distance_tables
+from semimetric.reports import facts
+from semimetric.reports.facts import distance_tables
 from semimetric.reports.packed_numbers import packed, script_json
 
-PAGE = Path(model_tables.__file__).parent / "page"
+PAGE = Path(facts.__file__).parent / "page"
 AGREE = 1e-9
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node, which runs the page's JavaScript, is not installed")
@@ -100,7 +100,7 @@ def test_links(link):
 def test_a_distance_that_is_too_large_is_not_in_the_page(monkeypatch):
     d = DISTANCES["all pairs"]()
     assert distance_tables(d)[1] == ""
-    monkeypatch.setattr(model_tables, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(facts, "MOST_NUMBERS", 100)
     tables, why_not = distance_tables(d)
     assert "a page holds 100" in why_not
     assert tables is None

@@ -10,10 +10,9 @@ import pytest
 
 import semimetric as sm
 from semimetric.distances.search.votes import VoteRule
-from semimetric.reports import votes
-from semimetric.reports.votes import vote_facts
+from semimetric.reports.facts import vote_facts
 
-PAGE = Path(votes.__file__).parent / "page"
+PAGE = Path(sm.__file__).parent / "reports" / "page"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js, which runs the scripts of a page, is not there")
 RUN = """
 const { voteOf } = require(process.argv[1]);

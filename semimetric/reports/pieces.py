@@ -17,18 +17,16 @@ from ..vectors.pieces.dplm import DPLMClassifier
 from ..vectors.pieces.piecewise_boundary import Pieces
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from ..vectors.pieces.two_classes import votes_of_pairs
-from .model_tables import distance_tables
+from .facts import distance_tables
 from .packed_numbers import packed
-from .predictors import Predictor
-from .shares import Shares
-from .subjects import ReportItems
+from .subjects import Importances, ReportItems, ScoringSubject
 
 _MOST_NUMBERS = 250_000  # of points in a page, 2.7 MB of base64
 _APART = 1e-7  # by which the two nearest points must differ, as a share of the distance, for the nearest to be beyond doubt
 
 
-class _PointsOfColumns(Predictor):
-    """What planes and support points have in common: points of the columns, whose extent stands for the range."""
+class _PiecesSubject(ScoringSubject):
+    """A boundary made of pieces near points of the columns, whose extent stands for the range."""
 
     kind = "pieces"
 
@@ -46,14 +44,11 @@ class _PointsOfColumns(Predictor):
                 "items or columns"
             )
 
-    def read(self, X: Any) -> Any:
-        return X
-
     def outside(self, values: Floats) -> NDArray[np.bool_] | None:
         return None  # the points of a boundary lie inside of the items
 
 
-class PlanesPredictor(_PointsOfColumns):
+class PlanesSubject(_PiecesSubject):
     """A `DPLMClassifier`: the plane of the nearest boundary point decides an item."""
 
     range_note = "The range is that of the boundary points; missing counts items."
@@ -118,11 +113,10 @@ class PlanesPredictor(_PointsOfColumns):
         return near & np.all([np.abs(p.decision(values)) > _APART * p.width for p in self._sets], axis=0)
 
     def _decided(self, items: ReportItems) -> list[Integers]:
-        """The number of the plane that decides each item, for every set."""
         return [pieces.of_items(items.values) for pieces in self._sets]
 
-    def shares(self, items: ReportItems | None) -> Shares:
-        """The shares of the items, or else of the boundary points, that a plane decides; of columns the sizes of normals."""
+    def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
+        """Return shares of the items or boundary points that a plane decides; for columns the sizes of normals."""
         there = items is not None and len(items) > 0
         found = self._decided(items) if there and items is not None else [pieces.components for pieces in self._sets]
         counts = [np.bincount(of, minlength=p.n_components) / len(of) for of, p in zip(found, self._sets, strict=True)]
@@ -134,7 +128,7 @@ class PlanesPredictor(_PointsOfColumns):
         note = (
             f"Shares of {what} that each plane decides. A column counts by how far its spread moves the distance to the planes."
         )
-        return Shares(share, size / (size.sum() or 1.0), f"{what} are decided by it", note)
+        return Importances(share, size / (size.sum() or 1.0), self.schema.names, f"{what} are decided by it", note)
 
     @property
     def _spread(self) -> Floats:
@@ -169,7 +163,7 @@ class PlanesPredictor(_PointsOfColumns):
         return {"pieces": {"kind": "planes", "sets": sets, "pairs": pairs}, "terms": terms, "probability": probability}
 
     def _right(self, items: ReportItems | None, found: list[Integers] | None, k: int, j: int) -> float | None:
-        """How often the side of a plane is right for the items that it decides, of its two classes if pairs vote.
+        """Return how often the side of a plane is right for the items that it decides, of its two classes if pairs vote.
 
         None without any such items, or without classes.
         """
@@ -185,7 +179,7 @@ class PlanesPredictor(_PointsOfColumns):
         return float(((self._sets[k].decision(items.values[decided]) > 0) == positive).mean())
 
 
-class PointsPredictor(_PointsOfColumns):
+class SupportPointsSubject(_PiecesSubject):
     """A `SupportPointClassifier`: the class of the nearest support point."""
 
     range_note = "The range is that of the support points; missing counts items."
@@ -210,9 +204,9 @@ class PointsPredictor(_PointsOfColumns):
 
     @property
     def summary(self) -> list[str]:
-        said = f"{len(self._points):,} support points, {self.model.support_share_:.1%} of the items of the fit"
+        points = f"{len(self._points):,} support points, {self.model.support_share_:.1%} of the items of the fit"
         bound = f"the error on new items is expected to be at most {self.model.generalization_bound_:.1%} (theorem 2)"
-        return [" ".join(repr(self.model).split()), said, bound]
+        return [" ".join(repr(self.model).split()), points, bound]
 
     def codes(self, scores: Floats) -> Integers:
         return np.asarray(scores.argmin(axis=1), dtype=np.int64)
@@ -221,7 +215,7 @@ class PointsPredictor(_PointsOfColumns):
         return super().margins(-scores)
 
     def _distances(self, values: Floats) -> Floats:
-        """The distance of each item (n, n_features) to each support point: shape (n, n_support)."""
+        """Return the distance of each item (n, n_features) to each support point: shape (n, n_support)."""
         d = self.model.semimetric
         if d is None:
             return np.sqrt(((values[:, None, :] - self._points) ** 2).sum(axis=2))
@@ -230,7 +224,7 @@ class PointsPredictor(_PointsOfColumns):
         return d.paired_by_index(np.vstack([values, self._points]), rows).reshape(n, m)
 
     def scores(self, values: Floats) -> Floats:
-        """The distance of each item to the nearest support point of every class."""
+        """Return the distance of each item to the nearest support point of every class."""
         size = max(2_000_000 // max(self._points.size, 1), 1)
         parts = []
         for start in range(0, len(values), size):
@@ -238,10 +232,10 @@ class PointsPredictor(_PointsOfColumns):
             parts.append(np.column_stack([between[:, self._codes == c].min(axis=1) for c in range(len(self.outputs))]))
         return np.vstack(parts)
 
-    def shares(self, items: ReportItems | None) -> Shares:
+    def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
         counts = np.bincount(self._codes, minlength=len(self.outputs))
         note = "Shares of the support points of each class: the more a class has, the more of the boundary runs along it."
-        return Shares(counts / counts.sum(), None, "the support points", note)
+        return Importances(counts / counts.sum(), None, self.schema.names, "the support points", note)
 
     def to_page(self, items: ReportItems | None) -> dict[str, Any]:
         terms = [{"name": name, "points": int((self._codes == c).sum())} for c, name in enumerate(self.terms)]
@@ -254,7 +248,7 @@ class PointsPredictor(_PointsOfColumns):
 
 
 def _settled(points: Floats, values: Floats, parts: Integers) -> NDArray[np.bool_]:
-    """Whether the nearest of the points is clearly nearer than those of other parts: shape (n,)."""
+    """Return, with shape (n,), if the nearest of the points is clearly nearer than those of other parts."""
     if not len(values):
         return np.ones(0, dtype=bool)
     unit = np.abs(points).max() or 1.0

@@ -17,12 +17,9 @@ from ..data.grid import Grid
 from ..data.schema import Feature, Schema
 from ..vectors.machines.classifier import EmbeddedLinearClassifier
 from ..vectors.machines.shapes import machine_of
-from .additive_machine import additive_model, scaling_of
-from .additive_model import AdditiveModel
+from .additive import AdditiveModel, additive_model, scaling_of
 from .packed_numbers import packed
-from .predictors import Predictor
-from .shares import Shares
-from .subjects import ReportItems
+from .subjects import Importances, ReportItems, ScoringSubject
 
 _MOST_NUMBERS = 750_000  # of a machine in a page, 8 MB of base64
 _DIFFERENT = 1e-6  # by which a sum of functions may differ from what the last step of a pipeline computes
@@ -33,7 +30,7 @@ _CLIPPED = (
 _GOES_ON = "The range is that of the items, outside of which the functions go on as they are; missing counts items."
 
 
-class MachinePredictor(Predictor):
+class MachineSubject(ScoringSubject):
     """A fitted machine, or a pipeline that ends in one or in an embedding and a linear model.
 
     Raises
@@ -86,7 +83,7 @@ class MachinePredictor(Predictor):
 
     @cached_property
     def _features(self) -> list[tuple[int, ...]]:
-        """The columns of every term."""
+        """Columns of every term."""
         return [(f,) for f in range(self.n_features)] + [table.features for table in self._given.tables]
 
     @property
@@ -98,10 +95,10 @@ class MachinePredictor(Predictor):
     def summary(self) -> list[str]:
         pairs = len(self._given.tables)
         of_two = f" and {pairs} of two" if pairs else ""
-        said = [" ".join(repr(self.model).split()), f"a sum of {self.n_features} functions of one column{of_two}"]
+        lines = [" ".join(repr(self.model).split()), f"a sum of {self.n_features} functions of one column{of_two}"]
         if self._steps and not self._alone:
-            said.append(f"columns are those that {type(self._steps[-1]).__name__} makes of the ones that were given")
-        return said
+            lines.append(f"columns are those that {type(self._steps[-1]).__name__} makes of the ones that were given")
+        return lines
 
     def grid_with(self, items: ReportItems | None) -> Grid:
         if not self._goes_on or items is None or not len(items):
@@ -127,8 +124,11 @@ class MachinePredictor(Predictor):
         found = np.asarray(phi @ self._weights.T) + self._intercept
         if not hasattr(self._last, "embedding_"):
             method = "decision_function" if self.classes else "predict"
-            told = np.asarray(getattr(self._last, method)(phi)).reshape(len(values), -1)
-            if told.shape != found.shape or not (np.abs(told - found) <= _DIFFERENT * np.maximum(np.abs(found), 1)).all():
+            predicted = np.asarray(getattr(self._last, method)(phi)).reshape(len(values), -1)
+            if (
+                predicted.shape != found.shape
+                or not (np.abs(predicted - found) <= _DIFFERENT * np.maximum(np.abs(found), 1)).all()
+            ):
                 raise InputError(
                     f"what {type(self._last).__name__} predicts is no sum of functions of the columns; give a pipeline that "
                     "ends in a linear model, or an EmbeddedLinearClassifier or EmbeddedLinearRegressor"
@@ -144,7 +144,7 @@ class MachinePredictor(Predictor):
 
     @property
     def _probability(self) -> dict[str, Any] | None:
-        """How a page makes probabilities of scores."""
+        """Settings by which a page makes probabilities of scores."""
         if isinstance(self._last, LogisticRegression):
             return {"kind": "logistic" if len(self._weights) == 1 else "softmax"}
         if isinstance(self._last, EmbeddedLinearClassifier) and hasattr(self._last, "score_curves_"):
@@ -157,8 +157,8 @@ class MachinePredictor(Predictor):
             self._additive = self._given.purified(None if items is None else items.values)
         return self._additive
 
-    def shares(self, items: ReportItems | None) -> Shares:
-        """The mean sizes of what terms add to the scores of the items, or without any at the places where they are told."""
+    def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
+        """Return the mean sizes of what terms add to the scores of the items; without items, of their values at knots."""
         pure = self._pure(items)
         if items is not None and len(items):
             size = np.abs(pure.terms(items.values)).mean(axis=(0, 2))
@@ -173,15 +173,15 @@ class MachinePredictor(Predictor):
         columns = np.zeros(self.n_features)
         for features, part in zip(self._features, share, strict=True):
             columns[list(features)] += part / len(features)
-        return Shares(share, columns, of, note)
+        return Importances(share, columns, self.schema.names, of, note)
 
     def to_page(self, items: ReportItems | None) -> dict[str, Any]:
         terms = [{"name": name, "features": list(f)} for name, f in zip(self.terms, self._features, strict=True)]
         return {"machine": self._pure(items).to_page(), "terms": terms, "probability": self._probability}
 
     def evidence(self, items: ReportItems | None) -> list[dict[str, Any]]:
-        told = {"passes over the rows, or steps": "n_iter_", "duality gap": "duality_gap_", "status": "status_"}
-        rows = [[name, getattr(self._last, key)] for name, key in told.items() if hasattr(self._last, key)]
+        names = {"passes over the rows, or steps": "n_iter_", "duality gap": "duality_gap_", "status": "status_"}
+        rows = [[name, getattr(self._last, key)] for name, key in names.items() if hasattr(self._last, key)]
         rows = [[name, np.asarray(value).tolist()] for name, value in rows if np.ndim(value) == 0]
         notes = ["The objective could fall by this share of it, at most."] if any(r[0] == "duality gap" for r in rows) else []
         return [{"title": "Training", "head": [], "rows": rows, "notes": notes}] if rows else []

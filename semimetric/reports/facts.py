@@ -1,0 +1,562 @@
+"""Facts of a report: axioms, choices, errors, votes and columns, and the tables from which a page computes distances."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+from .._foundation.arrays import is_missing
+from .._foundation.names import package_version
+from .._foundation.types import Floats
+from ..data.grid import Grid
+from ..data.schema import Feature, Schema
+from ..data.times import SCALE, times_of
+from ..distances.estimators.votes import fitted_items
+from ..distances.features.linear_directions import Directions, with_directions
+from ..distances.learning.errors import DistanceErrors, relative_errors
+from ..distances.learning.search import Candidate, Choices
+from ..distances.model.explanations import part_of
+from ..distances.model.semimetric import Semimetric
+from ..distances.pairs.base import PairMap
+from ..distances.pairs.full_tables import PairEmbedding
+from ..distances.pairs.monotone_scales import WarpedEmbedding
+from ..distances.pairs.scales_and_tables import MixedEmbedding
+from ..distances.search.votes import HeldOutNeighbors, VoteRule
+from ..distances.solvers.base import Solution
+from .packed_numbers import packed
+from .subjects import MeasuredPairs, ReportItems, ScoringSubject
+
+_MOST_COLUMNS = 60  # of items that break the triangle inequality
+
+
+def axiom_facts(d: Semimetric, random_state: int | None) -> dict[str, Any]:
+    """Return axioms with their proofs, and three items that break the triangle inequality, if any were found."""
+    report = d.certify(random_state=random_state)
+    proofs = [
+        {"axiom": name.replace("_", " "), "holds": bool(getattr(report.axioms, name)), "proof": proof}
+        for name, proof in report.proofs.items()
+    ]
+    triple = None
+    if report.triple is not None and report.excess > 0:
+        shown = d.schema.display(report.triple)[:, :_MOST_COLUMNS].T
+        triple = [[name, *map(_cell, row)] for name, row in zip(d.feature_names, shown.tolist(), strict=False)]
+    return {
+        "name": report.axioms.name, "proofs": proofs, "triangle": report.triangle, "triple": triple,
+        "excess": report.excess,
+    }  # fmt: skip
+
+
+def _cell(value: Any) -> str:
+    if is_missing(value):
+        return "(missing)"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def evidence_facts(model: Any) -> list[dict[str, Any]]:
+    """Return tables of what a fitted model knows of itself, each with a title, a head, rows and notes."""
+    return list(_evidence(model))
+
+
+def _evidence(model: Any) -> Iterator[dict[str, Any]]:
+    if hasattr(model, "get_params"):
+        learner = getattr(model, "learner_", None)
+        shown = {"model": model, "learner": learner, "votes": getattr(model, "vote_rule_", None)}
+        yield _table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
+    source = getattr(model, "learner_", model)
+    for name, of in (("link_choices_", " for the link"), ("choices_", ""), ("group_choices_", " for groups")):
+        title = f"What was compared{of}"
+        if choices := getattr(source, name, None):
+            yield _choices(choices, title)
+    if (votes := vote_facts(model)) is not None:
+        yield votes
+    solution = getattr(source, "solution_", None)
+    if isinstance(solution, Solution):
+        yield _solution(solution)
+    error = getattr(source, "error_", None)
+    if isinstance(error, DistanceErrors):
+        yield _errors(error)
+
+
+def _table(title: str, head: list[str], rows: list[list[Any]], notes: list[str] | None = None) -> dict[str, Any]:
+    return {"title": title, "head": head, "rows": rows, "notes": notes or []}
+
+
+def _choices(choices: Choices, title: str) -> dict[str, Any]:
+    chosen = choices.chosen
+    rows = [[_setting(c, choices), c.alpha, c.loss, "taken" if c is chosen else ""] for c in choices]
+    notes = [f"{choices.measure}, mean of {len(chosen.losses)} folds."]
+    if choices.judged is not None:
+        notes.append(f"Judged on {choices.judged.sample}: {choices.judged.cost}.")
+    if choices.expected_losses:
+        expected = f"{choices.expected_loss:.3g} ± {choices.standard_error:.2g}"
+        notes.append(f"Expect {expected} of new data: chosen by two thirds of the folds, judged by the rest.")
+    return _table(title, ["setting", "alpha", "loss", ""], rows, notes)
+
+
+def _setting(candidate: Candidate, choices: Choices) -> str:
+    if choices.names:
+        joint = [" * ".join(choices.names[f] for f in group) for group in candidate.pairs]
+        return ", ".join(joint) or "single features"
+    settings = {"tables": candidate.tables, "directions": candidate.directions, "knots": candidate.n_knots}
+    settings |= {"exponent": candidate.link, "of base distances": candidate.base_exponents or None}
+    return ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+
+
+def _solution(solution: Solution) -> dict[str, Any]:
+    rows: list[list[Any]] = [
+        ["solver", solution.solver], ["status", solution.status.value], ["objective", float(solution.objective)],
+        ["certified gap", _finite(solution.gap)], ["gap / objective", _finite(solution.relative_gap)],
+        ["iterations", int(solution.n_iter)],
+    ]  # fmt: skip
+    return _table(
+        "Solution of the convex program", [], rows, ["A perfect solver could lower the objective by the gap, at most."]
+    )
+
+
+def _errors(error: DistanceErrors) -> dict[str, Any]:
+    if not error.n_pairs:
+        return _table("Error on items that were not learned from", [], [], [f"It is not known: {error.note}."])
+    figures = {
+        "median relative error": error.median, "mean relative error": error.mean,
+        "90 % of the pairs are below": error.quantile_90,
+        "R²": error.r2, "rank correlation": error.rank_correlation, "recall of the 10 nearest": error.recall,
+    }  # fmt: skip
+    rows: list[list[Any]] = [[name, float(value)] for name, value in figures.items() if np.isfinite(value)]
+    note = f"On {error.n_pairs:,} pairs of {error.n_items:,} items: {error.note}."
+    return _table("Error on items that were not learned from", [], rows, [note])
+
+
+def _finite(value: float) -> float | str:
+    return float(value) if np.isfinite(value) else "unknown"
+
+
+def pair_facts(pairs: MeasuredPairs, n_shown: int) -> dict[str, Any]:
+    """Return errors on pairs with measured distances; None for figures that are not defined."""
+    measured, learned = pairs.measured, pairs.learned
+    with np.errstate(over="ignore"):
+        relative = relative_errors(measured, learned)
+    median = float(np.median(relative)) if len(relative) else np.nan
+    largest = [np.abs(side).max(initial=0.0) or 1.0 for side in (measured, learned)]
+    unit = max(largest)  # sums and squares in such units neither overflow nor vanish
+    scaled = measured / largest[0], learned / largest[1]
+    varies = len(measured) > 1 and all(np.ptp(side) > 0 for side in scaled)
+    return {
+        "n": len(measured), "shown": n_shown,
+        "median_relative_error": median if np.isfinite(median) else None,
+        "mean_absolute_error": float(unit * np.abs(learned / unit - measured / unit).mean()),
+        "correlation": float(np.corrcoef(*scaled)[0, 1]) if varies else None,
+    }  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Return the versions with which a report is made."""
+    return {
+        "semimetric": package_version(), "Python": platform.python_version(), "NumPy": np.__version__,
+        "SciPy": scipy.__version__, "scikit-learn": sklearn.__version__,
+    }  # fmt: skip
+
+
+_MOST_CLASSES = 20  # of a table of confusions
+_LEAST = 1e-6  # the probability or the share of the true class in a logarithm
+_UNKNOWN = "Whether the model was learned from these items is not known here; if it was, expect less on others."
+
+
+def score_facts(subject: ScoringSubject, items: ReportItems | None, scores: Floats | None) -> list[dict[str, Any]]:
+    """Return tables of errors, confusions and calibration on items with classes or values; none without them."""
+    if items is None or scores is None or items.targets is None or not len(items):
+        return []
+    if subject.classes is None:
+        return [_values(items, scores)] if items.target_name == "value" else []
+    if items.target_name != "class":
+        return []
+    return _classes(subject, subject.classes, items, scores)
+
+
+def _values(items: ReportItems, scores: Floats) -> dict[str, Any]:
+    true, found = np.asarray(items.targets, dtype=np.float64), scores[:, 0]
+    unit = float(max(np.abs(true).max(), np.abs(found).max())) or 1.0  # in which squares neither overflow nor all vanish
+    off = np.abs(true / unit - found / unit)
+    spread = float(((true / unit - (true / unit).mean()) ** 2).sum())
+    rows: list[list[Any]] = [["items", len(true)]]
+    if spread > 0:
+        rows.append(["R²", 1.0 - float((off**2).sum()) / spread])
+    rows.append(["mean absolute error", unit * float(off.mean())])
+    rows.append(["root mean squared error", unit * float(np.sqrt((off**2).mean()))])
+    rows.append(["largest error", unit * float(off.max())])
+    return {"title": "Errors on the items", "head": [], "rows": rows, "notes": [_UNKNOWN]}
+
+
+def _classes(subject: ScoringSubject, classes: tuple[str, ...], items: ReportItems, scores: Floats) -> list[dict[str, Any]]:
+    number = {name: k for k, name in enumerate(classes)}
+    true = np.array([number.get(name, -1) for name in np.asarray(items.targets).tolist()])
+    found = subject.codes(scores)
+    right = true == found
+    rows: list[list[Any]] = [["items", len(true)], ["accuracy", float(right.mean())]]
+    present = np.unique(true)
+    rows.append(["mean accuracy of the classes", float(np.mean([right[true == c].mean() for c in present]))])
+    probabilities = subject.probabilities(items.values)
+    if probabilities is not None and (true >= 0).all():
+        own = probabilities[np.arange(len(true)), true]
+        rows.append(["log loss", float(-np.log(np.maximum(own, _LEAST)).mean())])
+    notes = [_UNKNOWN]
+    if (true < 0).any():
+        notes.append(f"{int((true < 0).sum()):,} items are of a class that the model does not know, and count as wrong.")
+    facts = [{"title": "Errors on the items", "head": [], "rows": rows, "notes": notes}]
+    if len(classes) <= _MOST_CLASSES:
+        facts.append(_confusions(classes, true, found))
+    if probabilities is not None:
+        facts.append(_calibration(probabilities, right))
+    return facts
+
+
+def _confusions(classes: tuple[str, ...], true: Any, found: Any) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for c, name in [*enumerate(classes), (-1, "(other)")]:
+        counts = np.bincount(found[true == c], minlength=len(classes)).tolist()
+        if c >= 0 or any(counts):
+            rows.append([name, *counts])
+    return {
+        "title": "Which classes are taken for which", "head": ["class", *(f"taken for {name}" for name in classes)],
+        "rows": rows, "notes": ["A row counts the items of a class."],
+    }  # fmt: skip
+
+
+def _calibration(probabilities: Floats, right: Any) -> dict[str, Any]:
+    share = probabilities.max(axis=1)
+    rows, apart = share_rows(share, right.astype(np.float64), np.ones(len(share)))
+    return {
+        "title": "Calibration", "head": ["largest probability", "items", "mean probability", "right"], "rows": rows,
+        "notes": [f"Probabilities and what is right differ by {apart:.2%} on average (expected calibration error)."],
+    }  # fmt: skip
+
+
+_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of the shares of votes between which items are counted together
+
+
+def vote_rule_of_page(model: Any, shown: ReportItems | None, items: ReportItems | None) -> dict[str, Any] | None:
+    """Return how neighbors vote, if the items of the page are all that vote, and count alike.
+
+    It is None if the items were given or sampled, or if items or classes have weights: the page would vote otherwise than the
+    model.
+    """
+    rule, kept = getattr(model, "vote_rule_", None), fitted_items(model)
+    if not isinstance(rule, VoteRule) or kept is None or shown is None or items is None or shown.targets is None:
+        return None
+    is_own = len(shown) == len(kept.targets) and items.are_own
+    if not is_own or kept.has_weights or kept.has_class_weights:
+        return None
+    return {
+        "neighbors": rule.n_neighbors, "weights": rule.weights, "bandwidth": rule.bandwidth,
+        "bandwidthNeighbor": rule.bandwidth_neighbor, "smoothing": rule.smoothing, "average": rule.average, "said": str(rule),
+    }  # fmt: skip
+
+
+def vote_facts(model: Any) -> dict[str, Any] | None:
+    """Return how often votes were right on items held out when the distance was chosen; None where none are stored.
+
+    A row counts the items whose most voted class has a share of votes between two numbers: that share, the mean over the items,
+    should be about the share of them that are right.
+    """
+    rule, of_items = getattr(model, "vote_rule_", None), fitted_items(model)
+    if not isinstance(rule, VoteRule) or of_items is None or of_items.has_class_weights:
+        return None
+    kept: list[HeldOutNeighbors] = getattr(model.learner_, "held_out_neighbors_", None) or []
+    parts = [part for part in kept if part.class_shares is not None and part.class_weight is None]
+    if not parts:
+        return None
+    found = [_voted(rule, part) for part in parts]
+    share, right, own, weight = (np.concatenate(each) for each in zip(*found, strict=True))
+    rows, apart = share_rows(share, right, weight)
+    error = 1.0 - np.average(right, weights=weight)
+    log_loss = -np.average(np.log(np.maximum(own, _LEAST)), weights=weight)
+    notes = [
+        f"{rule}: {error:.2%} of the items are given another class, and the log loss is {log_loss:.3f}.",
+        f"Shares and what is right differ by {apart:.2%} on average (expected calibration error).",
+        "The items were not learned from, but the distance and the votes were chosen by them: expect slightly more on others.",
+    ]
+    return {
+        "title": "Votes on items held out", "head": ["share of the votes", "items", "mean share", "right"],
+        "rows": rows, "notes": notes,
+    }  # fmt: skip
+
+
+def share_rows(share: Floats, right: Floats, weight: Floats) -> tuple[list[list[Any]], float]:
+    """Return rows that count items by the share of votes or the probability: number, mean share, how often right.
+
+    The second result is the mean difference of the last two over the items, the expected calibration error.
+    """
+    bins = np.clip(np.searchsorted(_EDGES, share, side="left") - 1, 0, len(_EDGES) - 2)
+    rows: list[list[Any]] = []
+    apart = 0.0
+    for b in np.unique(bins):
+        of = bins == b
+        means = [float(np.average(values[of], weights=weight[of])) for values in (share, right)]
+        rows.append([f"{_EDGES[b]:.0%} to {_EDGES[b + 1]:.0%}", int(of.sum()), *means])
+        apart += float(weight[of].sum()) * abs(means[0] - means[1])
+    return rows, apart / float(weight.sum())
+
+
+def _voted(rule: VoteRule, part: HeldOutNeighbors) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return, for items with a weight: share of the most voted class, 1.0 if it is right, share of the true class, weight."""
+    assert part.class_shares is not None
+    shares = rule.probabilities(part.distances, part.neighbor_targets, part.class_shares, part.neighbor_weight)
+    chosen = shares.argmax(axis=1)
+    used = part.weight > 0
+    rows = np.arange(len(chosen))
+    right = (chosen == part.targets).astype(np.float64)
+    return shares[rows, chosen][used], right[used], shares[rows, part.targets][used], part.weight[used]
+
+
+_BINS = 28  # of a histogram
+_MOST_ROWS = 50_000  # items that are counted for histograms
+_MOST_ORDERED = 300  # categories that are put in order of likeness
+_MOST_NAMED = 12  # categories that a row names
+
+
+def embedded(d: Semimetric, items: ReportItems | None, rng: np.random.Generator) -> Floats | None:
+    """Return the raw features of items, or of a sample of many, followed by directions and leaves."""
+    if items is None:
+        return None
+    values = items.values
+    if len(values) > _MOST_ROWS:
+        values = values[np.sort(rng.choice(len(values), _MOST_ROWS, replace=False))]
+    return with_directions(d.directions, values)
+
+
+def columns_of_distance(d: Semimetric) -> list[dict[str, Any]]:
+    """Return names and kinds of the embedded columns; "made" are directions and trees. Categories stand by their codes."""
+    schema = d.schema if d.directions is None else d.directions.extended(d.schema)
+    out = columns_of_schema(schema, d.columns, d.embedding.grid)
+    for f, order in _orders(d).items():
+        out[f]["order"] = order
+    for f in range(d.n_features, len(out)):
+        out[f] |= {"made": True, "tree": schema.features[f].kind == "categorical"}
+        if out[f]["tree"]:
+            out[f]["categories"] = [f"leaf {c}" for c in schema.features[f].categories]
+    return out
+
+
+def columns_of_schema(schema: Schema, names: Sequence[str], grid: Grid) -> list[dict[str, Any]]:
+    """Return names and kinds of columns. Categories stand by their codes."""
+    out = []
+    for feature, name, missing in zip(schema.features, names, grid.missing, strict=True):
+        column: dict[str, Any] = {"name": name, "kind": feature.kind, "missing": bool(missing)}
+        if feature.kind == "categorical":
+            column["categories"] = [str(c) for c in feature.categories]
+        if feature.kind == "periodic":
+            column["period"] = feature.period
+        if feature.time:
+            column |= {"time": feature.time, "zone": feature.zone}
+        out.append(column)
+    return out
+
+
+def _orders(d: Semimetric) -> dict[int, list[int]]:
+    """Return, by the number of the feature, codes of categories in an order in which near ones stand together."""
+    orders: dict[int, list[int]] = {}
+    if not d.embedding.symmetric or not d.embedding.holds_tables or not d.embedding.whole:
+        return orders
+    for table in d.embedding.tables(d.weights):
+        f = table.features[0]
+        if len(table.features) > 1 or d.embedding.grid.kinds[f] != "categorical":
+            continue
+        n = len(table.knots[0]) - (1 + bool(d.embedding.grid.missing[f]))  # without new categories and missing values
+        values = table.values[:n, :n]
+        if 2 < n <= _MOST_ORDERED and (values >= 0).all() and np.ptp(values[np.triu_indices(n, 1)]) > 0:
+            tree = linkage(squareform(values, checks=False), "average", optimal_ordering=True)
+            orders[f] = [*leaves_list(tree).tolist(), n]
+    return orders
+
+
+def middles_of(grid: Grid, found: Floats | None) -> Floats:
+    """Return a first value of every embedded column: the median or the most frequent one, else the middle of the range."""
+    middles = np.where(np.array(grid.kinds) == "categorical", 0.0, grid.low / 2 + grid.high / 2)
+    for f in range(len(middles)) if found is not None else ():
+        column = found[~np.isnan(found[:, f]), f]  # type: ignore[index]  # it is an array where there are columns
+        if len(column):
+            middle = np.bincount(column.astype(np.int64)).argmax() if grid.kinds[f] == "categorical" else np.median(column)
+            middles[f] = np.clip(middle, grid.low[f], grid.high[f]) if grid.kinds[f] == "numeric" else middle
+    return middles
+
+
+def counts_of_page(grid: Grid, found: Floats | None) -> list[Any]:
+    """Count items in each embedded column: in bins of its range or in categories, and missing ones."""
+    if found is None:
+        return [None] * grid.n_features
+    return [_counts(found[:, f], grid.kinds[f], grid.low[f], grid.high[f]) for f in range(grid.n_features)]
+
+
+def _counts(column: Floats, kind: str, low: float, high: float) -> dict[str, Any]:
+    there = column[~np.isnan(column)]
+    if kind == "categorical":
+        bins = np.bincount(there.astype(np.int64), minlength=int(high) + 1)
+    else:
+        if kind == "periodic":
+            there = low + np.mod(there - low, high - low)
+        place = (there - low) / ((high - low) or 1.0)
+        inside = place[(place >= 0.0) & (place <= 1.0)]
+        bins = np.bincount(np.minimum((inside * _BINS).astype(np.int64), _BINS - 1), minlength=_BINS)
+    return {"bins": bins.tolist(), "missing": int(np.isnan(column).sum())}
+
+
+def column_rows(
+    schema: Schema, grid: Grid, items: ReportItems | None, outside: NDArray[np.bool_] | None
+) -> list[dict[str, Any]]:
+    """Return for each raw column its kind, its range in the fit, the extent of the items and how many are ``outside``."""
+    rows = []
+    for f, feature in enumerate(schema.features):
+        row: dict[str, Any] = {
+            "name": feature.name, "kind": _kind(feature), "range": _range(feature, grid, f), "knots": int(grid.counts[f]),
+        }  # fmt: skip
+        if items is not None:
+            column = items.values[:, f]
+            n_outside = None if outside is None else int(outside[:, f].sum())
+            row |= _extent(feature, column) | {"n_missing": int(np.isnan(column).sum()), "n_outside": n_outside}
+        rows.append(row)
+    return rows
+
+
+def _kind(feature: Feature) -> str:
+    what = {"numeric": "number", "periodic": "angle", "categorical": "category"}[feature.kind]
+    if feature.time:
+        what = "time" if feature.time == SCALE else f"time in the {feature.time}"
+    return what + ", or missing" * feature.missing
+
+
+def _range(feature: Feature, grid: Grid, f: int) -> str:
+    if feature.kind == "categorical":
+        names = [str(c) for c in feature.categories]
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_NAMED else ""
+        return ", ".join(names[:_MOST_NAMED]) + more
+    if feature.kind == "periodic":
+        return f"period {feature.period:g}"
+    low, high = (_limit(feature, value) for value in (grid.low[f], grid.high[f]))
+    return f"{low} to {high}"
+
+
+def _limit(feature: Feature, value: float) -> str:
+    if feature.time == SCALE:
+        return str(times_of(np.array([value]), feature.zone)[0])
+    return f"{value:.4g}"
+
+
+def _extent(feature: Feature, column: NDArray[Any]) -> dict[str, Any]:
+    there = column[~np.isnan(column)]
+    if feature.kind != "numeric" or not len(there):
+        return dict.fromkeys(("least", "median", "largest"))
+    found = [float(there.min()), float(np.median(there)), float(there.max())]
+    shown = [_limit(feature, value) for value in found] if feature.time else found
+    return dict(zip(("least", "median", "largest"), shown, strict=True))
+
+
+MOST_NUMBERS = 250_000
+"""The numbers of a distance that a page holds, 2.7 MB of base64; of a larger one only results of Python are shown."""
+
+_KINDS = (PairEmbedding, WarpedEmbedding, MixedEmbedding)
+
+
+def _why_not(d: Semimetric) -> str:
+    """Return a sentence that says why the tables of a distance are not in the page; "" if they are."""
+    if not isinstance(d.embedding, _KINDS):
+        return f"Its embedding is a {type(d.embedding).__name__}, which this page cannot compute."
+    if isinstance(d.embedding, PairEmbedding) and not all(v.fits or not v.whole for v in d.embedding.vertices):
+        return "A table of it is too large to be held whole."
+    n = sum(len(values) for _, values in _parts(*d.embedding.expanded(d.weights)))  # many equal weights are one number
+    n += d.epsilon.size + d.embedding.grid.flat.size
+    if d.directions is not None:
+        n += d.directions.matrix.size
+        n += 0 if d.directions.partitions is None else 4 * len(d.directions.partitions.feature)
+    if n > MOST_NUMBERS:
+        return f"It consists of {n:,} numbers, and a page holds {MOST_NUMBERS:,}."
+    return ""
+
+
+def distance_tables(d: Semimetric) -> tuple[dict[str, Any] | None, str]:
+    """Return the distance as values of JSON, without base distances, and ""; or None, and why it is not in the page."""
+    if why_not := _why_not(d):
+        return None, why_not
+    grid = d.embedding.grid
+    embedding, weights = d.embedding.expanded(d.weights)
+    parts, numbers = [], [np.empty(0)]
+    start = 0
+    for part, values in _parts(embedding, weights):
+        parts.append(part | {"start": start, "count": len(values)})
+        numbers.append(values)
+        start += len(values)
+    tables = {
+        "raw": d.n_features, "link": _link(d), "kinds": list(grid.kinds), "missing": list(grid.missing),
+        "counts": grid.counts.tolist(), "knots": packed(grid.flat), "epsilon": packed(d.epsilon),
+        "parts": parts, "numbers": packed(np.concatenate(numbers)), "directions": _directions(d.directions),
+    }  # fmt: skip
+    return tables, ""
+
+
+def _link(d: Semimetric) -> dict[str, Any]:
+    """Return the link as ``makeLink`` of ``page/distance.js`` reads it."""
+    exponent, bends, slopes = d.link_function.parts
+    return {"exponent": exponent, "bends": bends.tolist(), "slopes": slopes.tolist()}
+
+
+def _parts(embedding: PairMap, weights: Floats) -> Iterator[tuple[dict[str, Any], Floats]]:
+    """Yield for each group of features its description and the numbers of its table or scale."""
+    swap = getattr(embedding, "symmetry", "") == "swap"  # of the whole, since a part of one feature says "tie"
+    for g, group in enumerate(embedding.groups):
+        part, w = part_of(embedding, weights, np.array([g]))
+        sizes = [int(embedding.grid.sizes[f]) for f in group]
+        shown: dict[str, Any] = {"features": list(group), "sizes": sizes, "points": math.prod(sizes), "swap": swap}
+        if isinstance(part, WarpedEmbedding):
+            yield shown | {"shape": "scale"}, np.append(0.0, np.cumsum(w))
+        elif isinstance(part, PairEmbedding) and not part.vertices[0].whole:
+            yield _touched(part, shown), w
+        else:
+            shape, values = _smallest(part.tables(w)[0].values)
+            yield shown | {"shape": shape}, values
+
+
+def _touched(part: PairEmbedding, shown: dict[str, Any]) -> dict[str, Any]:
+    """Return a table in which only vertices that pairs touched have weights; JavaScript gives the others those of an L1."""
+    vertices = part.vertices[0]
+    a, b = np.divmod(vertices.keys, vertices.n_points)
+    slopes = np.zeros(part.grid.n_features) if part.unseen_slopes is None else part.unseen_slopes
+    place = {f: k for k, f in enumerate(np.unique(shown["features"]).tolist())}  # `part` has the features of the group alone
+    return shown | {
+        "shape": "sparse", "a": packed(a.astype(np.float64)), "b": packed(b.astype(np.float64)),
+        "seams": list(vertices.seams or (0,) * len(vertices.sizes)), "tied": vertices.tied,
+        "zeroDiagonal": vertices.zero_diagonal, "byDifference": vertices.by_difference, "oneWeight": vertices.one_weight,
+        "slopes": [float(slopes[place[f]]) for f in shown["features"]],
+    }  # fmt: skip
+
+
+def _smallest(table: Floats) -> tuple[str, Floats]:
+    """Return a table as few numbers: one for all pairs, those above the diagonal, or all."""
+    upper = table[np.triu_indices(len(table), 1)]
+    if not np.array_equal(table, table.T) or np.diag(table).any():
+        return "full", table.ravel()
+    if len(upper) and (upper == upper[0]).all():
+        return "one", upper[:1]
+    return "upper", upper
+
+
+def _directions(directions: Directions | None) -> dict[str, Any] | None:
+    if directions is None:
+        return None
+    values: dict[str, Any] = {"linear": directions.n_linear, "matrix": packed(directions.matrix.ravel())}
+    if directions.bends:
+        values["bends"] = packed(np.concatenate(directions.bends))
+        values["bendCounts"] = [len(b) for b in directions.bends]
+    trees = directions.partitions
+    if trees is not None:
+        values["trees"] = {
+            "start": packed(trees.start), "feature": packed(trees.feature), "threshold": packed(trees.threshold),
+            "children": packed(trees.children.ravel()), "missingLeft": packed(trees.missing_left), "leaf": packed(trees.leaf),
+        }  # fmt: skip
+    return values

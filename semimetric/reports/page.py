@@ -1,0 +1,295 @@
+"""Pages of reports: the items, importances and parts of a model, from which the scripts of a page compute again."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import KernelPCA
+from sklearn.manifold import trustworthiness
+
+from .._foundation.types import Floats
+from ..distances.model.semimetric import Semimetric
+from .facts import (
+    axiom_facts,
+    column_rows,
+    columns_of_distance,
+    columns_of_schema,
+    counts_of_page,
+    distance_tables,
+    embedded,
+    evidence_facts,
+    middles_of,
+    pair_facts,
+    score_facts,
+    versions,
+    vote_rule_of_page,
+)
+from .packed_numbers import packed
+from .report import Report
+from .subjects import DistanceSubject, Importances, MeasuredPairs, ReportItems, ScoringSubject, Subject
+
+_MOST_VALUES = 50_000  # of all items in a page
+_FEWEST = 20  # items in a page, however many columns they have
+_FEWEST_OF_MAP = 4  # items of which a map says anything
+_NEAREST = 10  # whose share on the map says how far it can be trusted
+_MOST_CALLED = 150  # items among which a base distance, a Python function, is called for every pair
+_MOST_KNOWN = 20  # neighbors of each item that Python finds where the page cannot
+_MOST_PAIRS = 2_000  # in the picture of measured distances
+_PROBES = 32  # random items or pairs on which a page checks that it computes as Python does
+
+
+def distance_report(
+    subject: DistanceSubject,
+    items: ReportItems | None,
+    measured: MeasuredPairs | None,
+    *,
+    title: str,
+    max_items: int,
+    random_state: int | None,
+    rng: np.random.Generator,
+) -> Report:
+    """Return the report of a distance."""
+    d = subject.distance
+    shown = _sample(items, d.n_features, max_items, rng, most=_MOST_CALLED if d.base_distances else None)
+    found = embedded(d, items, rng)
+    importances = subject.importances(items, rng)
+    drawn = None if measured is None else _drawn_pairs(measured, rng)
+    facts = _facts(subject, items, shown, importances, title) | {
+        "link": str(d.link), "axioms": axiom_facts(d, random_state), "evidence": evidence_facts(subject.model),
+        "pairs": None if measured is None or drawn is None else pair_facts(measured, len(drawn.measured)),
+    }  # fmt: skip
+    tables, why_not = distance_tables(d)
+    if d.base_distances and not why_not:
+        names = ", ".join(base.name for base in d.base_distances)
+        why_not = f"It has base distances ({names}), which are Python functions, so this page cannot compute distances."
+    kinds = [{"kind": "table"}] * len(d.embedding.groups) + [{"kind": "base", "weight": b.weight} for b in d.base_distances]
+    terms = [{"name": name} | kind for name, kind in zip(d.terms, [*kinds, {"kind": "outside"}], strict=True)]
+    page = {
+        "kind": subject.kind, "nRaw": d.n_features, "link": str(d.link), "symmetric": d.axioms.symmetric, "distance": tables,
+        "whyNot": why_not, "terms": terms, "columns": columns_of_distance(d), "slopes": packed(d.epsilon),
+        "middles": packed(middles_of(subject.grid, found)), "counts": counts_of_page(subject.grid, found),
+        "shares": _importances_of_page(importances), "items": _items_of_page(shown, items),
+        "neighbors": _known_neighbors(d, shown) if why_not and shown is not None else None,
+        "probes": None if why_not else _probes_of_distance(d, shown, rng),
+        "pairs": None if drawn is None else {"measured": packed(drawn.measured), "learned": packed(drawn.learned)},
+        "map": map_of_items(d, shown), "votes": vote_rule_of_page(subject.model, shown, items),
+    }  # fmt: skip
+    return Report(title, facts, page)
+
+
+def score_report(
+    subject: ScoringSubject, items: ReportItems | None, *, title: str, max_items: int, rng: np.random.Generator
+) -> Report:
+    """Return the report of a model that scores items."""
+    began = time.perf_counter()
+    values = None if items is None or not len(items) else items.values
+    scores = None if values is None else subject.scores(values)
+    seconds = time.perf_counter() - began
+    shown = _sample(items, subject.n_features, max_items, rng)
+    importances = subject.importances(items, rng)
+    grid = subject.grid_with(items)
+    evidence = [*score_facts(subject, items, scores), *subject.evidence(items), *evidence_facts(subject.model)]
+    if items is not None and scores is not None:
+        timed = [["items", len(items)], ["seconds to score them", seconds]]
+        evidence.append(
+            {"title": "Speed", "head": [], "rows": timed, "notes": ["In Python, on the machine that made the report."]}
+        )
+    columns = columns_of_schema(subject.schema, subject.schema.names, grid)
+    page = {
+        "kind": subject.kind, "nRaw": subject.n_features, "columns": columns,
+        "counts": counts_of_page(grid, values), "middles": packed(middles_of(grid, values)),
+        "knots": packed(grid.flat), "knotCounts": grid.counts.tolist(), "shares": _importances_of_page(importances),
+        "items": _items_of_page(shown, items), "outputs": list(subject.outputs),
+        "classes": None if subject.classes is None else list(subject.classes), "probability": None, "whyNot": "",
+        "probes": _probes_of_scores(subject, shown, rng),
+    }  # fmt: skip
+    facts = _facts(subject, items, shown, importances, title) | {"evidence": evidence}
+    return Report(title, facts, page | subject.to_page(items))
+
+
+def _facts(
+    subject: Subject, items: ReportItems | None, shown: ReportItems | None, importances: Importances, title: str
+) -> dict[str, Any]:
+    """Return the facts that every report has; those of axioms, pairs and the link are None."""
+    outside = None if items is None or not len(items) else subject.outside(items.values)
+    grid = subject.grid_with(items) if isinstance(subject, ScoringSubject) else subject.grid
+    return {
+        "title": title, "summary": subject.summary, "terms": list(subject.terms), "link": None,
+        "importances": {
+            "note": importances.note, "terms": dict(zip(subject.terms, importances.terms.tolist(), strict=True)),
+            "features": importances.by_column or None,
+        },
+        "axioms": None, "pairs": None, "evidence": [], "versions": versions(),
+        "data": _data_facts(items, shown, outside, column_rows(subject.schema, grid, items, outside), subject.range_note),
+    }  # fmt: skip
+
+
+def _sample(
+    items: ReportItems | None, n_features: int, max_items: int, rng: np.random.Generator, *, most: int | None = None
+) -> ReportItems | None:
+    """Return the items of the page: all, or so many that they fit into it, and at most ``most``."""
+    if items is None or not len(items):
+        return None
+    fits = min(max_items, max(_MOST_VALUES // n_features, _FEWEST), len(items) if most is None else most)
+    return items if len(items) <= fits else items.take(np.sort(rng.choice(len(items), fits, replace=False)))
+
+
+def _data_facts(
+    items: ReportItems | None,
+    shown: ReportItems | None,
+    outside: NDArray[np.bool_] | None,
+    columns: list[dict[str, Any]],
+    outside_note: str,
+) -> dict[str, Any]:
+    notes = []
+    if items is None or shown is None:
+        text = "The report was made without items."
+    else:
+        text = f"{len(items):,} items."
+        if len(shown) < len(items):
+            text += f" The page holds a random sample of {len(shown):,} of them; counts and medians below are of all."
+        n_outside = 0 if outside is None else int(outside.any(axis=1).sum())
+        if n_outside:
+            notes.append(f"{n_outside:,} items lie outside the range of the fit in some column.")
+    return {
+        "how_many": text, "notes": notes, "has_items": items is not None, "columns": columns, "outside_note": outside_note,
+    }  # fmt: skip
+
+
+def _importances_of_page(importances: Importances) -> dict[str, Any]:
+    of_columns = None if importances.features is None else importances.features.tolist()
+    return {
+        "terms": importances.terms.tolist(), "features": of_columns, "names": list(importances.names), "of": importances.of,
+        "note": importances.note,
+    }  # fmt: skip
+
+
+def _items_of_page(shown: ReportItems | None, items: ReportItems | None) -> dict[str, Any] | None:
+    if shown is None or items is None:
+        return None
+    targets = None if shown.targets is None else shown.targets.tolist()
+    return {
+        "n": len(shown), "names": list(shown.names), "values": packed(shown.values.ravel()), "targets": targets,
+        "targetName": shown.target_name, "sampled": len(shown) < len(items),
+    }  # fmt: skip
+
+
+def _drawn_pairs(measured: MeasuredPairs, rng: np.random.Generator) -> MeasuredPairs:
+    n = len(measured.measured)
+    if n <= _MOST_PAIRS:
+        return measured
+    rows = np.sort(rng.choice(n, _MOST_PAIRS, replace=False))
+    return MeasuredPairs(measured.measured[rows], measured.learned[rows])
+
+
+def _known_neighbors(d: Semimetric, shown: ReportItems) -> dict[str, Any] | None:
+    """Return the nearest of every item of the page, where only Python can find them."""
+    n = len(shown)
+    k = min(_MOST_KNOWN, n - 1)
+    if k < 1:
+        return None
+    every = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+    distances = d.paired_by_index(shown.values, np.column_stack(every)).reshape(n, n)
+    np.fill_diagonal(distances, np.inf)
+    near = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return {"k": k, "items": packed(near.ravel()), "distances": packed(np.take_along_axis(distances, near, axis=1).ravel())}
+
+
+def _probes_of_distance(d: Semimetric, shown: ReportItems | None, rng: np.random.Generator) -> dict[str, Any]:
+    """Return pairs of items, and of random vectors in and around the range, with their distances."""
+    sides = [_random_vectors(d, rng), _random_vectors(d, rng)]
+    if shown is not None:
+        sides = [np.vstack([side, shown.values[rng.integers(0, len(shown), _PROBES)]]) for side in sides]
+    rows = np.arange(len(sides[0]))
+    distances = d.paired_by_index(np.vstack(sides), np.column_stack([rows, len(rows) + rows]))
+    return {"left": packed(sides[0].ravel()), "right": packed(sides[1].ravel()), "distances": packed(distances)}
+
+
+def _random_vectors(d: Semimetric, rng: np.random.Generator) -> Floats:
+    """Return encoded vectors, with some numbers outside the range, and some values missing where they may be."""
+    grid, out = d.embedding.grid, np.empty((_PROBES, d.n_features))
+    for f, feature in enumerate(d.schema.features):
+        low, high = grid.low[f], grid.high[f]
+        if feature.kind == "categorical":
+            out[:, f] = rng.integers(0, len(feature.categories) + 1, _PROBES)
+        elif feature.kind == "periodic":
+            out[:, f] = rng.random(_PROBES) * feature.period
+        else:
+            out[:, f] = low + (high - low) * rng.uniform(-0.2, 1.2, _PROBES)
+        if feature.missing:
+            out[rng.random(_PROBES) < 0.1, f] = np.nan
+    return out
+
+
+def _probes_of_scores(subject: ScoringSubject, shown: ReportItems | None, rng: np.random.Generator) -> dict[str, Any]:
+    """Return items, and random ones in and around the range, with their scores and probabilities."""
+    values = _random_items(subject, rng)
+    if shown is not None:
+        values = np.vstack([values, shown.values[rng.integers(0, len(shown), _PROBES)]])
+    values = values[subject.settled(values)]
+    probabilities = subject.probabilities(values) if len(values) else None
+    return {
+        "items": packed(values.ravel()), "scores": packed(subject.scores(values).ravel() if len(values) else []),
+        "probabilities": None if probabilities is None else packed(probabilities.ravel()),
+    }  # fmt: skip
+
+
+def _random_items(subject: ScoringSubject, rng: np.random.Generator) -> Floats:
+    """Return items whose values lie in and around the ranges, some of them missing where they may be."""
+    grid = subject.grid
+    beyond = 0.0 if subject.refuses_outside else 0.2
+    out = grid.low + (grid.high - grid.low) * rng.uniform(-beyond, 1 + beyond, (_PROBES, grid.n_features))
+    gone = np.array([feature.missing for feature in subject.schema.features])
+    out[(rng.random(out.shape) < 0.1) & gone] = np.nan
+    return out
+
+
+def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | None:
+    """Return coordinates of the items of a page by classical scaling, and how far they can be trusted.
+
+    Classical scaling (Torgerson 1952) centers the squares of the distances and takes the two leading eigenvectors, which
+    `sklearn.decomposition.KernelPCA` finds. An asymmetric distance is replaced by the mean of both directions. There is no map
+    of fewer than four items, of items that coincide, or where a distance is negative, as it can be without axioms. The trust is
+    that of `sklearn.manifold.trustworthiness`: 1 if the nearest on the map are among the nearest under the distance.
+    """
+    if shown is None or len(shown) < _FEWEST_OF_MAP:
+        return None
+    between = _distances(d, shown.values)
+    places = classical_scaling(between)
+    if places is None or between.min() < 0:
+        return None
+    k = min(_NEAREST, (len(shown) - 1) // 2)
+    trust = float(trustworthiness(between, places, n_neighbors=k, metric="precomputed"))
+    return {"x": packed(places[:, 0]), "y": packed(places[:, 1]), "trust": trust, "k": k}
+
+
+def _distances(d: Semimetric, values: Floats) -> Floats:
+    """Return the distances of all encoded items, symmetric, shape (n, n)."""
+    n = len(values)
+    rows, columns = np.triu_indices(n, 1)
+    one = d.paired_by_index(values, np.column_stack([rows, columns]))
+    if not d.axioms.symmetric:
+        one = one / 2 + d.paired_by_index(values, np.column_stack([columns, rows])) / 2
+    out = np.zeros((n, n))
+    out[rows, columns] = out[columns, rows] = one
+    return out
+
+
+def classical_scaling(distances: Floats) -> Floats | None:
+    """Return two coordinates of items, shape (n, 2), from their distances (n, n); None where the distances are all equal to 0.
+
+    The coordinates are in units of the largest distance. The sign of each is such that its largest value is positive.
+    """
+    largest = distances.max()
+    if not largest > 0 or not np.isfinite(largest):
+        return None
+    gram = -0.5 * (distances / largest) ** 2
+    found = KernelPCA(n_components=2, kernel="precomputed", eigen_solver="dense").fit_transform(gram)
+    out = np.zeros((len(distances), 2))
+    out[:, : found.shape[1]] = found
+    out[~np.isfinite(out)] = 0.0
+    far = np.abs(out).argmax(axis=0)
+    return np.where(out[far, [0, 1]] < 0, -out, out)
