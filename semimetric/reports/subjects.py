@@ -146,7 +146,7 @@ class DistanceSubject(Subject):
         return repr(self.distance).splitlines()
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
-        return self.distance.beyond(values)
+        return self.distance.out_of_range(values)
 
     def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
         """Return the mean shares in distances of random pairs; without items, of the largest values of the tables."""
