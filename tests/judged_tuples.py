@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.distances.learning.comparisons import JudgedPairs, OrderedTuples
+from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples
 from semimetric.distances.learning.options import Recipe
 
 ITEMS = np.random.default_rng(0).random((60, 3))
@@ -21,7 +21,7 @@ def evidence(kind, items=ITEMS):
     weight = np.full(300, 1 / 300)
     if kind == "pairs":
         d = l1(*INDEX[:, :2].T)
-        return JudgedPairs(Pairs(items, INDEX[:, :2]), weight, np.where(d < np.median(d), 1.0, -1.0))
+        return LabeledPairs(Pairs(items, INDEX[:, :2]), weight, np.where(d < np.median(d), 1.0, -1.0))
     index = INDEX if kind == "quadruplets" else INDEX[:, [0, 1, 0, 2]]
     swap = l1(*index[:, :2].T) > l1(*index[:, 2:].T)
     index = np.where(swap[:, None], index[:, [2, 3, 0, 1]], index)

@@ -24,7 +24,7 @@ from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
 from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, survey_tuples
-from semimetric.distances.learning.comparisons import JudgedPairs, OrderedTuples, PartitionedComparisons
+from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples, PartitionedComparisons
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
 
@@ -189,7 +189,7 @@ SPECS = {"pairs": TargetSpec(judged=True), "triplets": TargetSpec(Triplets, judg
 def in_memory(kind, weight):
     index, y = said(kind)
     if kind == "pairs":
-        return JudgedPairs(Pairs(ITEMS, index), weight / weight.sum(), y)
+        return LabeledPairs(Pairs(ITEMS, index), weight / weight.sum(), y)
     if kind == "quadruplets":
         index = np.where(y[:, None] < 0, index[:, [2, 3, 0, 1]], index)
     return OrderedTuples(SPECS[kind].kind(ITEMS, index), weight / weight.sum())

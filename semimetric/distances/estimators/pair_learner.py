@@ -19,7 +19,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
 from ...data.parts.tuples import TargetSpec
-from ..learning.comparisons import JudgedPairs
+from ..learning.comparisons import LabeledPairs
 from .comparison_learner import TupleLearner
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
@@ -229,7 +229,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
-        self._choose_and_learn(recipe, JudgedPairs(checked.take(used), weight[used], labels), names)
+        self._choose_and_learn(recipe, LabeledPairs(checked.take(used), weight[used], labels), names)
         return self if calibration_params is None else self.calibrate_threshold(pairs, y, **calibration_params)
 
     def _keep_extra(self, extra: Floats) -> None:

@@ -52,12 +52,12 @@ def test_even_slopes_give_every_feature_the_mean_distance_one(rng):
     schema, items = mixed(rng)
     weight = rng.integers(1, 4, len(items)) * 1.0
     coordinates = GapCoordinates.of(schema, items)
-    even = coordinates.even_slopes(weight)
+    even = coordinates.uniform_weights(weight)
     for f, slope in enumerate(even):
         own = coordinates.values[:, coordinates.feature == f] * slope
         assert_allclose(weight @ cdist(own, own, "cityblock") @ weight / weight.sum() ** 2, 1.0)
     constant = GapCoordinates.of(Schema.numeric(("a",)), np.ones((3, 1)))
-    assert_allclose(constant.even_slopes(np.ones(3)), 1.0)
+    assert_allclose(constant.uniform_weights(np.ones(3)), 1.0)
 
 
 def test_the_gradient_is_that_of_the_loss(rng):
