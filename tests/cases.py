@@ -25,6 +25,7 @@ from semimetric.distances.learning.measured import PairTargets
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import L1Prior, fit_l1_prior
 from semimetric.distances.learning.program import columns_of, make_terms
+from semimetric.distances.learning.search import Candidate
 from semimetric.distances.learning.structure import build_structure, l1_embedding
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.pairs.gower import GapEmbedding
@@ -35,6 +36,12 @@ from semimetric.distances.programs.design_matrix import PairDesign
 from semimetric.distances.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
 from semimetric.distances.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift
 from semimetric.distances.programs.program import ConvexProgram
+
+
+def candidate(n_knots, alpha, losses, **settings):
+    """Settings as searches compare them, with their losses."""
+    beside = {"tables": None, "directions": None, "link": None, "base_exponents": (), "groups": ()}
+    return Candidate(beside | {"n_knots": n_knots, "alpha": alpha} | settings, losses)
 
 
 def cityblock(X, Y):

@@ -264,7 +264,7 @@ def _standardized(schema: Schema, X: Any, train: Integers) -> Floats:
 def _name_of_directions(model: LargeMarginLearner) -> str | None:
     """Return the name of the directions on the command line, or the shares of a sum such as "1/2 components + 1/2 forest"."""
     directions = model.recipe_.directions
-    return model.choices_.chosen.directions if isinstance(directions, Directions) else directions
+    return model.choices_.chosen.settings["directions"] if isinstance(directions, Directions) else directions
 
 
 def _importances_text(shares: Mapping[str, float]) -> str:

@@ -92,23 +92,29 @@ def _table(title: str, head: list[str], rows: list[list[Any]], notes: list[str] 
 
 def _choices(choices: Choices, title: str) -> dict[str, Any]:
     chosen = choices.chosen
-    rows = [[_setting(c, choices), c.alpha, c.loss, "taken" if c is chosen else ""] for c in choices]
+    rows = [[_setting(c, choices), c.settings["alpha"], c.loss, "taken" if c is chosen else ""] for c in choices]
     notes = [f"{choices.measure}, mean of {len(chosen.losses)} folds."]
-    if choices.judged is not None:
-        notes.append(f"Judged on {choices.judged.sample}: {choices.judged.cost}.")
+    if choices.cost is not None:
+        notes.append(f"Scored on {choices.cost.sample}: {choices.cost.fits}.")
     if choices.expected_losses:
         expected = f"{choices.expected_loss:.3g} ± {choices.standard_error:.2g}"
-        notes.append(f"Expect {expected} of new data: chosen by two thirds of the folds, judged by the rest.")
+        notes.append(f"Expect {expected} of new data: chosen by two thirds of the folds, scored by the rest.")
     return _table(title, ["setting", "alpha", "loss", ""], rows, notes)
 
 
 def _setting(candidate: Candidate, choices: Choices) -> str:
     if choices.names:
-        joint = [" * ".join(choices.names[f] for f in group) for group in candidate.pairs]
+        joint = [" * ".join(choices.names[f] for f in group) for group in candidate.settings["groups"]]
         return ", ".join(joint) or "single features"
-    settings = {"tables": candidate.tables, "directions": candidate.directions, "knots": candidate.n_knots}
-    settings |= {"exponent": candidate.link, "of base distances": candidate.base_exponents or None}
-    return ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+    words = {
+        "tables": "tables",
+        "directions": "directions",
+        "n_knots": "knots",
+        "link": "exponent",
+        "base_exponents": "of base distances",
+    }
+    settings = {word: candidate.settings.get(name) for name, word in words.items()}
+    return ", ".join(f"{word} {value}" for word, value in settings.items() if value not in (None, ()))
 
 
 def _solution(solution: Solution) -> dict[str, Any]:

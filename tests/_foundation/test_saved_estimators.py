@@ -48,7 +48,7 @@ def test_a_crafted_file_is_refused(name, tmp_path):
     assert str(path) in str(caught.value)
 
 
-CANDIDATE = {"object": "Candidate", "arguments": {"n_knots": 3, "alpha": 1.0, "losses": {"tuple": [1.0]}}}
+CANDIDATE = {"object": "Candidate", "arguments": {"settings": {"n_knots": 3, "alpha": 1.0}, "losses": {"tuple": [1.0]}}}
 
 
 def array_of(stored):

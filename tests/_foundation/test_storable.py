@@ -4,10 +4,11 @@ from typing import Any, NamedTuple, NotRequired
 
 import numpy as np
 import pytest
+from cases import candidate
 from numpy.typing import ArrayLike, NDArray
 
 from semimetric._foundation.stored import arguments_of, fits, hints_of, known, storable
-from semimetric.distances.learning.search import Candidate, Choices, simplest
+from semimetric.distances.learning.search import Choices, one_standard_error
 
 FITS = [
     (3, int), (True, bool), (2, bool), (3, float), (np.int64(3), int), (None, int | None), ("a", str | Sequence[int]),
@@ -44,7 +45,7 @@ class Pass(NamedTuple):
 
 
 def test_objects_are_the_arguments_that_make_them():
-    choices = Choices([Candidate(3, 0.1, (1.0, 2.0))], "error", simplest, ("a",))
+    choices = Choices([candidate(3, 0.1, (1.0, 2.0))], "error", one_standard_error, ("a",))
     for value in (Box(0.5), Pass(3, 0.1), choices):
         arguments = arguments_of(value)
         assert type(value)(**arguments) == value
@@ -59,9 +60,9 @@ def test_what_is_storable_is_known_by_its_name():
 
 
 def test_a_name_is_given_once():
-    def simplest():
+    def one_standard_error():
         """Of another module than the rule of this name."""
 
-    with pytest.raises(ValueError, match=r"semimetric\.learning\.candidates\.simplest; rename one"):
-        storable(simplest)
-    assert known("simplest") is not simplest
+    with pytest.raises(ValueError, match=r"semimetric\.learning\.search\.one_standard_error; rename one"):
+        storable(one_standard_error)
+    assert known("one_standard_error") is not one_standard_error

@@ -69,7 +69,7 @@ from ..learning.measured import InMemoryDistances
 from ..learning.measured_fit import check_width, choose_link, choose_numbers
 from ..learning.measured_fit import learn as learn_distance
 from ..learning.options import Recipe, refuse_open_links
-from ..learning.screening import is_wide, learn_wide
+from ..learning.screening import fit_screened, is_screened
 from ..learning.search import Choices
 from ..learning.structure import Structure, build_structure, check_varied
 from ..model.links import LinkLike, link_function
@@ -523,7 +523,7 @@ default "auto"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
             structure = build_structure(without_joint(recipe), items, schema)
-        if self.chooses_numbers and not (isinstance(self.n_knots, str) and is_wide(recipe, structure)):
+        if self.chooses_numbers and not (isinstance(self.n_knots, str) and is_screened(recipe, structure)):
             check_width(recipe, structure)
 
     def _draw_pairs(
@@ -693,7 +693,7 @@ def draw_in_rounds(
 def _learn_quickly(recipe: Recipe, data: InMemoryDistances, schema: Schema, auto: dict[str, bool]) -> Semimetric:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants
-        wide = learn_wide(recipe, data, schema, alpha=auto["alpha"]) if auto["knots"] else None
+        wide = fit_screened(recipe, data, schema, alpha=auto["alpha"]) if auto["knots"] else None
         if wide is None:
             chosen, _ = choose_link(recipe, data, schema, **auto)
             chosen, _ = choose_numbers(chosen, data, schema, **auto)

@@ -19,7 +19,7 @@ from ...data.feature_groups import Groups, only_singles
 from ...data.rows import items_named
 from ...data.schema import Schema
 from ..features.from_labels import LABELLED
-from ..learning.from_labels import LearnedFromLabels, learn_as_told, learn_from_labels
+from ..learning.from_labels import LearnedFromLabels, fit_given, learn_from_labels
 from ..learning.items import ClassLabels, LabeledDataset, LabeledItems, LabelProblem, LargeMargin, encode_class_labels
 from ..learning.large_margin import LargeMarginPass
 from ..learning.options import Recipe
@@ -306,7 +306,7 @@ class LargeMarginLearner(LearnedCoordinates):
         """Learn from items in parts; nothing is left to choose."""
         self.classes_ = labels.classes
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._set_learned(items.example, learn_as_told(task.recipe, task.rule, items, schema))
+        self._set_learned(items.example, fit_given(task.recipe, task.rule, items, schema))
         return self
 
     def _set_learned(self, example: Floats, learned: LearnedFromLabels) -> None:

@@ -20,13 +20,13 @@ from ...data.identical_items import distinct_items
 from ...data.parts.tuples import TargetSpec
 from ...data.schema import Names, Schema
 from ..learning.concave_link import fit_concave_link
-from ..learning.errors import DistanceErrors, UnseenPairs, cross_fitted, judged, landmarks_among, set_aside
+from ..learning.errors import DistanceErrors, UnseenPairs, cross_fitted, landmarks_among, score_pairs, set_aside
 from ..learning.groups import choose_groups, without_joint
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import DistanceData, InMemoryDistances, MomentSums, check_streams
 from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
 from ..learning.options import Recipe, refuse_open_links
-from ..learning.screening import learn_wide
+from ..learning.screening import fit_screened
 from ..learning.search import Choices, n_losses
 from ..learning.structure import build_structure, check_varied
 from ..model.item_statistics import warn_outside_once
@@ -280,7 +280,7 @@ default "auto"
         screened = self._choose_and_learn(recipe, data, schema or names)
         if held is not None:
             landmarks = landmarks_among(data.items, self.recipe_.random_state)
-            self._record_errors(judged(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
+            self._record_errors(score_pairs(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
         elif self.validation_fraction == "auto":
             self._cross_fit(self.recipe_, data, schema or names, screened=screened)
         return self
@@ -290,7 +290,7 @@ default "auto"
         check_varied(data.items)
         with one_blas_thread(), self._own_knots():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-            wide = learn_wide(recipe, data, names, alpha=alpha) if knots else None
+            wide = fit_screened(recipe, data, names, alpha=alpha) if knots else None
             if wide is not None:
                 self.recipe_, self.choices_ = wide.recipe, wide.choices
                 self.group_choices_, self.link_choices_ = Choices(), Choices()

@@ -22,7 +22,7 @@ _BLOCK = 1 << 16
 
 
 def count_out_of_range(structure: Structure, items: Floats, times: Integers | None = None) -> Integers:
-    """How many of the items lie outside the knots of each feature of the grid, shape (n_features,).
+    """Count the items outside the knots of each feature of the grid, shape (n_features,).
 
     Members of tuples count as often as they occur (``times``, shape (n_items,)): so counts of parts add up, and tuples given as
     points have those of tuples given by row numbers.
@@ -150,7 +150,7 @@ def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, d
 
 
 def _along(embedding: PairMap, w: Floats, values: Floats, origins: Floats) -> Floats:
-    """How far a value of every feature is from an origin on it, both (n_features,): shape (n_features,).
+    """Return the distance of a value of every feature from an origin on it, all of shape (n_features,).
 
     It is what the groups of the feature add, in the mean of both orders. All other features of a joint group are in the middle
     of their ranges; those that have no range are at their last knot, which of categories stands for those that were not in the

@@ -1,4 +1,4 @@
-"""Learning from comparisons: pairs judged alike or not, triplets, quadruplets (docs/mathematics.md, section 3).
+"""Learning from comparisons: pairs labeled alike or not, triplets, quadruplets (docs/mathematics.md, section 3).
 
     min_w  sum_i s_i loss(r_i) + penalty(w),    r = 1 + y (d - b) of pairs,   r = 1 + d_near - d_far of triplets
 
@@ -28,10 +28,22 @@ from ..solvers.base import Solution
 from ..solvers.newton import Newton
 from .assembly import assemble
 from .comparisons import ComparisonData, InMemoryComparisons
-from .options import BESIDE, COMPARISONS, Judged, Recipe
+from .options import BESIDE, COMPARISONS, Recipe, SearchCost
 from .prior import L1Prior, keeps_all_vertices, with_vertices
 from .program import Terms, columns_of, make_terms, solve
-from .search import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, simplest, uncompared
+from .search import (
+    Candidate,
+    Choices,
+    FittedModel,
+    HeldOutData,
+    Trial,
+    compare,
+    default_unless_better,
+    n_fits,
+    n_losses,
+    one_standard_error,
+    with_defaults,
+)
 from .structure import Structure, build_structure, l1_embedding
 
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
@@ -132,7 +144,7 @@ def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple
     """
     structure = build_structure(recipe, data.items, names)
     prior = fit_comparison_prior(recipe, structure, data)
-    if not recipe.asks_rows:
+    if not recipe.needs_inequalities:
         structure = with_touched_vertices(structure, data, prior)
     program, terms, start = comparison_program(recipe, structure, data, prior)
 
@@ -173,7 +185,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         return self.data.items
 
     def folds(self, recipe: Recipe) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
-        """Tuples to fit to and tuples to judge by; of judged pairs, with both judgements on either side."""
+        """Return tuples to fit to and to score on; pairs of both labels are on either side."""
         share = _HELD_OUT[self.data.tuples.size]
         limits = COMPARISONS[recipe.effort]
         splits = item_disjoint_splits(self.data.tuples, n_splits=None, random_state=recipe.random_state, held_out=share)
@@ -213,7 +225,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         return errors
 
     def fitted(self, recipe: Recipe, part: InMemoryComparisons, held: InMemoryComparisons | None = None) -> FittedModel:
-        """The model of one recipe, judged by its error."""
+        """Fit the model of one recipe, and score it by its error."""
         recipe = with_discriminants(replace(recipe, loss=SquaredHinge()), part, self.names)
         structure = build_structure(recipe, self.items, self.names)
         prior = fit_comparison_prior(recipe, structure, part)
@@ -271,7 +283,7 @@ def choose_settings(
         found = compare(HeldOutComparisons(data, names), _trials(recipe, **chosen), verbose=recipe.verbose)
     except TooFewError as error:
         given = {"tables": tables, "directions": directions, "n_knots": knots, "alpha": alpha}
-        return uncompared(recipe, error, {name: _FOR_FEW[name] for name, auto in given.items() if auto}), Choices(
+        return with_defaults(recipe, error, {name: _FOR_FEW[name] for name, auto in given.items() if auto}), Choices(
             measure=_MEASURE
         )
     limits = COMPARISONS[recipe.effort]
@@ -280,17 +292,15 @@ def choose_settings(
         raise InputError(f"every candidate has more than {most} weights; set n_knots=, alpha= and directions=")
     thorough = n_fits(_trials(replace(recipe, effort="thorough"), **chosen), COMPARISONS["thorough"].n_folds)
     n_rows = len(data.weight)
-    judged = Judged(type(data.tuples).__name__.lower(), min(n_rows, limits.n_rows), n_rows, n_losses(found), thorough)
-    choices = Choices(
-        found, _MEASURE, scales_unless_tables_are_better if tables else simplest_with_discriminants, judged=judged
-    )
-    best = choices.chosen
-    recipe = replace(recipe, n_knots=best.n_knots, alpha=best.alpha, tables=str(best.tables))
-    return (replace(recipe, directions=best.directions) if directions else recipe), choices
+    cost = SearchCost(type(data.tuples).__name__.lower(), min(n_rows, limits.n_rows), n_rows, n_losses(found), thorough)
+    choices = Choices(found, _MEASURE, scales_unless_tables_are_better if tables else simplest_with_discriminants, cost=cost)
+    best = choices.chosen.settings
+    taken = ("n_knots", "alpha", "tables", "directions") if directions else ("n_knots", "alpha", "tables")
+    return replace(recipe, **{name: best[name] for name in taken}), choices
 
 
 def _trials(recipe: Recipe, *, directions: bool, knots: bool, alpha: bool, tables: bool = False) -> list[Trial]:
-    """What is compared: with and without directions, every number of knots with every strength; and full tables without."""
+    """Return trials with and without directions, for all numbers of knots and strengths, then full tables without."""
     limits = COMPARISONS[recipe.effort]
 
     def trials(recipe: Recipe, kind: str, directions: Sequence[Any]) -> list[Trial]:
@@ -307,23 +317,17 @@ def _trials(recipe: Recipe, *, directions: bool, knots: bool, alpha: bool, table
 @storable
 def scales_unless_tables_are_better(candidates: Sequence[Candidate]) -> Candidate:
     """The simplest setting of scales, unless full tables are better by more than one standard error."""
-    scales = [c for c in candidates if c.tables != "full"]
-    tables = [c for c in candidates if c.tables == "full"]
-    if not (scales and tables):
-        return simplest_with_discriminants(candidates)
-    best_scales, best_tables = (min(kind, key=lambda c: c.loss) for kind in (scales, tables))
-    return simplest_with_discriminants(tables if best_tables.better_than(best_scales) else scales)
+    scales = [c for c in candidates if c.settings["tables"] != "full"]
+    tables = [c for c in candidates if c.settings["tables"] == "full"]
+    return simplest_with_discriminants(default_unless_better(scales, tables))
 
 
 @storable
 def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
     """The simplest setting with directions, unless raw features alone are better by more than one standard error."""
-    raw = [c for c in candidates if c.directions is None]
-    directed = [c for c in candidates if c.directions is not None]
-    if not (raw and directed):
-        return simplest(raw or directed)
-    best_raw, best_directed = (min(kind, key=lambda c: c.loss) for kind in (raw, directed))
-    return simplest(raw if best_raw.better_than(best_directed) else directed)
+    raw = [c for c in candidates if c.settings["directions"] is None]
+    directed = [c for c in candidates if c.settings["directions"] is not None]
+    return one_standard_error(default_unless_better(directed, raw))
 
 
 def _sample(rows: Integers, rng: np.random.Generator, most: int) -> Integers:

@@ -1,4 +1,4 @@
-"""Comparisons (pairs judged alike or not, triplets, quadruplets), and what learning by margins needs of them.
+"""Comparisons (pairs labeled alike or not, triplets, quadruplets), and what learning by margins needs of them.
 
 That is sums over the tuples and a design matrix of their rows, so that the tuples can also lie in parts that no process
 holds at once: `out_of_core` has the classes for these.
@@ -38,7 +38,7 @@ class ComparisonData(ABC):
     weight : ndarray of shape (n_tuples,)
         Positive, summing to 1.
     n_extra : int
-        How many columns follow those of the embedding: 1 for the threshold of judged pairs.
+        Number of columns after those of the embedding: 1 for the threshold of labeled pairs.
     """
 
     weight: Floats
@@ -72,21 +72,15 @@ class ComparisonData(ABC):
 
     @abstractmethod
     def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """How many items lie outside the knots of each feature, shape (n_features,); warns of them."""
+        """Count the items outside the knots of each feature, shape (n_features,), and warn of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class InMemoryComparisons(TrainingTuples, ComparisonData):
-    """Comparisons in memory.
-
-    Parameters
-    ----------
-    tuples : Tuples
-    weight : ndarray of shape (n_tuples,)
-    """
+    """Comparisons in memory."""
 
     tuples: Tuples
-    weight: Floats
+    weight: Floats  # shape (n_tuples,)
     quick_loss: ClassVar[Loss] = SquaredHinge()
 
     @property
@@ -113,11 +107,11 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
 
     @abstractmethod
     def error(self, structure: Structure, weights: Floats) -> float:
-        """How wrong a distance is about these comparisons, from 0 to 1; ``weights`` are those of the tables."""
+        """Return the error of a distance on these comparisons, from 0 to 1; ``weights`` are those of the tables."""
 
     @property
     def decides(self) -> bool:
-        """Whether a distance can be judged by them."""
+        """True if they can score a distance."""
         return True
 
     @cached_property
@@ -168,7 +162,7 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
 
 @dataclass(frozen=True, eq=False)
 class LabeledPairs(InMemoryComparisons):
-    """Pairs judged similar or not; the threshold b is one column more.
+    """Pairs labeled similar or not; the threshold b is one column more.
 
     Parameters
     ----------
@@ -189,12 +183,12 @@ class LabeledPairs(InMemoryComparisons):
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
-        """The pairs judged similar, and their weights."""
+        """The pairs labeled similar, and their weights."""
         return self._pairs_judged(1)
 
     @property
     def far(self) -> tuple[Pairs, Floats]:
-        """The pairs judged dissimilar, and their weights."""
+        """The pairs labeled dissimilar, and their weights."""
         return self._pairs_judged(-1)
 
     def take(self, rows: Integers) -> "LabeledPairs":
@@ -216,7 +210,7 @@ class LabeledPairs(InMemoryComparisons):
 
     @property
     def decides(self) -> bool:
-        """Whether there are similar and dissimilar pairs."""
+        """True if there are similar and dissimilar pairs."""
         return len(np.unique(self.y)) == 2
 
 
@@ -296,7 +290,7 @@ def _norms(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int
 
 
 def _out_of_range(part: TuplePart, table: TupleTable, structure: Structure) -> Integers:
-    """How many members of tuples lie outside the knots of each feature, then how many there are; shape (n_features + 1,)."""
+    """Count members of tuples outside the knots of each feature, then all members; shape (n_features + 1,)."""
     tuples = _comparisons(part, table).tuples
     return np.append(count_out_of_range(structure, tuples.used, tuples.occurrences), tuples.index.size)
 
@@ -307,7 +301,7 @@ class PartitionedComparisons(PartitionedTuples, ComparisonData):
 
     @property
     def n_extra(self) -> int:  # type: ignore[override]  # it depends on what the tuples are
-        """The number of columns that follow those of the embedding: 1 for the threshold of judged pairs, else 0."""
+        """The number of columns that follow those of the embedding: 1 for the threshold of labeled pairs, else 0."""
         return 0 if issubclass(self.table.spec.kind, Comparisons) else 1
 
     @cached_property

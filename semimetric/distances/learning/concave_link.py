@@ -30,13 +30,13 @@ from ..solvers.base import Solution
 from .measured import InMemoryDistances
 from .measured_fit import fit_distances
 from .options import DISTANCES, Recipe
-from .search import Candidate
+from .search import Candidate, as_good_as_best
 from .structure import Structure, build_structure
 
 _ROUNDS = 4
 _BENDS = 8
 _LEAST_BEND = 0.05  # mean sums
-_LEAST_SLOPE = 0.01  # of the last piece, mean slopes: sums are told from distances, so links are never flat
+_LEAST_SLOPE = 0.01  # of the last piece, mean slopes: sums are recovered from distances, so links are never flat
 _STEEPEST = 5e3  # times the last slope
 
 Fitted = tuple[Semimetric, Solution]
@@ -67,7 +67,7 @@ def fit_concave_link(recipe: Recipe, data: InMemoryDistances, names: Names) -> t
 def _chosen_rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances) -> int:
     """The fewest rounds within one standard error of the best on held-out pairs; none where nothing can be held out.
 
-    A fold with distances of 0 alone on one of its sides teaches nothing, or tells nothing, and is left out.
+    A fold with distances of 0 alone on one of its sides teaches nothing, or scores nothing, and is left out.
     """
     limits, quiet = DISTANCES[recipe.effort], replace(recipe, verbose=False)
     sample = data.sampled(limits.n_rows, recipe.random_state)
@@ -86,9 +86,8 @@ def _chosen_rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances
             held = [_loss(recipe, d, sample.take(test)) for d, _ in found]
             losses[k] = held + [held[-1]] * (_ROUNDS + 1 - len(held))
             bar.update(_ROUNDS + 1)
-    rounds = [Candidate(n, recipe.alpha, tuple(map(float, column))) for n, column in enumerate(losses.T)]
-    best = min(rounds, key=lambda c: c.loss)
-    return next(n for n, c in enumerate(rounds) if not best.better_than(c))
+    rounds = [Candidate({"rounds": n}, tuple(map(float, column))) for n, column in enumerate(losses.T)]
+    return int(as_good_as_best(rounds)[0].settings["rounds"])
 
 
 def _rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances, most: int) -> Iterator[Fitted]:
@@ -100,7 +99,7 @@ def _rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances, most:
         sums = d.link_function.invert(_distances(recipe, d, data))
         if not sums.any():
             return
-        link = least_squares_link(sums, data.y, _weights(recipe, data))
+        link = least_squares_link(sums, data.y, data.weight * _scale(recipe, data) ** 2)
         linked = replace(recipe, link=link)
         candidates = [(d, solution), (replace(d, link=link), solution)]
         candidates.append(fit_distances(linked, structure, data.scaled(linked, structure)))
@@ -138,15 +137,11 @@ def _distances(recipe: Recipe, d: Semimetric, data: InMemoryDistances) -> Floats
 
 
 def _scale(recipe: Recipe, data: InMemoryDistances) -> Floats:
-    """What residuals in units of the mean distance are multiplied by: more than 1 where the loss is relative."""
+    """Return the factors of residuals in units of the mean distance; they exceed 1 where the loss is relative."""
     if recipe.relative is False:
         return np.ones(len(data.y))
     mean = float(data.weight @ data.y / data.weight.sum())
     return 1.0 / np.maximum(data.y / mean, 0.1 if recipe.relative is True else float(recipe.relative))
-
-
-def _weights(recipe: Recipe, data: InMemoryDistances) -> Floats:
-    return data.weight * _scale(recipe, data) ** 2
 
 
 def _loss(recipe: Recipe, d: Semimetric, data: InMemoryDistances) -> float:
@@ -191,7 +186,7 @@ def calibrate_distance(
     Raises
     ------
     InputError
-        If model is no `Semimetric`, or pairs and distances do not fit it or one another, or tell nothing of the scale.
+        If model is no `Semimetric`, or pairs and distances do not fit it or one another, or determine no scale.
 
     Examples
     --------
@@ -207,7 +202,7 @@ def calibrate_distance(
     if not isinstance(model, Semimetric):
         raise InputError(f"model is a {type(model).__name__}; a Semimetric is required: give model.semimetric_")
     if not model.axioms.nonnegative:
-        raise InputError("the model has values below 0, of which a link tells nothing; learn with axioms= other than None")
+        raise InputError("the model has values below 0, where no link is defined; learn with axioms= other than None")
     found = check_tuples(
         pairs, Pairs, preprocessor, n_features=model.n_features, names=model.feature_names,
         encode=None if model.schema.plain else model.schema.encode,

@@ -29,7 +29,7 @@ from .options import Recipe
 
 _MOST_LANDMARKS = 64  # items learned from that novelty is measured to
 _DIFFICULTY_SHARE = 1 / 3  # of the items, or folds, teaches difficulty
-N_NEIGHBORS = 10  # of which recall is told
+N_NEIGHBORS = 10  # for which recall is reported
 FEWEST_OTHERS = 2 * N_NEIGHBORS  # among fewer, neighbours are found by chance
 
 
@@ -70,7 +70,7 @@ class UnseenPairs:
 
 
 def divided(items: Integers, unit: Integers, random_state: int | None) -> tuple[Integers, Integers]:
-    """Which pairs teach difficulty and which calibrate, by a random third and the rest of the units; pairs of both do neither.
+    """Split pairs into those that teach difficulty and those that calibrate, by a random third of the units and the rest.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def landmarks_among(items: Floats, random_state: int | None) -> Floats:
 
 
 def novelty_of(d: Semimetric, items: Floats, index: Integers, landmarks: Floats, *, n_jobs: int | None = None) -> Floats:
-    """How far the two items of each pair lie from items learned from: the sum of their learned distances to the nearest one.
+    """Return, for each pair, the sum of the learned distances of its two items to the nearest item learned from.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def taken(data: InMemoryDistances, rows: np.ndarray) -> InMemoryDistances:
     return InMemoryDistances(data.pairs.take(rows), data.y[rows], weight / weight.sum())
 
 
-def judged(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
-    """The pairs that were set aside, judged by a model that has not seen their items."""
+def score_pairs(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
+    """Score the pairs that were set aside by a model that has not seen their items."""
     identity = tuple_identities(data.pairs)
     index = data.pairs.index
     predicted = d.paired_by_index(data.pairs.items, index, n_jobs=recipe.n_jobs)
@@ -204,7 +204,7 @@ def judged(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recipe: Re
 
 
 def cross_fitted(recipe: Recipe, data: InMemoryDistances, names: Names) -> UnseenPairs:
-    """All pairs of two items of the same fold, judged by models that have seen none of the fold; of many pairs, of a sample.
+    """All pairs of two items of the same fold, scored by models that have seen none of the fold; of many pairs, of a sample.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _folds(n_units: int, random_state: int | None) -> np.ndarray:
 def _without(
     recipe: Recipe, rest: InMemoryDistances, held: InMemoryDistances, items: np.ndarray, names: Names, *, teaches: bool
 ) -> UnseenPairs:
-    """The pairs of one fold, judged by what the rest teaches."""
+    """Score the pairs of one fold by what the rest teaches."""
     if np.ptp(rest.y) == 0:
         raise InputError(
             f"without a fold of items {len(rest.y)} pairs are left, all at distance {rest.y[0]:g}; give more pairs"

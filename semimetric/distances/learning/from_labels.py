@@ -54,7 +54,7 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
     singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
     held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
     chosen, group_choices = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in problem.auto)
-    return replace(learn_as_told(chosen, rule, InMemoryItems(dataset), schema), choices=choices, group_choices=group_choices)
+    return replace(fit_given(chosen, rule, InMemoryItems(dataset), schema), choices=choices, group_choices=group_choices)
 
 
 def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:
@@ -68,7 +68,7 @@ def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:
     return LearnedFromLabels(found.recipe, found.result, impostors, found.choices, held_out=found.held_out)
 
 
-def learn_as_told(recipe: Recipe, rule: LargeMargin, items: LabeledItems, schema: Schema) -> LearnedFromLabels:
+def fit_given(recipe: Recipe, rule: LargeMargin, items: LabeledItems, schema: Schema) -> LearnedFromLabels:
     """Learn with everything decided."""
     structure = items.structure(recipe, schema)
     with items.searchable(recipe, rule, structure) as located:

@@ -1,9 +1,9 @@
-"""Which features are modelled jointly, ``groups="auto"``: pairs worth a joint table beside the single features.
+"""Search for groups, ``groups="auto"``: pairs of features worth a joint table beside the single features.
 
 All pairs of n features cost n² c⁴ weights; few of them matter. From the model of single features on, the pair that the score
 test of `interaction_scores` ranks first at the current model is added, and the model is fitted again, until the budget is spent
 or the loss held out falls by no more than one standard error, paired by fold. The ranking is done anew in each fold,
-from what it trains on, so a pair that only chance has put first is judged as what it is. What is taken in the end are as many
+from what it trains on, so a pair that only chance has put first is scored as what it is. What is taken in the end are as many
 pairs as the folds found worth it, ranked on everything.
 
 A penalty given by name counts less on joint tables than on the others, which it shrinks towards what is not joint: each step
@@ -12,7 +12,7 @@ must also beat its rivals: the tables of its two features apart, at these shares
 joint table have 4 knots while pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all
 candidates, some milliseconds each, in every fold.
 
-The search is a loop of its own beside `compare`, because what it fits next depends on what it has found; it fits and judges by
+The search is a loop of its own beside `compare`, because what it fits next depends on what it has found; it fits and scores by
 the same `HeldOutData`.
 """
 
@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +35,7 @@ from ...data.splits import tuple_identities
 from ..pairs.full_tables import PairEmbedding
 from ..programs.losses import Loss
 from .options import Recipe
-from .search import Candidate, Choices, FittedModel, HeldOutData, simplest
+from .search import Candidate, Choices, FittedModel, HeldOutData, best_of, one_standard_error
 from .structure import Structure, build_structure
 
 _COARSE = 4  # knots
@@ -74,7 +74,7 @@ def paired_features(fitted: FittedModel, usable: Sequence[int], most: int) -> li
 
 
 def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """What the joint table of each pair could lower the loss by, relative to the loss; shape (n_pairs,)."""
+    """Estimate the gain in loss by the joint table of each pair, relative to the loss; shape (n_pairs,)."""
     rng = np.random.default_rng(recipe.random_state)
     part, n = fitted.part, len(fitted.part.weight)
     if n > _ROWS:
@@ -94,7 +94,7 @@ def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tupl
 
 
 def _halves(tuples: Tuples, rng: np.random.Generator) -> Integers:
-    """Whether each tuple is in the first half, shape (n_tuples,); tuples that begin with the same item are in the same half."""
+    """Return True for tuples in the first half, shape (n_tuples,); those that begin with one item are in one half."""
     first = tuple_identities(tuples)[:, 0]
     return rng.permutation(int(first.max()) + 1)[first] % 2 == 0
 
@@ -112,7 +112,7 @@ def _rows(
 
 
 def _gain(B: sparse.csr_array, r: Floats, weight: Floats, loss: Loss, train: Integers, test: Integers) -> float:
-    """How much v, fitted to the rows ``train`` by Newton's method, lowers the loss of the rows ``test``."""
+    """Return the gain in loss of the rows ``test`` by v, fitted to the rows ``train`` by Newton's method."""
     A, s, start = B[train], weight[train], r[train]
     v, last = np.zeros(B.shape[1]), start
     for _ in range(1 if loss.quadratic else _STEPS):
@@ -128,30 +128,39 @@ def _gain(B: sparse.csr_array, r: Floats, weight: Floats, loss: Loss, train: Int
 _MOST_GROUPS = 10
 _JOINT_KNOTS = 4
 _SIZES = (3, 4, 6)
-_SHARES, _FINER = (1e-1, 1e-3), (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # of the penalty, on joint tables
+_STRENGTHS, _FINER = (1e-1, 1e-3), (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # of the penalty, on joint tables
 _MEASURE = "held-out loss"
 _SHORTLIST = 40  # pairs that are scored again after the first step
+
+Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @storable
 def last_gain(tried: Sequence[Candidate]) -> Candidate:
     """The last step that was better than the one before, and than its rivals, by more than one standard error.
 
-    The first of those tried has single features. Of each step the share is taken that loses least.
+    The first of those tried has single features. Each step has the strength that loses least.
     """
-    best = tried[0]
-    for pairs in dict.fromkeys(c.pairs for c in tried if c.pairs and len(c.pairs[-1]) > 1):
-        step = min((c for c in tried if c.pairs == pairs), key=lambda c: c.loss)
-        rivals = [c for c in tried if c.pairs == _apart(pairs)]
-        if not all(step.better_than(other) for other in (best, *rivals)):
+    best, steps = tried[0], _by_groups(tried)
+    for groups in filter(_is_step, steps):
+        step = best_of(steps[groups])
+        apart = (*groups[:-1], *((f,) for f in groups[-1]))
+        if not all(step.better_than(other) for other in (best, *steps.get(apart, ()))):
             break
         best = step
     return best
 
 
-def _apart(pairs: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """The same groups with the features of the last pair apart."""
-    return (*pairs[:-1], *((f,) for f in pairs[-1]))
+def _by_groups(tried: Sequence[Candidate]) -> dict[Groups, list[Candidate]]:
+    found: dict[Groups, list[Candidate]] = {}
+    for candidate in tried:
+        found.setdefault(candidate.settings["groups"], []).append(candidate)
+    return found
+
+
+def _is_step(groups: Groups) -> bool:
+    """Return True of groups whose last is joint: neither single features nor the rivals of a pair."""
+    return bool(groups) and len(groups[-1]) > 1
 
 
 def without_joint(recipe: Recipe) -> Recipe:
@@ -187,7 +196,7 @@ def choose_groups(
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         search = _Search.begin(budget, replace(recipe, verbose=False), source, _JOINT_KNOTS if knots else None)
         best = Choices(search.run(verbose=recipe.verbose), _MEASURE, last_gain, source.schema.names)
-        pairs = best.chosen.pairs
+        pairs = best.chosen.settings["groups"]
         found = replace(recipe, groups=search.refined(pairs)) if pairs else recipe
     _warn_of_strength(best, recipe.alpha)
     return found, best
@@ -195,7 +204,8 @@ def choose_groups(
 
 def _warn_of_strength(choices: Choices, alpha: float) -> None:
     """Warn of a pair that was not taken because its features gain as much apart where the penalty counts less."""
-    refused = last_gain([c for c in choices if not c.pairs or len(c.pairs[-1]) > 1]).pairs[len(choices.chosen.pairs) :]
+    steps = [choices[0], *(c for c in choices if _is_step(c.settings["groups"]))]
+    refused = last_gain(steps).settings["groups"][len(choices.chosen.settings["groups"]) :]
     if refused:
         names = " and ".join(choices.names[f] for f in refused[0])
         warn(
@@ -206,32 +216,18 @@ def _warn_of_strength(choices: Choices, alpha: float) -> None:
 
 
 @dataclass(eq=False)
-class _Course:
-    """The search on one part of the data: on everything, or on what one fold trains on.
+class _FoldState:
+    """The search on one part of the data: on everything, or on what one fold trains on."""
 
-    Parameters
-    ----------
-    part, held
-        What models are fitted to, and what they are judged by; None where nothing is held out.
-    fitted : FittedModel
-        The model with the pairs so far.
-    left : list of pairs of int
-        The pairs of features that can still be added.
-    pairs : tuple of pairs of int
-        The pairs of features that were added.
-    n_before : int
-        How many of them were there before the last step, which adds none to some courses.
-    """
-
-    part: Any
-    held: Any
-    fitted: FittedModel
-    left: list[tuple[int, int]]
-    pairs: tuple[tuple[int, int], ...] = ()
-    n_before: int = 0
+    part: object  # what models are fitted to
+    held: object  # what they are scored on; None where nothing is held out
+    fitted: FittedModel  # with the pairs so far
+    left: list[tuple[int, int]]  # the pairs of features that can still be added
+    pairs: tuple[tuple[int, int], ...] = ()  # those that were added
+    n_before: int = 0  # how many there were before the last step, which adds none to some folds
 
     @property
-    def apart(self) -> tuple[tuple[int, ...], ...]:
+    def apart(self) -> Groups:
         """The groups with the features of the pair of the last step apart."""
         return (*self.pairs[: self.n_before], *((f,) for pair in self.pairs[self.n_before :] for f in pair))
 
@@ -246,8 +242,8 @@ class _Search:
     n_knots: int | None
     coarse: Grid
     joint: Grid
-    share: float
-    courses: list[_Course]
+    strength: float  # of the penalty on joint tables
+    states: list[_FoldState]
 
     @classmethod
     def begin(cls, budget: AutoGroups, recipe: Recipe, source: HeldOutData, n_knots: int | None) -> "_Search":
@@ -262,11 +258,11 @@ class _Search:
                 if v.by_difference}  # fmt: skip
         usable = [f for f in range(model.n_raw) if joint.varies[f] and f not in tied]
         for both, fitted in zip(parts, fits, strict=True):
-            search.courses.append(_Course(*both, fitted, paired_features(fitted, usable, budget.max_candidates)))
-        search._check(usable)
+            search.states.append(_FoldState(*both, fitted, paired_features(fitted, usable, budget.max_candidates)))
+        search.check_budget(usable)
         return search
 
-    def _check(self, usable: Sequence[int]) -> None:
+    def check_budget(self, usable: Sequence[int]) -> None:
         """Refuse a budget of weights in which no pair fits."""
         least = min((self._columns(pair) for pair in combinations(usable, 2)), default=0)
         if least > self.budget.max_columns:
@@ -283,89 +279,84 @@ class _Search:
     def run(self, *, verbose: bool | None) -> list[Candidate]:
         """The candidates of each step, of which the last may be no gain, and the rivals of those that are."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
-        tried = [self._choice((), 1.0, [fold.fitted for fold in self.courses[1:]])]
+        tried = [self._candidate((), self.n_knots, 1.0, [fold.fitted for fold in self.states[1:]])]
         with progress_bar(most, "groups", verbose=verbose) as bar:
-            while len(self.courses[0].pairs) < most and self._extend(self.courses[0]):
-                for fold in self.courses[1:]:
+            while len(self.states[0].pairs) < most and self._extend(self.states[0]):
+                for fold in self.states[1:]:
                     self._extend(fold)
                 tried += self._refit()
                 bar.set_postfix(loss=min(c.loss for c in tried))
                 bar.update()
-                if last_gain(tried).pairs == self.courses[0].pairs:
+                if last_gain(tried).settings["groups"] == self.states[0].pairs:
                     tried += self._rivals()
-                if last_gain(tried).pairs != self.courses[0].pairs:
+                if last_gain(tried).settings["groups"] != self.states[0].pairs:
                     break
         return tried
 
-    def _choice(self, pairs: tuple[tuple[int, ...], ...], share: float, fits: Sequence[FittedModel]) -> Candidate:
-        """Groups as a candidate, with the losses of the folds."""
-        return Candidate(self.n_knots, share * self.recipe.alpha, tuple(f.loss for f in fits), pairs=pairs, share=share)
+    def _candidate(self, groups: Groups, n_knots: int | None, strength: float, fits: Sequence[FittedModel]) -> Candidate:
+        settings = {"groups": groups, "strength": strength, "n_knots": n_knots, "alpha": strength * self.recipe.alpha}
+        return Candidate(settings, tuple(fit.loss for fit in fits))
 
     def _rivals(self) -> list[Candidate]:
-        """The features of the last pair apart, at the shares of the penalty that their joint table may have."""
-        first, *folds = self.courses
-        return [
-            self._choice(first.apart, share, [self._fitted(fold, share, fold.apart) for fold in folds])
-            for share in self._shares
-        ]
+        """Fit the features of the last pair apart, at the strengths that their joint table may have."""
+        first, *folds = self.states
+        fits = {strength: [self._fitted(fold, strength, fold.apart) for fold in folds] for strength in self._strengths}
+        return [self._candidate(first.apart, self.n_knots, strength, found) for strength, found in fits.items()]
 
-    def _extend(self, course: _Course) -> bool:
+    def _extend(self, state: _FoldState) -> bool:
         """Add the pair that is scored best, if one is scored above 0 and the budget has room for it."""
-        course.n_before = len(course.pairs)
-        room = self.budget.max_columns - self._columns(*course.pairs)
-        left = [pair for pair in course.left if self._columns(pair) <= room]
+        state.n_before = len(state.pairs)
+        room = self.budget.max_columns - self._columns(*state.pairs)
+        left = [pair for pair in state.left if self._columns(pair) <= room]
         if not left:
             return False
-        found = scores(course.fitted, self.recipe, self.coarse, left)
+        found = scores(state.fitted, self.recipe, self.coarse, left)
         order = np.argsort(-found, kind="stable")
         if not found[order[0]] > 0:
             return False
-        course.pairs = (*course.pairs, left[order[0]])
-        course.left = [left[k] for k in order[1 : _SHORTLIST + 1]]
+        state.pairs = (*state.pairs, left[order[0]])
+        state.left = [left[k] for k in order[1 : _SHORTLIST + 1]]
         return True
 
     @property
-    def _scaled(self) -> bool:
-        """Whether the penalty is given by name, so that joint tables may have a share of it."""
+    def _has_strengths(self) -> bool:
+        """True if the penalty is given by name, so that it may have another strength on joint tables."""
         return isinstance(self.recipe.penalty, str)
 
     @property
-    def _shares(self) -> tuple[float, ...]:
-        """The shares of the penalty that are tried at every step."""
-        return _SHARES if self._scaled else (1.0,)
+    def _strengths(self) -> tuple[float, ...]:
+        """The strengths of the penalty on joint tables that every step tries."""
+        return _STRENGTHS if self._has_strengths else (1.0,)
 
     def _refit(self) -> list[Candidate]:
-        """Fit all courses with their pairs, and keep the share of the penalty under which the folds lose least."""
-        first, *folds = self.courses
-        tried = {share: [self._fitted(fold, share) for fold in folds] for share in self._shares}
-        self.share = min(tried, key=lambda share: float(np.mean([fit.loss for fit in tried[share]])))
-        for fold, fit in zip(folds, tried[self.share], strict=True):
+        """Fit all folds with their pairs, and keep the strength of the penalty under which they lose least."""
+        first, *folds = self.states
+        tried = {strength: [self._fitted(fold, strength, fold.pairs) for fold in folds] for strength in self._strengths}
+        self.strength = min(tried, key=lambda strength: float(np.mean([fit.loss for fit in tried[strength]])))
+        for fold, fit in zip(folds, tried[self.strength], strict=True):
             fold.fitted = fit
-        first.fitted = self._fitted(first, self.share)
-        return [self._choice(first.pairs, share, fits) for share, fits in tried.items()]
+        first.fitted = self._fitted(first, self.strength, first.pairs)
+        return [self._candidate(first.pairs, self.n_knots, strength, fits) for strength, fits in tried.items()]
 
-    def _fitted(self, course: _Course, share: float, groups: tuple[tuple[int, ...], ...] | None = None) -> FittedModel:
-        """The model of one course with its pairs, or with other groups."""
-        recipe = replace(self.recipe, groups=JointGroups(course.pairs if groups is None else groups, self.n_knots, share))
-        return self.source.fitted(recipe, course.part, course.held)
+    def _fitted(self, fold: _FoldState, strength: float, groups: Groups, n_knots: int | None = None) -> FittedModel:
+        """Fit groups to what a fold trains on; joint features have as many knots as in the search unless others are given."""
+        recipe = replace(self.recipe, groups=JointGroups(groups, n_knots or self.n_knots, strength))
+        return self.source.fitted(recipe, fold.part, fold.held)
 
-    def refined(self, pairs: tuple[tuple[int, ...], ...]) -> JointGroups:
-        """Knots of joint features, then the share of the penalty, for these pairs: the simplest within one standard error."""
+    def refined(self, pairs: Groups) -> JointGroups:
+        """Choose the knots of joint features, then the strength, for these pairs: the simplest within one standard error."""
         most = min(self.budget.max_columns, self.source.most_joint_columns)
-        sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
-        best = Candidate(None, 0.0, ())
-        if self.n_knots:
-            best = simplest([self._candidate(pairs, k, self.share) for k in sizes])
-        shares = _FINER if self._scaled else (1.0,)
-        best = simplest([self._candidate(pairs, best.n_knots, share) for share in shares])
-        return JointGroups(pairs, best.n_knots, best.share)
-
-    def _candidate(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> Candidate:
-        """The same pairs in every fold as a candidate, with these knots and this share of the penalty."""
-        trial = replace(self.recipe, groups=JointGroups(pairs, n_knots, share))
-        losses = [self.source.fitted(trial, fold.part, fold.held).loss for fold in self.courses[1:]]
-        return Candidate(n_knots, share * trial.alpha, tuple(losses), pairs=pairs, share=share)
+        n_knots, folds = self.n_knots, self.states[1:]
+        if n_knots:
+            sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
+            fits = [[self._fitted(fold, self.strength, pairs, k) for fold in folds] for k in sizes]
+            tried = [self._candidate(pairs, k, self.strength, found) for k, found in zip(sizes, fits, strict=True)]
+            n_knots = one_standard_error(tried).settings["n_knots"]
+        strengths = _FINER if self._has_strengths else (1.0,)
+        fits = [[self._fitted(fold, strength, pairs, n_knots) for fold in folds] for strength in strengths]
+        tried = [self._candidate(pairs, n_knots, strength, found) for strength, found in zip(strengths, fits, strict=True)]
+        return JointGroups(pairs, n_knots, one_standard_error(tried).settings["strength"])
 
     def _coarse(self, n_knots: int) -> Grid:
         """The grid of the raw features with ``n_knots`` knots each."""
-        return coarse_grid(self.recipe, self.courses[0].fitted.structure, self.source.items, n_knots)
+        return coarse_grid(self.recipe, self.states[0].fitted.structure, self.source.items, n_knots)

@@ -33,7 +33,7 @@ class ConformalQuantile(FrozenValue):
     scores : ndarray of shape (n,)
         In ascending order.
     ranks : ndarray of shape (n,), int64
-        In ascending order: the k-th is the least rank, counted from 1, whose score covers k pairs out of n when each is judged
+        In ascending order: the k-th is the least rank, counted from 1, whose score covers k pairs out of n when each is scored
         by the pairs that share no item with it. A rank of n + 1 means that no score does.
     n_items : int
         How many items the pairs are of.
@@ -68,7 +68,7 @@ class ConformalQuantile(FrozenValue):
 
     @property
     def n_pairs(self) -> int:
-        """How many scores there are."""
+        """The number of scores."""
         return len(self.scores)
 
     def rank(self, level: float) -> int:
@@ -87,7 +87,7 @@ class ConformalQuantile(FrozenValue):
         rank = self.rank(level)
         if rank > self.n_pairs:
             raise InputError(
-                f"interval={level:g} asks for more than {self.n_pairs} pairs of {self.n_items} items set aside can tell; set "
+                f"interval={level:g} asks for more than {self.n_pairs} pairs of {self.n_items} items set aside allow; set "
                 "more aside (validation_fraction=), or ask for less"
             )
         return float(self.scores[rank - 1])
@@ -114,7 +114,7 @@ def _among_pairs_apart(scores: Floats, items: Integers) -> tuple[Integers, Integ
 
 
 def _within(groups: Integers, order: Integers, group: Integers, rank: Integers) -> tuple[Integers, Integers]:
-    """How many of the entries with these groups and orders are in each ``group`` below its ``rank``, and how many in all."""
+    """Count the entries with these groups and orders in each ``group``, below its ``rank`` and in all."""
     width = np.int64(order.max()) + 1
     keys = np.sort(groups * width + order)
     start = np.searchsorted(keys, group * width)
@@ -131,25 +131,13 @@ _BEYOND = 2.0  # how far beyond those of the pairs that were learned from a diff
 @storable
 @dataclass(frozen=True, eq=False)
 class PairDifficulty(FrozenValue):
-    """The error that is expected of a pair, up to a factor.
+    """The error that is expected of a pair, up to a factor."""
 
-    Parameters
-    ----------
-    units : ndarray of shape (2,)
-        By which predicted distances and novelties are divided; positive.
-    bends : ndarray of shape (2, n_bends)
-        Where f and g bend, after arcsinh.
-    weights : ndarray of shape (1 + 2 * (1 + n_bends),)
-        The constant, and the weights of the pieces of f and of g; after arcsinh.
-    low, high : float
-        Between which all difficulties lie.
-    """
-
-    units: Floats
-    bends: Floats
-    weights: Floats
-    low: float
-    high: float
+    units: Floats  # shape (2,); by which predicted distances and novelties are divided; positive
+    bends: Floats  # shape (2, n_bends); where f and g bend, after arcsinh
+    weights: Floats  # shape (3 + 2 * n_bends,); the constant, and the weights of the pieces of f and of g; after arcsinh
+    low: float  # the least difficulty
+    high: float  # the largest difficulty
 
     def __post_init__(self) -> None:
         freeze(self, "units", "bends", "weights")
@@ -175,7 +163,7 @@ class PairDifficulty(FrozenValue):
         units = np.array([u if u > 0 else 1.0 for u in np.median(known, axis=1)])
         bends = np.quantile(np.arcsinh(known / units[:, None]), _BENDS, axis=1).T
         plain = cls(units, bends, np.zeros(3 + 2 * len(_BENDS)), 1.0, 1.0)
-        columns = plain._columns(predicted, novelty)
+        columns = plain.columns(predicted, novelty)
         spread = columns.std(axis=0)
         spread[spread <= 1e-9] = np.inf  # columns that do not vary have no weight
         found = GammaRegressor(alpha=_RIDGE, max_iter=1_000).fit(columns / spread, error / typical + _LEAST)
@@ -185,10 +173,10 @@ class PairDifficulty(FrozenValue):
 
     def __call__(self, predicted: Floats, novelty: Floats) -> Floats:
         """The difficulty of pairs, positive: shape (n_pairs,)."""
-        exponent = self.weights[0] + self._columns(predicted, novelty) @ self.weights[1:]
+        exponent = self.weights[0] + self.columns(predicted, novelty) @ self.weights[1:]
         return np.exp(np.clip(exponent, np.log(self.low), np.log(self.high)))
 
-    def _columns(self, predicted: Floats, novelty: Floats) -> Floats:
+    def columns(self, predicted: Floats, novelty: Floats) -> Floats:
         """The pieces of f and of g, shape (n_pairs, 2 * (1 + n_bends))."""
         scales = np.arcsinh(np.abs([predicted, novelty]) / self.units[:, None])
         return np.column_stack(
@@ -201,38 +189,22 @@ FEWEST_ITEMS = 8
 
 
 class DistanceIntervals(NamedTuple):
-    """Predicted distances with intervals: three arrays of shape (n_pairs,).
+    """Predicted distances with intervals: three arrays of shape (n_pairs,)."""
 
-    Attributes
-    ----------
-    predicted : ndarray of shape (n_pairs,)
-    lower, upper : ndarray of shape (n_pairs,)
-    """
-
-    predicted: Floats
-    lower: Floats
-    upper: Floats
+    predicted: Floats  # shape (n_pairs,)
+    lower: Floats  # shape (n_pairs,)
+    upper: Floats  # shape (n_pairs,)
 
 
 @storable
 @dataclass(frozen=True, eq=False)
 class CalibratedIntervals(FrozenValue):
-    """What makes intervals around the distances of a model.
-
-    Parameters
-    ----------
-    difficulty : PairDifficulty
-    quantile : ConformalQuantile
-    landmarks : ndarray of shape (n_landmarks, n_features)
-        Encoded items that were learned from; novelty is measured to them.
-    least : float
-        What no distance is below: 0, or minus infinity.
-    """
+    """Scores of unseen pairs, which give intervals around the distances of a model."""
 
     difficulty: PairDifficulty
     quantile: ConformalQuantile
-    landmarks: Floats
-    least: float
+    landmarks: Floats  # shape (n_landmarks, n_features); encoded items that were learned from; novelty is measured to them
+    least: float  # what no distance is below: 0, or minus infinity
 
     def __post_init__(self) -> None:
         freeze(self, "landmarks")

@@ -60,42 +60,22 @@ from .targets_and_impostors import ClassMembers, TargetsAndImpostors, find_neigh
 
 @dataclass(frozen=True)
 class LargeMargin:
-    """The parameters of the large-margin program beside those of a recipe.
+    """The parameters of the large-margin program beside those of a recipe."""
 
-    Parameters
-    ----------
-    n_targets, n_impostors : int
-        Nearest items of the own class, and of other classes, for every item.
-    mu : float in (0, 1]
-        Weight of the push against the pull.
-    n_passes : int
-    even : {"values", "places"}
-        What the even distance counts: differences of values, or of places among the knots.
-    """
-
-    n_targets: int = 3
-    n_impostors: int = 6
-    mu: float = 1.0
+    n_targets: int = 3  # nearest items of the own class, for every item
+    n_impostors: int = 6  # nearest items of other classes, for every item
+    mu: float = 1.0  # weight of the push against the pull
     n_passes: int = 3
-    even: str = "values"
+    even: str = "values"  # what the even distance counts: differences of values, or of places among the knots
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledDataset:
-    """Labelled items in memory.
+    """Labelled items in memory."""
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-    labels : ndarray of shape (n_items,), int64
-        The class of each item, 0, 1, ...
-    weight : ndarray of shape (n_items,)
-        Weights that sum to 1.
-    """
-
-    items: Floats
-    labels: Integers
-    weight: Floats
+    items: Floats  # shape (n_items, n_features)
+    labels: Integers  # shape (n_items,), int64; the class of each item, from 0 on
+    weight: Floats  # shape (n_items,); weights that sum to 1
 
     @classmethod
     def of_distinct(cls, items: Floats, labels: Integers, weight: Floats) -> "LabeledDataset":
@@ -115,24 +95,13 @@ class LabeledDataset:
 
 @dataclass(frozen=True, eq=False)
 class LargeMarginProblem:
-    """What all passes of large-margin learning share.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    rule : LargeMargin
-    structure : Structure
-    measured : Structure
-        The same columns over the knots in which the even distance counts.
-    prior : L1Prior
-        In units of the margin.
-    """
+    """Structure, prior and options that all passes of large-margin learning share."""
 
     recipe: Recipe
     rule: LargeMargin
     structure: Structure
-    measured: Structure
-    prior: L1Prior
+    measured: Structure  # the same columns over the knots in which the even distance counts
+    prior: L1Prior  # in units of the margin
 
     @property
     def embedding(self) -> PairMap:
@@ -163,24 +132,12 @@ def assemble_for_search(problem: LargeMarginProblem, weights: Floats, example: F
 
 
 class TargetSums(NamedTuple):
-    """Sums over the target pairs of some items, to be added up over all items.
+    """Sums over the target pairs of some items, to be added up over all items."""
 
-    Attributes
-    ----------
-    pull : ndarray of shape (n_columns,)
-        The sum of the rows of the target pairs, each times the weight of its item.
-    pull_weight : float
-        The sum of these weights.
-    distance : float
-        The sum of the distances to targets that differ from their item: identical items say nothing about scale.
-    n_apart : int
-        How many these are.
-    """
-
-    pull: Floats
-    pull_weight: float
-    distance: float
-    n_apart: int
+    pull: Floats  # shape (n_columns,); the sum of the rows of the target pairs, each times the weight of its item
+    pull_weight: float  # the sum of these weights
+    distance: float  # the sum of the distances to targets that differ from their item: identical items say nothing about scale
+    n_apart: int  # how many these are
 
     def plus(self, other: "TargetSums") -> "TargetSums":
         """The sums over the items of both."""
@@ -264,24 +221,12 @@ def drawn_rows(n_items: int, n: int, random_state: int | None) -> Integers:
 
 
 class ClassLabels(NamedTuple):
-    """Classes of items as numbers.
+    """Classes of items as numbers."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The labels, sorted: class k is ``classes[k]``.
-    used : ndarray of shape (n_items,), bool
-        Whether each item has a weight > 0.
-    codes : ndarray of shape (n_used_items,), int64
-        The class of each of these.
-    weight : ndarray of shape (n_items,)
-        The weights of all items, which sum to 1.
-    """
-
-    classes: NDArray[Any]
-    used: NDArray[np.bool_]
-    codes: Integers
-    weight: Floats
+    classes: NDArray[Any]  # shape (n_classes,); the labels, sorted: class k is ``classes[k]``
+    used: NDArray[np.bool_]  # shape (n_items,); whether each item has a weight > 0
+    codes: Integers  # shape (n_used_items,), int64; the class of each of these
+    weight: Floats  # shape (n_items,); the weights of all items, which sum to 1
 
 
 def encode_class_labels(y: Any, n_items: int, sample_weight: Any, n_targets: int) -> ClassLabels:
@@ -331,21 +276,11 @@ _HELD = 1 << 28  # entries of pair rows that are held, 2 GiB
 
 @dataclass(frozen=True, eq=False)
 class InMemoryNeighbors(TripletNeighbors):
-    """Targets and impostors of items in memory.
-
-    Parameters
-    ----------
-    problem : LargeMarginProblem
-    dataset : LabeledDataset
-        Its first items are those that have neighbours.
-    located : Items
-        All of its items on the grid.
-    found : TargetsAndImpostors
-    """
+    """Targets and impostors of items in memory."""
 
     problem: LargeMarginProblem
-    dataset: LabeledDataset
-    located: Items
+    dataset: LabeledDataset  # its first items are those that have neighbours
+    located: Items  # all of its items on the grid
     found: TargetsAndImpostors
 
     @property
@@ -381,12 +316,7 @@ class InMemoryNeighbors(TripletNeighbors):
 
 @dataclass(frozen=True, eq=False)
 class InMemoryItems(LabeledItems):
-    """Items in memory.
-
-    Parameters
-    ----------
-    dataset : LabeledDataset
-    """
+    """Items in memory."""
 
     dataset: LabeledDataset
 
@@ -418,13 +348,7 @@ class InMemoryItems(LabeledItems):
 
 @dataclass(frozen=True, eq=False)
 class InMemorySearch(SearchableItems):
-    """Items in memory, located on a grid.
-
-    Parameters
-    ----------
-    dataset : LabeledDataset
-    located : Items
-    """
+    """Items in memory, located on a grid."""
 
     dataset: LabeledDataset
     located: Items
@@ -453,34 +377,19 @@ class InMemorySearch(SearchableItems):
 
 
 class LabelProblem(NamedTuple):
-    """What a distance is learned from.
+    """Labeled items, and the settings of the distance that is learned from them."""
 
-    Attributes
-    ----------
-    recipe : Recipe
-        With stand-ins for what is to be chosen.
-    auto : frozenset of str
-        What that is, among "n_knots", "alpha", "directions" and "tables".
-    rule : LargeMargin
-    dataset : LabeledDataset
-    schema : Schema
-    n_votes : float
-        How many votes all items have together: their number, if each has one.
-    time_budget : TimeBudget or None
-        How long learning may take.
-    """
-
-    recipe: Recipe
-    auto: frozenset[str]
+    recipe: Recipe  # with stand-ins for what is to be chosen
+    auto: frozenset[str]  # what that is, among "n_knots", "alpha", "directions" and "tables"
     rule: LargeMargin
     dataset: LabeledDataset
     schema: Schema
-    n_votes: float
-    time_budget: TimeBudget | None = None
+    n_votes: float  # how many votes all items have together: their number, if each has one
+    time_budget: TimeBudget | None = None  # how long learning may take
 
     @property
     def is_sum(self) -> bool:
-        """Whether a sum is learned: the parameters leave directions and tables open, and ask nothing of the raw features."""
+        """True if a sum is learned: directions and tables are open, and nothing is asked of the raw features."""
         recipe = self.recipe
         placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and only_singles(recipe.groups)
         asked = recipe.constraints or recipe.prior is not None or self.rule.even != "values"
@@ -488,24 +397,15 @@ class LabelProblem(NamedTuple):
 
     @property
     def votes(self) -> Floats:
-        """How many votes each item has, shape (n_items,)."""
+        """The votes that each item has, shape (n_items,)."""
         return self.dataset.weight * self.n_votes
 
 
 class PartNeighbors(NamedTuple):
-    """Targets and impostors of the items of one part, by their numbers among all items.
+    """Targets and impostors of the items of one part, by their numbers among all items."""
 
-    Attributes
-    ----------
-    start : int
-        The number of the first of these items.
-    weight : ndarray of shape (n_items,)
-        The weights of these items.
-    found : TargetsAndImpostors
-    """
-
-    start: int
-    weight: Floats
+    start: int  # the number of the first of these items
+    weight: Floats  # shape (n_items,); the weights of these items
     found: TargetsAndImpostors
 
 
@@ -619,21 +519,11 @@ def _impostors(task: tuple[PartNeighbors, Integers], places: Sequence[ShardLocat
 
 @dataclass(frozen=True, eq=False)
 class PartitionedNeighbors(TripletNeighbors):
-    """Neighbours of items in parts, which stay where they were found.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence
-        Stand-ins for the `PartNeighbors` of each part, as `Engine.stored` gives them.
-    places : sequence of ShardLocation
-        The shards of the items.
-    problem : LargeMarginProblem
-    """
+    """Neighbours of items in parts, which stay where they were found."""
 
     engine: Engine
-    parts: Sequence[Any]
-    places: Sequence[ShardLocation]
+    parts: Sequence[Any]  # stand-ins for the `PartNeighbors` of each part, as `Engine.stored` gives them
+    places: Sequence[ShardLocation]  # the shards of the items
     problem: LargeMarginProblem
 
     @cached_property
@@ -668,17 +558,10 @@ class PartitionedNeighbors(TripletNeighbors):
 
 @dataclass(frozen=True, eq=False)
 class PartitionedSearch(SearchableItems):
-    """Items in parts, in shards among which neighbours can be searched.
-
-    Parameters
-    ----------
-    items : PartitionedItems
-    places : sequence of ShardLocation
-        Shards of the items, numbered from 0 on.
-    """
+    """Items in parts, in shards among which neighbours can be searched."""
 
     items: "PartitionedItems"
-    places: Sequence[ShardLocation]
+    places: Sequence[ShardLocation]  # shards of the items, numbered from 0 on
 
     @property
     def example(self) -> Floats:
@@ -701,33 +584,16 @@ class PartitionedSearch(SearchableItems):
 
 @dataclass(frozen=True, eq=False)
 class PartitionedItems(LabeledItems):
-    """Labelled items in parts.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of LabeledPart
-    table : LabeledTable
-    labels : ndarray of shape (n_items,)
-        Classes as unsigned integers, as small as there is room for all.
-    weights : sequence of ndarray
-        The weights of the items of each part.
-    survey : ItemSample
-        The items picked are those of `drawn_rows`.
-    limit : int
-        Bytes that a shard may take while it is built.
-    scratch : path-like or None
-        The folder in which shards are built; None for that of the system.
-    """
+    """Labelled items in parts."""
 
     engine: Engine
     parts: Sequence[LabeledPart]
     table: LabeledTable
-    labels: NDArray[Any]
-    weights: Sequence[Floats]
-    survey: ItemSample
-    limit: int
-    scratch: str | os.PathLike[str] | None
+    labels: NDArray[Any]  # shape (n_items,); classes as unsigned integers, as small as there is room for all
+    weights: Sequence[Floats]  # the weights of the items of each part
+    survey: ItemSample  # the items picked are those of `drawn_rows`
+    limit: int  # bytes that a shard may take while it is built
+    scratch: str | os.PathLike[str] | None  # the folder in which shards are built; None for that of the system
 
     @property
     def example(self) -> Floats:

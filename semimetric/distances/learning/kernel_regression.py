@@ -37,16 +37,10 @@ class GapCoordinates:
 
     Numbers are coordinates themselves, with a second one where they may be missing. Categories have one coordinate each, 0 or
     1/2. Of a circle the shorter way round is how many of its cuts in halves part two points; here there are 32 such cuts.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_items, n_coordinates), float64
-    feature : ndarray of shape (n_coordinates,), int64
-        The feature of each coordinate.
     """
 
-    values: Floats
-    feature: Integers
+    values: Floats  # shape (n_items, n_coordinates), float64
+    feature: Integers  # shape (n_coordinates,), int64; the feature of each coordinate
 
     @classmethod
     def of(cls, schema: Schema, items: Floats) -> GapCoordinates:
@@ -86,22 +80,12 @@ def _coordinates(feature: Feature, column: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ValuedItems:
-    """Items to learn from.
-
-    Parameters
-    ----------
-    coordinates : GapCoordinates
-    values : ndarray of shape (n_items,)
-        What is to be predicted, in units of its standard deviation.
-    weight : ndarray of shape (n_items,)
-    identity : ndarray of shape (n_items,)
-        The number of the item in each row: identical items do not predict one another.
-    """
+    """Items to learn from."""
 
     coordinates: GapCoordinates
-    values: Floats
-    weight: Floats
-    identity: Integers
+    values: Floats  # shape (n_items,); what is to be predicted, in units of its standard deviation
+    weight: Floats  # shape (n_items,)
+    identity: Integers  # shape (n_items,); the number of the item in each row: identical items do not predict one another
 
     def predicted(self, slopes: Floats, rows: Integers, others: Integers) -> tuple[Floats, Floats]:
         """Kernel means of the rows by the others, shape (n,), and the shares (n, m) that the others have in them."""

@@ -45,10 +45,21 @@ from .items import (
     TripletNeighbors,
     assemble_for_margin,
 )
-from .options import LABELS, Judged, Limits, Recipe
+from .options import LABELS, Limits, Recipe, SearchCost
 from .prior import L1Prior, spread_of_pairs
 from .program import Terms, make_terms, solve
-from .search import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
+from .search import (
+    Candidate,
+    Choices,
+    FittedModel,
+    HeldOutData,
+    Trial,
+    as_good_as_best,
+    compare,
+    n_fits,
+    n_losses,
+    with_defaults,
+)
 from .structure import Structure, l1_embedding
 
 _MARGIN = 0.7  # of the mean distance to a target
@@ -60,39 +71,22 @@ _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 @storable
 class LargeMarginPass(NamedTuple):
-    """One pass of large-margin learning.
+    """One pass of large-margin learning."""
 
-    Attributes
-    ----------
-    n_triplets, n_violated : int
-        How many triplets the program had, and how many of them lacked their margin at the end.
-    before, after : float
-        The objective at the weights that the pass began with, and at its solution.
-    solution : Solution
-    """
-
-    n_triplets: int
-    n_violated: int
-    before: float
-    after: float
+    n_triplets: int  # of the program
+    n_violated: int  # triplets that lacked their margin at the end
+    before: float  # the objective at the weights that the pass began with
+    after: float  # the objective at its solution
     solution: Solution
 
 
 @dataclass(frozen=True, eq=False)
 class LargeMarginResult:
-    """The result of large-margin learning.
-
-    Parameters
-    ----------
-    semimetric : Semimetric
-    passes : tuple of LargeMarginPass
-    neighbors : TripletNeighbors
-        Targets and impostors of the last pass.
-    """
+    """The result of large-margin learning."""
 
     semimetric: Semimetric
     passes: tuple[LargeMarginPass, ...]
-    neighbors: TripletNeighbors
+    neighbors: TripletNeighbors  # targets and impostors of the last pass
 
     @property
     def weights(self) -> Floats:
@@ -157,7 +151,7 @@ def _from_given(problem: LargeMarginProblem, items: SearchableItems) -> tuple[La
     return replace(problem, prior=replace(prior, multiple=1.0 / (_MARGIN * first.sums.mean_target))), first
 
 
-def even_prior(recipe: Recipe, structure: Structure, items: SearchableItems) -> L1Prior:
+def uniform_prior(recipe: Recipe, structure: Structure, items: SearchableItems) -> L1Prior:
     """The even distance, to which all raw features contribute equally, as a prior; it has no unit."""
     return _prior_of(structure, _uniform_weights(structure, structure, items, recipe))
 
@@ -291,7 +285,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         return self.dataset.items
 
     def folds(self, recipe: Recipe) -> list[tuple[LabeledDataset, LabeledDataset]]:
-        """Items to learn from and items to judge by, stratified by class; of large tables, from a sample."""
+        """Return items to learn from and to score on, stratified by class; of large tables, from a sample."""
         return _class_folds(self.dataset, recipe)[: self.n_folds]
 
     def all_data(self, recipe: Recipe) -> LabeledDataset:
@@ -313,7 +307,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         with items.searchable(trial.recipe, rule, structure) as located:
             for alpha in trial.alphas:
                 result = fit_large_margin(replace(trial.recipe, alpha=alpha), rule, structure, located, start)
-                start = result.weights  # raises if the fit was interrupted, before anything is judged
+                start = result.weights  # raises if the fit was interrupted, before anything is scored
                 losses.append(self._wrong_votes(result, part, held, trial.recipe.n_jobs))
         return losses
 
@@ -325,7 +319,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         rule = self._rule(recipe)
         with items.searchable(recipe, rule, structure) as located:
             result = fit_large_margin(recipe, rule, structure, located)
-        weights = result.weights  # raises if the fit was interrupted, before anything is judged
+        weights = result.weights  # raises if the fit was interrupted, before anything is scored
         triplets = cast(InMemoryNeighbors, result.neighbors).found.triplets()
         weight = part.weight[triplets[:, 0]]
         loss = np.nan if held is None else self._wrong_votes(result, part, held, recipe.n_jobs)
@@ -375,16 +369,15 @@ def choose_stage(
         trials = list(_stages(recipe, auto, dataset, schema))
         found = compare(HeldOutLabels(dataset, rule, schema), trials, verbose=recipe.verbose)
     except TooFewError as error:
-        return uncompared(recipe, error, {name: _FOR_FEW[name] for name in sorted(auto)}), Choices(measure=_MEASURE)
+        return with_defaults(recipe, error, {name: _FOR_FEW[name] for name in sorted(auto)}), Choices(measure=_MEASURE)
     if not found:
         return _too_wide(recipe, auto), Choices(measure=_MEASURE)
     more, n = replace(recipe, effort="thorough"), len(dataset.labels)
     thorough = n_fits(list(_stages(more, auto, dataset, schema)), LABELS["thorough"].n_folds * _repeats(dataset, more))
-    judged = Judged("items", min(n, LABELS[recipe.effort].n_rows), n, n_losses(found), thorough)
-    choices = Choices(found, _MEASURE, first_unless_better, judged=judged)
-    best = choices.chosen
-    chosen = replace(recipe, tables=str(best.tables), n_knots=best.n_knots, alpha=best.alpha)
-    return (replace(chosen, directions=best.directions) if "directions" in auto else chosen), choices
+    cost = SearchCost("items", min(n, LABELS[recipe.effort].n_rows), n, n_losses(found), thorough)
+    choices = Choices(found, _MEASURE, first_unless_better, cost=cost)
+    taken = {"tables", "n_knots", "alpha"} | (auto & {"directions"})
+    return replace(recipe, **{name: choices.chosen.settings[name] for name in taken}), choices
 
 
 def announce_learning(
@@ -417,18 +410,9 @@ def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
     """The first kind of columns, unless a later is better by over one standard error; its first setting near its best."""
     stages: dict[tuple[str | None, str | None], list[Candidate]] = {}
     for c in candidates:
-        stages.setdefault((c.tables, c.directions), []).append(c)
-    first, *later = (_first_near_best(stage) for stage in stages.values())
-    for challenger in sorted(later, key=lambda c: c.loss):
-        if challenger.better_than(first):
-            return challenger
-    return first
-
-
-def _first_near_best(stage: Sequence[Candidate]) -> Candidate:
-    """The first candidate of a stage that the best is not better than."""
-    best = min(stage, key=lambda c: c.loss)
-    return next(c for c in stage if not best.better_than(c))
+        stages.setdefault((c.settings["tables"], c.settings["directions"]), []).append(c)
+    first, *later = (as_good_as_best(stage)[0] for stage in stages.values())
+    return next((c for c in sorted(later, key=lambda c: c.loss) if c.better_than(first)), first)
 
 
 def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
@@ -473,11 +457,12 @@ def _capped(wanted: Sequence[int], numbers: Sequence[int]) -> list[int]:
 def _quick(recipe: Recipe) -> Recipe:
     """The recipe with a looser tolerance, where Newton's method may solve its program."""
     smooth = resolve_loss(recipe.loss, margins=True).curvature > 0
-    return replace(recipe, solver=Newton(tol=_TOL)) if recipe.solver == "auto" and not recipe.asks_rows and smooth else recipe
+    newton = recipe.solver == "auto" and not recipe.needs_inequalities and smooth
+    return replace(recipe, solver=Newton(tol=_TOL)) if newton else recipe
 
 
 def _have_scales(schema: Schema) -> list[bool]:
-    """Whether ``tables="warped"`` gives each feature a scale; it gives all others a table."""
+    """Return True for features with a scale under ``tables="warped"``; all others have a table."""
     return [f.kind == "numeric" and not f.missing for f in schema.features]
 
 
@@ -500,13 +485,13 @@ def preferred_knots(schema: Schema, limits: Limits) -> int:
 
 
 def _combinable(dataset: LabeledDataset, schema: Schema) -> bool:
-    """Whether directions have numbers to combine, which most items have."""
+    """Return True if directions have numbers to combine, which most items have."""
     numbers = dataset.items[:, schema.usable]
     return numbers.shape[1] > 1 and bool((~np.isnan(numbers).any(axis=1)).mean() >= _COMPLETE)
 
 
 def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledDataset, LabeledDataset]]:
-    """Parts to learn from and to judge by, on small tables twice; of large tables, from a sample."""
+    """Return parts to learn from and to score on, on small tables twice; of large tables, from a sample."""
     rng = np.random.default_rng(recipe.random_state)
     n = len(dataset.labels)
     limits = LABELS[recipe.effort]
@@ -528,6 +513,6 @@ def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledD
 
 
 def _repeats(dataset: LabeledDataset, recipe: Recipe) -> int:
-    """How often the items are divided into folds: small tables several times, because few items judge."""
+    """Return the number of divisions into folds: several for small tables, since few items are scored."""
     n, n_features = dataset.items.shape
     return LABELS[recipe.effort].n_repeats if n <= _FEW_ITEMS and n_features <= _FEW_FEATURES else 1

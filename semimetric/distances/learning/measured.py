@@ -53,27 +53,13 @@ def sum_unit(link: Any, mean: float, mean_square: float) -> float:
 
 
 class LinkedTargets(NamedTuple):
-    """Measured distances as targets of a program.
+    """Measured distances as targets of a program."""
 
-    Attributes
-    ----------
-    target : ndarray of shape (n_pairs,)
-        The sums that have these distances, in ``unit``.
-    scale : ndarray of shape (n_pairs,) or None
-        What rows and targets are multiplied by.
-    unit : float
-        The unit of the sums, in the user's unit.
-    link : Link or None
-        The link, in the user's unit, if it multiplies rows.
-    slopes : ndarray of shape (n_pairs,) or None
-        The slopes of the link at the targets, in these units.
-    """
-
-    target: Floats
-    scale: Floats | None
-    unit: float
-    link: Link | None
-    slopes: Floats | None
+    target: Floats  # shape (n_pairs,); the sums that have these distances, in ``unit``
+    scale: Floats | None  # shape (n_pairs,) or None; what rows and targets are multiplied by
+    unit: float  # the unit of the sums, in the user's unit
+    link: Link | None  # the link, in the user's unit, if it multiplies rows
+    slopes: Floats | None  # shape (n_pairs,) or None; the slopes of the link at the targets, in these units
 
     @classmethod
     def of(cls, recipe: Recipe, y: Floats, weight: Floats, unit: float | None) -> LinkedTargets:
@@ -130,7 +116,7 @@ _MOST_EXAMPLES = 8  # pairs
 
 
 class Outline(NamedTuple):
-    """What decides the columns of a structure.
+    """Sums over pairs that decide the columns of a structure.
 
     Attributes
     ----------
@@ -156,18 +142,10 @@ class DistanceRows(NamedTuple):
 
 
 class GivenDistances(NamedTuple):
-    """What is known of pairs in the user's unit.
+    """Distances and weights of pairs in the user's unit."""
 
-    Attributes
-    ----------
-    y : ndarray of shape (n_pairs,)
-        Their distances.
-    values : ndarray of shape (n_pairs, n_base_distances) or None
-        The values of base distances.
-    """
-
-    y: Floats
-    values: Floats | None
+    y: Floats  # shape (n_pairs,); their distances
+    values: Floats | None  # shape (n_pairs, n_base_distances) or None; the values of base distances
 
     def take(self, rows: Integers) -> GivenDistances:
         """Some of the pairs."""
@@ -366,7 +344,7 @@ class PairTargets(TrainingTuples, ScaledDistances):
     def outline(self, recipe: Recipe, structure: Structure) -> Outline:
         """The outline of all pairs; items outside the knots are counted only where knots are given."""
         moments = self.l1_moments(structure, recipe.n_jobs)
-        all_kept = recipe.asks_rows or keeps_all_vertices(structure)
+        all_kept = recipe.needs_inequalities or keeps_all_vertices(structure)
         vertices = None if all_kept else vertices_of_pairs(structure, self.tuples)
         out_of_range = None
         if not isinstance(recipe.knots, str):
@@ -394,20 +372,11 @@ class DistanceData(ABC):
 
 @dataclass(frozen=True, eq=False)
 class InMemoryDistances(DistanceData):
-    """Pairs in memory.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    y : ndarray of shape (n_pairs,)
-        The distances.
-    weight : ndarray of shape (n_pairs,)
-        Positive, summing to 1.
-    """
+    """Pairs in memory."""
 
     pairs: Pairs
-    y: Floats
-    weight: Floats
+    y: Floats  # shape (n_pairs,); the distances
+    weight: Floats  # shape (n_pairs,); positive, summing to 1
 
     @cached_property
     def items(self) -> Floats:  # type: ignore[override]  # it is computed once
@@ -663,22 +632,13 @@ def _sums(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structu
 
 @dataclass(frozen=True, eq=False)
 class _PartOutline:
-    """The sums of an `Outline` over one part or several.
-
-    Parameters
-    ----------
-    l1_moments, vertices, out_of_range : as in `Outline`
-    n_items : int
-        How many members of pairs were counted for ``out_of_range``.
-    examples : Pairs
-        A few pairs of the first of the parts.
-    """
+    """The sums of an `Outline` over one part or several."""
 
     l1_moments: Moments
     vertices: list[Integers] | None
     out_of_range: Integers
-    n_items: int
-    examples: Pairs
+    n_items: int  # how many members of pairs were counted for ``out_of_range``
+    examples: Pairs  # a few pairs of the first of the parts
 
     def __add__(self, other: _PartOutline) -> _PartOutline:
         """The sums over the parts of both, with the examples of the first."""

@@ -25,10 +25,21 @@ from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from .assembly import assemble
 from .measured import DistanceData, InMemoryDistances, PairTargets, ScaledDistances, sampled_rows
-from .options import DISTANCES, EFFORTS, Judged, Recipe, distance_limits, is_chosen, wide
+from .options import DISTANCES, EFFORTS, Recipe, SearchCost, distance_limits, is_chosen, wide
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
 from .program import make_terms, solve
-from .search import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
+from .search import (
+    Candidate,
+    Choices,
+    FittedModel,
+    HeldOutData,
+    Trial,
+    as_good_as_best,
+    compare,
+    n_fits,
+    n_losses,
+    with_defaults,
+)
 from .structure import Structure, build_structure
 
 
@@ -95,7 +106,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return self.data.items
 
     def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
-        """Pairs to fit to and pairs to judge by; of many pairs, from a sample."""
+        """Return pairs to fit to and to score on; of many pairs, from a sample."""
         sample = self.data.pairs.take(_sampled_rows(self.data.pairs, recipe))
         n_splits = distance_limits(recipe.effort).n_folds
         splits = list(item_disjoint_splits(sample, n_splits=n_splits, random_state=recipe.random_state))
@@ -130,7 +141,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return min(most, max(_FEW_COLUMNS, 2 * n_pairs))
 
     def fitted(self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None) -> FittedModel:
-        """The model by least squares, judged by the loss of the recipe."""
+        """Fit the model by least squares, and score it by the loss of the recipe."""
         structure, prior = self._columns(recipe, part)
         ((_, weights),) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part)
         if held is None:
@@ -186,30 +197,27 @@ def choose_numbers(
     try:
         found = compare(HeldOutDistances(sample, names, knots=knots), trials, verbose=recipe.verbose)
         if knots and not found:  # the items have so many features that tables can have little more than a slope each
-            found = compare(HeldOutDistances(sample, names), [_wide(trials[0])], verbose=recipe.verbose)
+            fewest = trials[0]._replace(recipe=replace(trials[0].recipe, n_knots=2))
+            found = compare(HeldOutDistances(sample, names), [fewest], verbose=recipe.verbose)
     except TooFewError as error:
         few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
-        return uncompared(recipe, error, few), Choices()
+        return with_defaults(recipe, error, few), Choices()
     if not found:
         raise too_wide(recipe)
     most = "thorough" if recipe.effort in EFFORTS else wide("thorough")
     thorough = n_fits(_trials(replace(recipe, effort=most), knots=knots, alpha=alpha), distance_limits(most).n_folds)
-    choices = Choices(found, judged=Judged("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
-    return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
+    choices = Choices(found, cost=SearchCost("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
+    best = choices.chosen.settings
+    return replace(recipe, n_knots=best["n_knots"], alpha=best["alpha"]), choices
 
 
 def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
-    """What is compared: every number of knots, fewest first, with every strength."""
+    """Return a trial for every number of knots, fewest first, with every strength."""
     limits, kind = distance_limits(recipe.effort), recipe.tables
     alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
     return [
         Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))
     ]
-
-
-def _wide(trial: Trial) -> Trial:
-    """A trial with the fewest knots that there are."""
-    return trial._replace(recipe=replace(trial.recipe, n_knots=2))
 
 
 def check_width(recipe: Recipe, structure: Structure) -> None:
@@ -243,17 +251,12 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
     recipe = trial.recipe
     rows = part.rows(recipe, structure)
     moments, start = rows.design.moments(rows.target, rows.weight), None
-    for k, alpha in _strong_to_weak(trial.alphas):
+    for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
         terms = make_terms(replace(recipe, alpha=alpha), structure, prior)
         penalty = total(replace(recipe, alpha=alpha).penalties(structure.embedding), terms.columns)
         start = least_squares(moments, penalty, terms.lower, start).weights
         start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
         yield k, start
-
-
-def _strong_to_weak(alphas: Sequence[float]) -> list[tuple[int, float]]:
-    """The number of each strength among the given ones, and the strength, from the largest on."""
-    return sorted(enumerate(alphas), key=lambda numbered: -numbered[1])
 
 
 _EXPONENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
@@ -263,15 +266,17 @@ _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to b
 @storable
 def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
     """The exponents of the least loss, of ties those nearest to 1, then the largest alpha within one standard error."""
-    best = min(candidates, key=lambda c: (c.loss, _from_one(c)))
-    same = [c for c in candidates if (c.link, c.base_exponents) == (best.link, best.base_exponents)]
-    return max((c for c in same if not best.better_than(c)), key=lambda c: c.alpha)
 
+    def exponents(candidate: Candidate) -> tuple[float, ...]:
+        link = candidate.settings["link"]
+        return (*candidate.settings["base_exponents"], 1.0 if link is None else link)
 
-def _from_one(candidate: Candidate) -> float:
-    """How far the exponents of a candidate are from 1, added up."""
-    exponents = (*candidate.base_exponents, 1.0 if candidate.link is None else candidate.link)
-    return round(sum(abs(1.0 - e) for e in exponents), 9)
+    def from_one(candidate: Candidate) -> float:
+        return round(sum(abs(1.0 - e) for e in exponents(candidate)), 9)
+
+    best = exponents(min(candidates, key=lambda c: (c.loss, from_one(c))))
+    same = [c for c in candidates if exponents(c) == best]
+    return max(as_good_as_best(same), key=lambda c: c.settings["alpha"])
 
 
 def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
@@ -317,15 +322,17 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
             if found := compare(held_out, trials, verbose=recipe.verbose):
                 break
     except TooFewError as error:
-        return uncompared(recipe, error, {"link": "identity"} if link else {"base_exponents": recipe.base_exponents}), Choices()
+        return with_defaults(
+            recipe, error, {"link": "identity"} if link else {"base_exponents": recipe.base_exponents}
+        ), Choices()
     if not found:
         raise too_wide(given)
     limits = DISTANCES["thorough"]
-    judged = Judged("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
-    choices = Choices(found, rule=least_loss_of_exponents, judged=judged)
-    taken = choices.chosen
-    chosen: Any = {"base_exponents": taken.base_exponents} if bases else {}
-    chosen |= {"link": checked_link(PowerLink(taken.link or 1.0))} if link else {}
+    cost = SearchCost("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
+    choices = Choices(found, rule=least_loss_of_exponents, cost=cost)
+    taken = choices.chosen.settings
+    chosen: Any = {"base_exponents": taken["base_exponents"]} if bases else {}
+    chosen |= {"link": checked_link(PowerLink(taken["link"] or 1.0))} if link else {}
     return replace(recipe, **chosen), choices
 
 

@@ -1,4 +1,4 @@
-"""How to learn: the parameters of an estimator as one checked value."""
+"""The recipe: the parameters of an estimator as one checked value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST = 10.0
 
 
 def is_chosen(link: Any) -> bool:
-    """Whether a link is to be found by learning."""
+    """Return True if a link is to be found by learning."""
     return isinstance(link, str) and link in _CHOSEN
 
 
@@ -114,7 +114,7 @@ def base_powers(link: Any, exponents: str | float | Sequence[float], n: int) -> 
     """The powers at which n base distances enter the sum, which under the link "sqrt" are squares."""
     if not n:
         return ()
-    each = exponents_of(exponents) or (1.0 if isinstance(exponents, str) else float(exponents),) * n  # type: ignore[arg-type]
+    each = exponents_of(exponents) or (1.0 if isinstance(exponents, (str, Sequence)) else float(exponents),) * n
     return tuple((2.0 if link == "sqrt" else 1.0) * e for e in each)
 
 
@@ -138,32 +138,15 @@ EFFORTS = ("fast", "default", "thorough")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a kind of learning compares at one effort, and by how much.
+    """Settings that a kind of learning compares at one effort, and the data that it compares them on."""
 
-    Parameters
-    ----------
-    n_knots : mapping of str to tuple of int
-        Numbers of knots, in the order in which they are preferred, by the kind of columns.
-    alphas : mapping of str to tuple of float
-        Strengths of the penalty, in the same way.
-    n_folds : int
-    n_rows : int
-        The most items, pairs or tuples that the folds divide; of more a sample is drawn.
-    n_columns : mapping of str to int
-        The most weights of a candidate, by the kind of tables; wider ones are not compared.
-    n_repeats : int, default 1
-        How often small tables of labelled items are divided into folds.
-    n_passes : int, default 1
-        The most passes of a candidate for labelled items.
-    """
-
-    n_knots: Mapping[str, tuple[int, ...]]
-    alphas: Mapping[str, tuple[float, ...]]
+    n_knots: Mapping[str, tuple[int, ...]]  # numbers of knots, in the order in which they are preferred, by the kind of columns
+    alphas: Mapping[str, tuple[float, ...]]  # strengths of the penalty, in the same way
     n_folds: int
-    n_rows: int
-    n_columns: Mapping[str, int]
-    n_repeats: int = 1
-    n_passes: int = 1
+    n_rows: int  # the most items, pairs or tuples that the folds divide; of more a sample is drawn
+    n_columns: Mapping[str, int]  # the most weights of a candidate, by the kind of tables; wider ones are not compared
+    n_repeats: int = 1  # how often small tables of labelled items are divided into folds
+    n_passes: int = 1  # the most passes of a candidate for labelled items
 
 
 BESIDE = "full beside warped"
@@ -195,7 +178,7 @@ LABELS = {
     ),
 }  # fmt: skip
 
-# Of triplets, quadruplets and judged pairs each fold draws its own sample, on either side. With tables="auto" full tables are
+# Of triplets, quadruplets and labeled pairs each fold draws its own sample, on either side. With tables="auto" full tables are
 # compared beside scales, at fewer settings, because each takes longer.
 _COMPARISON_ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 COMPARISONS = {
@@ -251,18 +234,18 @@ def wide(effort: str) -> str:
 
 
 def distance_limits(effort: str) -> Limits:
-    """What is compared of measured distances at an effort, or at the `wide` form of one."""
+    """Return the limits of measured distances at an effort, or at the `wide` form of one."""
     return DISTANCES[effort] if effort in DISTANCES else WIDE_DISTANCES[effort.removeprefix(wide(""))]
 
 
 @storable
-class Judged(NamedTuple):
-    """On what candidates were judged, and what it would cost to look further.
+class SearchCost(NamedTuple):
+    """Rows that candidates were scored on, models fitted for it, and the models that a further search would fit.
 
     Attributes
     ----------
     rows : str
-        What the rows are: "items", "pairs", "triplets" or "quadruplets".
+        "items", "pairs", "triplets" or "quadruplets".
     n_rows : int
         How many rows the folds divide.
     n_all : int
@@ -286,7 +269,7 @@ class Judged(NamedTuple):
         return of_all if self.n_rows >= self.n_all else f"a sample of {self.n_rows:,} of {of_all}"
 
     @property
-    def cost(self) -> str:
+    def fits(self) -> str:
         """The fits in words."""
         if self.n_thorough <= self.n_fits:
             return f"{self.n_fits} fits"
@@ -300,7 +283,7 @@ _TENSOR = 300.0  # times alpha: pairs of items determine a table near its diagon
 @storable
 @dataclass(frozen=True)
 class Recipe:
-    """How to learn: the parameters of an estimator, with everything that was ``"auto"`` decided."""
+    """Parameters of an estimator, with everything that was ``"auto"`` decided."""
 
     n_knots: int | Sequence[int] = 8
     knots: Knots = "quantile"
@@ -433,7 +416,7 @@ class Recipe:
 
     @property
     def asks_triangle(self) -> bool:
-        """Whether the triangle inequality is to hold."""
+        """True if the triangle inequality is to hold."""
         return self.axioms in ("metric", "quasimetric")
 
     @property
@@ -443,12 +426,12 @@ class Recipe:
 
     @property
     def asks_of_features(self) -> bool:
-        """Whether a constraint on raw features is given, which directions would make void."""
+        """True if a constraint on raw features is given, which directions would make void."""
         return any(constraint.of_features for constraint in self.constraints)
 
     @property
-    def asks_rows(self) -> bool:
-        """Whether weights are tied to one another by inequalities, so that every vertex of a table is a column."""
+    def needs_inequalities(self) -> bool:
+        """True if inequalities tie weights to one another, so that every vertex of a table is a column."""
         return self.asks_triangle or len(self.constraints) > 0
 
     @property

@@ -136,24 +136,12 @@ _LEAST_SLOPE = 1e-3  # of the slope of an even distance: a vertex that no exampl
 
 @dataclass(frozen=True, eq=False)
 class L1Prior:
-    """A weighted L1 distance, one entry for every feature of the grid.
+    """A weighted L1 distance, one entry for every feature of the grid."""
 
-    Parameters
-    ----------
-    slopes : ndarray of shape (n_features,)
-        The weight of each feature: distance per unit of the feature.
-    spread : ndarray of shape (n_features,)
-        The root mean square difference of each feature in a pair, in the unit of the feature.
-    given : Semimetric or None
-        A distance that takes its place, see `given_prior`.
-    multiple : float
-        How many times the given distance is taken.
-    """
-
-    slopes: Floats
-    spread: Floats
-    given: Semimetric | None = None
-    multiple: float = 1.0
+    slopes: Floats  # shape (n_features,); the weight of each feature: distance per unit of the feature
+    spread: Floats  # shape (n_features,); the root mean square difference of each feature in a pair, in the unit of the feature
+    given: Semimetric | None = None  # a distance that takes its place, see `given_prior`
+    multiple: float = 1.0  # the factor of the given distance
 
     def weights(self, structure: Structure) -> Floats:
         """The weights of the prior on the columns of a structure, shape (n_columns,)."""
@@ -175,7 +163,7 @@ def fit_l1_prior(structure: Structure, moments: Moments) -> L1Prior:
     """Fit the weighted L1 distance to the targets by least squares.
 
     Features are brought to equal spread, and a ridge of 1 % of the mean curvature pulls them to the best common scale, so
-    that features that the pairs cannot tell apart share the distance.
+    that features that the pairs cannot separate share the distance.
 
     Parameters
     ----------
@@ -238,7 +226,7 @@ _MANY_COLUMNS = 1_000  # above this number, vertices that no example touches are
 
 
 def keeps_all_vertices(structure: Structure) -> bool:
-    """Whether every vertex is a column, whatever the examples touch."""
+    """Return True if every vertex is a column, whatever the examples touch."""
     embedding = structure.embedding
     if not isinstance(embedding, PairEmbedding) or any(v.by_difference for v in embedding.vertices):
         return True

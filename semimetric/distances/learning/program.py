@@ -102,7 +102,7 @@ def columns_of(
     nonnegative: bool = True,
     shares: Mapping[tuple[int, ...], float] | None = None,
 ) -> Columns:
-    """What penalties may ask of the columns of an embedding, followed by ``n_base`` that are not penalised.
+    """Describe for penalties the columns of an embedding, followed by ``n_base`` that are not penalised.
 
     Columns of the groups in ``shares`` count so many times as much as others.
     """
@@ -136,7 +136,7 @@ def constrained(
     InputError
         If no weights fulfil all inequalities, naming the constraints that are in the way.
     """
-    if not recipe.asks_rows:
+    if not recipe.needs_inequalities:
         return program
     embedding, n = structure.embedding, len(program.lower)
     layout = TableLayout(embedding, structure.names, structure.directions, unseen, unit, recipe.row_power)

@@ -53,7 +53,7 @@ Split = tuple[Integers, Integers]
 
 
 class Screened(NamedTuple):
-    """What was kept of all features.
+    """The features that screening selected, with their weights.
 
     Attributes
     ----------
@@ -78,20 +78,11 @@ class Screened(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GapColumns:
-    """The columns |u_f(x) - u_f(y)| of pairs, which are made a few at a time; each row is multiplied by a number.
+    """The columns |u_f(x) - u_f(y)| of pairs, which are made a few at a time; each row is multiplied by a number."""
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_items, n_features), float32
-    pairs : ndarray of int64 of shape (m, 2)
-        Rows of ``features``.
-    scale : ndarray of shape (m,)
-        What each row is multiplied by.
-    """
-
-    features: np.ndarray
-    pairs: Integers
-    scale: Floats
+    features: np.ndarray  # shape (n_items, n_features)
+    pairs: Integers  # shape (m, 2); rows of ``features``
+    scale: Floats  # shape (m,); what each row is multiplied by
 
     @property
     def n_columns(self) -> int:
@@ -147,7 +138,7 @@ def screen(structure: Structure, data: PairTargets, *, random_state: int | None)
 
 
 def _split(data: PairTargets, random_state: int | None) -> Split | None:
-    """Rows of the pairs to fit to and to judge by, which share no item; None if too few can be held out."""
+    """Rows of the pairs to fit to and to score on, which share no item; None if too few can be held out."""
     try:
         return next(iter(item_disjoint_splits(data.tuples, n_splits=1, random_state=random_state)))
     except TooFewError:
@@ -156,7 +147,7 @@ def _split(data: PairTargets, random_state: int | None) -> Split | None:
 
 def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float]]:
     """The share of the features with weight that is to be kept, and the losses by the number kept."""
-    fit_to, judged_on = data.take(train), data.take(held)
+    fit_to, scored_on = data.take(train), data.take(held)
     of_train, of_held = A.rows(train), A.rows(held)
     weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
     n = int(np.count_nonzero(weights))
@@ -164,8 +155,8 @@ def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) ->
     for share in _SHARES:
         kept = _largest(weights * size, max(round(share * n), 1))
         refitted = _refitted(of_train, fit_to, weights, kept)
-        residual = of_held.take(kept) @ refitted[kept] - judged_on.targets
-        losses[len(kept)] = float(judged_on.weight @ (residual * residual)) / 2
+        residual = of_held.take(kept) @ refitted[kept] - scored_on.targets
+        losses[len(kept)] = float(scored_on.weight @ (residual * residual)) / 2
     fewest: int = min(k for k, loss in losses.items() if loss <= _AS_GOOD * min(losses.values()))
     return fewest / max(n, 1), losses
 
@@ -294,17 +285,17 @@ class _ItemDifferences:
         return float(self.weight @ (residual * residual)) / 2
 
     def stepped(self, rows: _Singles, n_steps: int, path: _Path | None = None) -> _Singles:
-        """The rows after some steps; a path is told each of them."""
+        """The rows after some steps; a path receives each of them."""
         if path is not None:
             path.begin(rows)
 
-        def tell(flat: Floats) -> None:
+        def record(flat: Floats) -> None:
             if path is not None:
                 path.add(flat.reshape(rows.shape).astype(np.float32))
 
         found = minimize(
             self._loss_and_slopes, rows.ravel().astype(np.float64), args=(rows.shape,), jac=True, method="L-BFGS-B",
-            callback=tell, options={"maxiter": n_steps, "maxcor": _MEMORY, "gtol": 0.0, "ftol": 0.0},
+            callback=record, options={"maxiter": n_steps, "maxcor": _MEMORY, "gtol": 0.0, "ftol": 0.0},
         )  # fmt: skip
         out: _Singles = found.x.reshape(rows.shape).astype(np.float32)
         return out
@@ -327,8 +318,8 @@ _MOST_FEATURES = 600  # numbers and directions that vary; of more the knots are 
 _ITEM_BLOCK = 1024  # items whose features are computed at once
 
 
-class LearnedWide(NamedTuple):
-    """What was learned from many features: the recipe and the choices of the narrow problem, the distance, and the solution."""
+class ScreenedFit(NamedTuple):
+    """Result of learning from many features: recipe and choices of the narrow problem, distance, and solution."""
 
     recipe: Recipe
     choices: Choices
@@ -336,7 +327,7 @@ class LearnedWide(NamedTuple):
     solution: Solution
 
 
-def learn_wide(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: bool) -> LearnedWide | None:
+def fit_screened(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
     """Learn by screening; None where the features are few, or the recipe asks for what screening cannot give.
 
     Parameters
@@ -362,7 +353,7 @@ def learn_wide(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: 
     structure = build_structure(chosen, near.items, narrow.schema)
     d, solution = fit_distances(chosen, structure, near.scaled(chosen, structure))
     used = replace(chosen, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
-    return LearnedWide(used, choices, proved(used, narrow.widened(d, recipe)), solution)
+    return ScreenedFit(used, choices, proved(used, narrow.widened(d, recipe)), solution)
 
 
 def _wide_structure(recipe: Recipe, data: InMemoryDistances, schema: Schema) -> Structure | None:
@@ -376,21 +367,21 @@ def _wide_structure(recipe: Recipe, data: InMemoryDistances, schema: Schema) -> 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SemimetricWarning)
         whole = build_structure(replace(recipe, directions=directions, tables="warped", n_knots=2), data.items, schema)
-    if not is_wide(recipe, whole):
+    if not is_screened(recipe, whole):
         return None  # what learns from them otherwise warns of them
     for warning in said:
         warn(str(warning.message), cause="constant features")
     return whole
 
 
-def is_wide(recipe: Recipe, structure: Structure) -> bool:
-    """Whether the features of a structure are screened before anything is learned, rather than compared as they are."""
+def is_screened(recipe: Recipe, structure: Structure) -> bool:
+    """Return True if the features of a structure are screened before anything is learned."""
     grid = structure.embedding.grid
     return _allows_screening(recipe) and grid.plain and int(grid.varies.sum()) > _MOST_FEATURES
 
 
 def _allows_screening(recipe: Recipe) -> bool:
-    """Whether a recipe asks for single features, placed knots, a given link and a symmetric distance, and nothing beside."""
+    """Return True if a recipe asks for single features, placed knots, a given link and a symmetric distance alone."""
     metric = recipe.axioms == "semimetric" or (recipe.axioms == "metric" and recipe.tables == "warped")
     beside = len(recipe.constraints) > 0 or len(recipe.base_distances) > 0 or recipe.prior is not None
     return (
@@ -415,18 +406,10 @@ def _moved(whole: Structure, screened: Screened, targets: PairTargets) -> "_Narr
 
 @dataclass(frozen=True, eq=False)
 class _Narrow:
-    """The problem of the kept features of a structure.
+    """The problem of the kept features of a structure."""
 
-    Parameters
-    ----------
-    whole : Structure
-        Of numbers alone; its grid has the range of every raw feature.
-    kept : ndarray of int, increasing
-        The numbers of the kept features: raw ones, then directions.
-    """
-
-    whole: Structure
-    kept: Integers
+    whole: Structure  # of numbers alone; its grid has the range of every raw feature
+    kept: Integers  # increasing; the numbers of the kept features: raw ones, then directions
 
     @property
     def raw(self) -> Integers:

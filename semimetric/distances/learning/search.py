@@ -1,12 +1,14 @@
-"""Which of several candidates is taken, and what to expect of it: settings with the losses of every fold, and rules of choice.
+"""Search over settings, for everything called "auto": each is fitted to parts of the data and scored on items held out.
 
-Each kind of learning has its own rule for which candidate is taken, but every rule takes a simple candidate unless another is
-better by more than one standard error, paired by fold: few items are held out, so that a candidate can win a fold by chance.
-How candidates are fitted and judged is in `held_out`.
+    for each trial, for each fold:  fit along the strengths, strong to weak  ->  loss on what the fold holds out
 
-The loss of the one that is taken is too good, since it was taken for it: on noise the best of many looks better than chance.
-`Choices.expected_loss` says what to expect instead: the rule takes one by two thirds of the folds, which the other third
-judges, and the mean over all such thirds is told. (Varma & Simon 2006 nest folds for that; here no model is fitted again.)
+One loop compares. A subclass of `HeldOutData` for each kind of learning fits and scores. Each kind has its own rule of choice,
+but every rule takes a simple candidate unless another is better by more than one standard error, paired by fold: few items are
+held out, so that a candidate can win a fold by chance.
+
+The loss of the candidate that is taken is too good, since it was taken for it: on noise the best of many looks better than
+chance. `Choices.expected_loss` corrects this: the rule takes one by two thirds of the folds, the other third scores it, and the
+mean over all such thirds is shown. (Varma & Simon 2006 nest folds for that; here no model is fitted again.)
 """
 
 import warnings
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,9 +29,11 @@ from ..._foundation.text import html_table, text_table
 from ..._foundation.types import Floats
 from ...data.schema import Schema
 from ..programs.design_matrix import Design
-from .options import Judged, Recipe, exponent_of, exponents_of
+from .options import Recipe, SearchCost, exponent_of, exponents_of
 from .structure import Structure
 from .tuples import TrainingTuples
+
+P = TypeVar("P")
 
 _ROUNDING = 1e-9  # relative
 
@@ -41,38 +45,18 @@ class Candidate:
 
     Parameters
     ----------
-    n_knots : int or sequence of int, or None
-        Numbers of knots; of a candidate for groups those of joint features, None for as many as others have.
-    alpha : float
-        The strength of the penalty; of a candidate for groups that on joint tables.
+    settings : dict
+        What was fitted, by name: "n_knots" and "alpha", and what else is compared, such as "tables", "directions" (the name, or
+        "given" of those that have none), "link" (an exponent), "base_exponents", or "groups" of features and the "strength" of
+        the penalty on them.
     losses : tuple of float
         One for each fold.
-    tables : str or None
-        The kind of tables, where kinds are compared.
-    directions : str or None
-        The name of the directions; "given" of those that have none.
-    pairs : tuple of tuples of int
-        The groups of features beside the single ones, where these are compared; a group of one feature is its own table, on
-        which the penalty counts as little as on joint ones.
-    share : float
-        How much the penalty counts on joint tables.
-    link : float or None
-        The exponent of the link, if it is a power or such are compared.
-    base_exponents : tuple of float
-        Those of base distances.
     seconds : float or None
         How long learning it from all items is expected to take, where a time budget asks for that.
     """
 
-    n_knots: Any
-    alpha: float
+    settings: Mapping[str, Any]
     losses: tuple[float, ...]
-    tables: str | None = None
-    directions: str | None = None
-    pairs: tuple[tuple[int, ...], ...] = ()
-    share: float = 1.0
-    link: float | None = None
-    base_exponents: tuple[float, ...] = ()
     seconds: float | None = None
 
     @property
@@ -80,65 +64,89 @@ class Candidate:
         """The mean loss over the folds."""
         return float(np.mean(self.losses))
 
-    def better_than(self, other: "Candidate") -> bool:
-        """Whether its loss is lower by more than one standard error, paired by fold.
+    def better_than(self, other: "Candidate", n_errors: float = 1.0) -> bool:
+        """Return True if its loss is lower by more than so many standard errors, paired by fold.
 
-        It is not if only one fold tells them apart, for then the gain is just the standard error, nor if there is one fold, for
-        then the error is unknown.
+        It is not lower by one if the candidates differ in one fold only, for then the gain is just the standard error. With one
+        fold the error is unknown, and nothing is better.
         """
         gain = np.array(other.losses) - np.array(self.losses)
         if len(gain) < 2:
             return False
-        return bool(gain.mean() > (1 + _ROUNDING) * gain.std(ddof=1) / np.sqrt(len(gain)))
+        return bool(gain.mean() > (1 + _ROUNDING) * n_errors * gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+Rule: TypeAlias = Callable[[Sequence[Candidate]], Candidate]
+
+
+def best_of(candidates: Iterable[Candidate]) -> Candidate:
+    """Return the first candidate with the least loss."""
+    return min(candidates, key=lambda c: c.loss)
+
+
+def as_good_as_best(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return those within one standard error of the best, in their order."""
+    best = best_of(candidates)
+    return [c for c in candidates if not best.better_than(c)]
 
 
 @storable
-def simplest(candidates: Sequence[Candidate]) -> Candidate:
+def one_standard_error(candidates: Sequence[Candidate]) -> Candidate:
     """The simplest within one standard error of the best: the fewest knots, which come first, then the largest alpha."""
-    best = min(candidates, key=lambda c: c.loss)
-    as_good = [c for c in candidates if not best.better_than(c)]
-    fewest = [c for c in as_good if c.n_knots == as_good[0].n_knots]
-    return max(fewest, key=lambda c: c.alpha)
+    good = as_good_as_best(candidates)
+    fewest = [c for c in good if c.settings["n_knots"] == good[0].settings["n_knots"]]
+    return max(fewest, key=lambda c: c.settings["alpha"])
+
+
+def default_unless_better(
+    default: Sequence[Candidate], others: Sequence[Candidate], n_errors: float = 1.0
+) -> Sequence[Candidate]:
+    """Return the default candidates, or the others if the best of these is better than the best default by so many errors."""
+    if not (default and others):
+        return default or others
+    return others if best_of(others).better_than(best_of(default), n_errors) else default
 
 
 @storable
 class Choices(tuple[Candidate, ...]):
-    """What "auto" compared; printed as a table of losses, a row for each setting, in which the choice has a star.
+    """Candidates that "auto" compared; printed as a table of losses, a row for each setting, in which the choice has a star.
 
     Attributes
     ----------
     measure : str
-        What the losses are.
+        The name of the losses.
     names : tuple of str
         Names of the features, for rows that name groups of them.
-    judged : Judged or None
-        On how many rows candidates were judged, and how many models were fitted for it.
+    cost : SearchCost or None
+        On how many rows candidates were scored, and how many models were fitted for it.
+    rule : function
+        The rule that takes one of the candidates.
     """
 
     measure: str
     names: tuple[str, ...]
-    judged: Judged | None
-    _rule: Callable[[Sequence[Candidate]], Candidate]
+    cost: SearchCost | None
+    rule: Rule
 
     def __new__(  # noqa: D102  # the parameters are the attributes
         cls,
         candidates: Iterable[Candidate] = (),
         measure: str = "held-out loss",
-        rule: Callable[[Sequence[Candidate]], Candidate] = simplest,
+        rule: Rule = one_standard_error,
         names: Sequence[str] = (),
-        judged: Judged | None = None,
+        cost: SearchCost | None = None,
     ) -> "Choices":
         made = super().__new__(cls, candidates)
-        made.measure, made._rule, made.names, made.judged = measure, rule, tuple(names), judged
+        made.measure, made.rule, made.names, made.cost = measure, rule, tuple(names), cost
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (tuple(self), self.measure, self._rule, self.names, self.judged)
+        return type(self), (tuple(self), self.measure, self.rule, self.names, self.cost)
 
     @property
     def chosen(self) -> Candidate:
         """The candidate that the rule takes; its loss is too good, because it was taken for it."""
-        return self._rule(self)
+        return self.rule(self)
 
     @cached_property
     def expected_losses(self) -> tuple[float, ...]:
@@ -149,16 +157,16 @@ class Choices(tuple[Candidate, ...]):
         n_folds = len(self[0].losses) if self else 0
         if n_folds < 3:
             return ()
-        judged: list[list[float]] = [[] for _ in range(n_folds)]
+        scored: list[list[float]] = [[] for _ in range(n_folds)]
         for left_out in combinations(range(n_folds), n_folds // 3):
             taken = self._taken_by([fold for fold in range(n_folds) if fold not in left_out])
             for fold in left_out:
-                judged[fold].append(taken.losses[fold])
-        return tuple(float(np.mean(losses)) for losses in judged)
+                scored[fold].append(taken.losses[fold])
+        return tuple(float(np.mean(losses)) for losses in scored)
 
     @property
     def expected_loss(self) -> float:
-        """What to expect of the choice on new data: the mean of `expected_losses`, NaN where there are none."""
+        """The loss to expect of the choice on new data: the mean of `expected_losses`, NaN where there are none."""
         return float(np.mean(self.expected_losses)) if self.expected_losses else np.nan
 
     @property
@@ -168,9 +176,9 @@ class Choices(tuple[Candidate, ...]):
         return float(np.std(losses, ddof=1) / np.sqrt(len(losses))) if losses else np.nan
 
     def _taken_by(self, folds: Sequence[int]) -> Candidate:
-        """The candidate that the rule takes by some of the folds."""
+        """Return the candidate that the rule takes by some of the folds."""
         seen = [replace(c, losses=tuple(c.losses[fold] for fold in folds)) for c in self]
-        taken = self._rule(seen)
+        taken = self.rule(seen)
         return next(c for c, other in zip(self, seen, strict=True) if other is taken)
 
     def __repr__(self) -> str:
@@ -184,9 +192,10 @@ class Choices(tuple[Candidate, ...]):
         return html_table(self._cells, title=self._title, notes=self._notes)
 
     def to_frame(self) -> Any:
-        """The candidates as a frame of pandas, a row for each: its settings, its loss, and whether it is the choice."""
-        names = [*(self._compared if self.names else ("tables", "directions", *self._links, "n_knots")), "alpha"]
-        columns = {name: [self._text(c, name) if name == "groups" else getattr(c, name) for c in self] for name in names}
+        """Return a pandas frame with a row for each candidate: its settings, its loss, and True if it is the choice."""
+        names = ["groups"] if self.names else ["tables", "directions", *self._differing("link", "base_exponents"), "n_knots"]
+        columns = {name: [self._text(c) if name == "groups" else c.settings.get(name) for c in self] for name in names}
+        columns["alpha"] = [c.settings["alpha"] for c in self]
         columns |= {"loss": [c.loss for c in self], "chosen": [c is self.chosen for c in self]}
         if any(c.seconds is not None for c in self):
             columns |= {"seconds": [c.seconds for c in self]}
@@ -194,68 +203,54 @@ class Choices(tuple[Candidate, ...]):
 
     @property
     def _title(self) -> str:
-        of_rows = "" if self.judged is None else f" of {self.judged.sample}"
+        of_rows = "" if self.cost is None else f" of {self.cost.sample}"
         return f"{self.measure}, mean of {len(self.chosen.losses)} folds{of_rows}; * the choice"
 
     @property
     def _notes(self) -> list[str]:
-        """What is said below the table, as lines."""
-        return [*self._how(), *self._expected(), *self._at_ends()]
+        """The lines below the table: the rule in its own words, the fits, the loss to expect, and advice."""
+        rule = (self.rule.__doc__ or "").partition("\n")[0].rstrip(".")
+        notes = [f"taken: {rule[0].lower()}{rule[1:]}"] if rule else []
+        if self.cost:
+            notes.append(self.cost.fits)
+        if self.expected_losses:
+            expected = f"expect {self.expected_loss:.3g} ± {self.standard_error:.2g}"
+            notes.append(f"{expected}: chosen by two thirds of the folds, scored by the rest")
+        return notes + self._at_ends()
 
     @property
     def _cells(self) -> list[list[str]]:
         """The table of losses, with a row for each setting and a column for each alpha."""
-        chosen, alphas = self.chosen, list(dict.fromkeys(c.alpha for c in self))
+        chosen, alphas = self.chosen, list(dict.fromkeys(c.settings["alpha"] for c in self))
         cells: dict[str, dict[float, str]] = {}
         for c in self:
-            cells.setdefault(self._row(c), {})[c.alpha] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
+            cells.setdefault(self._text(c), {})[c.settings["alpha"]] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
         shown = [[f"{', '.join(self._compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
         if any(c.seconds is not None for c in self):
-            seconds = {self._row(c): c.seconds for c in self}
+            seconds = {self._text(c): c.seconds for c in self}
             last = ["seconds", *("" if seconds[row] is None else f"{seconds[row]:.2g}" for row in cells)]
             shown = [[*cells_of_row, cell] for cells_of_row, cell in zip(shown, last, strict=True)]
         return shown
 
-    def _how(self) -> list[str]:
-        """The rule that took the choice, in its own words, and what was fitted for it, as lines."""
-        rule = (self._rule.__doc__ or "").partition("\n")[0].rstrip(".")
-        return ([f"taken: {rule[0].lower()}{rule[1:]}"] if rule else []) + ([self.judged.cost] if self.judged else [])
-
-    def _expected(self) -> list[str]:
-        """What to expect of the choice, as a line."""
-        if not self.expected_losses:
-            return []
-        expected = f"expect {self.expected_loss:.3g} ± {self.standard_error:.2g}"
-        return [f"{expected}: chosen by two thirds of the folds, judged by the rest"]
-
     @property
     def _compared(self) -> tuple[str, ...]:
         """The settings beside alpha that name a row."""
-        if self.names:
-            return ("groups",)
-        return tuple(n for n in ("tables", "directions") if len({self._text(c, n) for c in self}) > 1) + (
-            *self._links,
-            "n_knots",
-        )
+        differing = self._differing("tables", "directions", "link", "base_exponents")
+        return ("groups",) if self.names else (*differing, "n_knots")
 
-    @property
-    def _links(self) -> tuple[str, ...]:
-        """Of link and exponents of base distances those that are compared."""
-        return tuple(n for n in ("link", "base_exponents") if len({self._text(c, n) for c in self}) > 1)
+    def _differing(self, *names: str) -> tuple[str, ...]:
+        return tuple(name for name in names if len({str(c.settings.get(name)) for c in self}) > 1)
 
-    def _row(self, candidate: Candidate) -> str:
-        return ", ".join(self._text(candidate, name) for name in self._compared)
-
-    def _text(self, candidate: Candidate, name: str) -> str:
-        """A setting of a candidate as text, for the table of losses."""
-        if name == "groups":
-            if not candidate.pairs:
-                return "single features"
-            *_, last = candidate.pairs
-            alone = [self.names[g[0]] for g in candidate.pairs if len(g) == 1]
-            return f"{', '.join(alone)} alone" if alone else f"+ {' * '.join(self.names[f] for f in last)}"
-        return str(getattr(candidate, name))
+    def _text(self, candidate: Candidate) -> str:
+        """Return the row of the table that a candidate is in."""
+        if not self.names:
+            return ", ".join(str(candidate.settings.get(name)) for name in self._compared)
+        groups = candidate.settings["groups"]
+        if not groups:
+            return "single features"
+        alone = [self.names[g[0]] for g in groups if len(g) == 1]
+        return f"{', '.join(alone)} alone" if alone else f"+ {' * '.join(self.names[f] for f in groups[-1])}"
 
     def _at_ends(self) -> list[str]:
         """Advice for numbers whose choice is the least or the largest of those tried."""
@@ -263,16 +258,12 @@ class Choices(tuple[Candidate, ...]):
             return []
         notes = []
         for name in ("alpha", "n_knots"):
-            tried = list(dict.fromkeys(str(getattr(c, name)) for c in self))
-            at = str(getattr(self.chosen, name))
-            if (
-                len(tried) > 1 and at in (tried[0], tried[-1]) and (name, at) != ("n_knots", "2")
-            ):  # fewer than two knots there are not
+            tried = list(dict.fromkeys(str(c.settings[name]) for c in self))
+            at = str(self.chosen.settings[name])
+            fewest = (name, at) == ("n_knots", "2")  # there are no fewer
+            if len(tried) > 1 and at in (tried[0], tried[-1]) and not fewest:
                 notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")
         return notes
-
-
-P = TypeVar("P")
 
 
 class Trial(NamedTuple):
@@ -283,41 +274,44 @@ class Trial(NamedTuple):
 
     @property
     def work(self) -> int:
-        """How long a fold takes, in no unit, for the estimate of a bar: by the cells of tables, and a little for the fold."""
+        """The time of a fold, in no unit, for the estimate of a bar: by the cells of tables, and a little for the fold."""
         cells = float(np.max(self.recipe.n_knots)) - 1.0
         per_feature = cells if self.recipe.tables == "warped" else cells * (cells + 1.0) / 2.0
         weights = 8.0 + per_feature * (6.0 if self.recipe.directions is not None else 1.0)
         return round(weights**1.5 * (2 + len(self.alphas)))
 
+    def settings(self, alpha: float) -> dict[str, Any]:
+        """Return the settings of the candidate with this strength."""
+        recipe = self.recipe
+        named = recipe.directions is None or isinstance(recipe.directions, str)
+        return {
+            "tables": recipe.tables,
+            "directions": recipe.directions if named else "given",
+            "link": exponent_of(recipe.link),
+            "base_exponents": exponents_of(recipe.base_exponents),
+            "n_knots": recipe.n_knots,
+            "alpha": alpha,
+        }
+
 
 def n_fits(trials: Sequence[Trial], n_folds: int) -> int:
-    """How many models are fitted to compare the trials."""
+    """Return the number of models that are fitted to compare the trials."""
     return n_folds * sum(len(trial.alphas) for trial in trials)
 
 
 def n_losses(candidates: Sequence[Candidate]) -> int:
-    """How many models were fitted for these candidates."""
+    """Return the number of models that were fitted for these candidates."""
     return sum(len(candidate.losses) for candidate in candidates)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A model, what it was fitted to, and its loss on what was held out.
+    """A model, the tuples that it was fitted to, and its loss on what was held out."""
 
-    Parameters
-    ----------
-    part : TrainingTuples
-        The tuples that it was fitted to.
-    structure : Structure
-    weights : ndarray of shape (n_columns,)
-    loss : float
-        NaN where nothing was held out.
-    """
-
-    part: TrainingTuples
+    part: TrainingTuples  # the tuples that it was fitted to
     structure: Structure
-    weights: Floats
-    loss: float
+    weights: Floats  # (n_columns,)
+    loss: float  # NaN where nothing was held out
 
     @property
     def design(self) -> Design:
@@ -331,18 +325,10 @@ class FittedModel:
 
 
 class HeldOutData(ABC, Generic[P]):
-    """Data in folds: how a recipe is fitted to one part, and how it is judged on another that shares no item with it.
-
-    Attributes
-    ----------
-    schema : Schema
-        The features of the items.
-    most_joint_columns : int
-        How many weights joint tables may have while their numbers of knots are compared.
-    """
+    """Data in folds: a recipe is fitted to one part, and scored on another that shares no item with it."""
 
     schema: Schema
-    most_joint_columns = 3_000
+    most_joint_columns = 3_000  # weights of joint tables while their numbers of knots are compared
 
     @property
     @abstractmethod
@@ -351,23 +337,23 @@ class HeldOutData(ABC, Generic[P]):
 
     @abstractmethod
     def folds(self, recipe: Recipe) -> list[tuple[P, P]]:
-        """For each fold, the data to fit to and the data to judge by."""
+        """Return, for each fold, the data to fit to and the data to score on."""
 
     @abstractmethod
     def all_data(self, recipe: Recipe) -> P:
-        """The data that the folds divide: all, or a sample of many."""
+        """Return the data that the folds divide: all, or a sample of many."""
 
     @abstractmethod
     def losses(self, trial: Trial, part: P, held: P) -> list[float] | None:
-        """The loss on ``held`` of every strength, fitted to ``part``; None if the recipe has too many weights."""
+        """Return the loss on ``held`` of every strength, fitted to ``part``; None if the recipe has too many weights."""
 
     @abstractmethod
     def fitted(self, recipe: Recipe, part: P, held: P | None = None) -> FittedModel:
-        """The model of one recipe, fitted to ``part`` and judged on ``held``."""
+        """Fit the model of one recipe to ``part`` and score it on ``held``."""
 
 
 def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool | None) -> list[Candidate]:
-    """Fit every trial in every fold and judge it on what the fold holds out; trials of too many weights are left out."""
+    """Fit every trial in every fold and score it on what the fold holds out; trials of too many weights are left out."""
     found: list[Candidate] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
@@ -381,19 +367,8 @@ def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool | No
     return found
 
 
-def uncompared(recipe: Recipe, error: TooFewError, taken: Mapping[str, Any]) -> Recipe:
-    """The recipe with fixed settings where too little data can be held out to compare any; a warning says which and why."""
-    settings = ", ".join(f"{name}={value!r}" for name, value in taken.items()) + (" is" if len(taken) == 1 else " are")
-    reason = str(error).partition(";")[0]
-    warn(
-        f'{reason}, so nothing was compared, and {settings} taken instead of "auto"; give more, or set them',
-        cause="nothing compared",
-    )
-    return replace(recipe, **taken)
-
-
 def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial, bar: Any) -> list[Candidate]:
-    """The candidates of one trial, one for each strength; the bar counts its folds."""
+    """Return the candidates of one trial, one for each strength; the bar counts its folds."""
     rows = []
     for part, held in folds:
         losses = data.losses(trial, part, held)
@@ -401,18 +376,16 @@ def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial, 
             return []
         rows.append(losses)
         bar.update(trial.work)
-    recipe = trial.recipe
-    named = recipe.directions is None or isinstance(recipe.directions, str)
-    directions = recipe.directions if named else "given"
-    return [
-        Candidate(
-            recipe.n_knots,
-            alpha,
-            tuple(map(float, column)),
-            recipe.tables,
-            directions,
-            link=exponent_of(recipe.link),
-            base_exponents=exponents_of(recipe.base_exponents),
-        )
-        for alpha, column in zip(trial.alphas, zip(*rows, strict=True), strict=True)
-    ]
+    columns = zip(*rows, strict=True)
+    return [Candidate(trial.settings(a), tuple(map(float, c))) for a, c in zip(trial.alphas, columns, strict=True)]
+
+
+def with_defaults(recipe: Recipe, error: TooFewError, taken: Mapping[str, Any]) -> Recipe:
+    """Return the recipe with fixed settings, and warn, where too little data can be held out to compare any."""
+    settings = ", ".join(f"{name}={value!r}" for name, value in taken.items()) + (" is" if len(taken) == 1 else " are")
+    reason = str(error).partition(";")[0]
+    warn(
+        f'{reason}, so nothing was compared, and {settings} taken instead of "auto"; give more, or set them',
+        cause="nothing compared",
+    )
+    return replace(recipe, **taken)

@@ -1,4 +1,4 @@
-"""What is decided before any weight is learned: the structure of a distance, from a recipe and the items.
+"""The structure of a distance, which a recipe and the items decide before any weight is learned.
 
 items -> directions -> grid -> groups -> embedding, base distances
 
@@ -36,27 +36,13 @@ _MOST_KNOTS = np.iinfo(np.uint16).max
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What is decided before the weights are learned.
+    """Grid, directions and embedding of a distance, before its weights are learned."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the raw features.
-    directions : Directions or None
-        The linear features that join the raw ones.
-    embedding : PairMap
-        The columns of a pair, over raw features followed by directions.
-    bases : tuple of DistanceFunction
-        Base distances, whose columns follow those of the embedding.
-    schema : Schema
-        The kind of every raw feature.
-    """
-
-    names: tuple[str, ...]
-    directions: Directions | None
-    embedding: PairMap
-    bases: tuple[DistanceFunction, ...]
-    schema: Schema
+    names: tuple[str, ...]  # names of the raw features
+    directions: Directions | None  # the linear features that join the raw ones
+    embedding: PairMap  # the columns of a pair, over raw features followed by directions
+    bases: tuple[DistanceFunction, ...]  # base distances, whose columns follow those of the embedding
+    schema: Schema  # the kind of every raw feature
 
     @property
     def n_raw(self) -> int:
@@ -65,7 +51,7 @@ class Structure:
 
     @property
     def is_raw(self) -> NDArray[np.bool_]:
-        """Whether each group of the embedding has a raw feature, shape (n_groups,)."""
+        """True for groups of the embedding with a raw feature, shape (n_groups,)."""
         return np.array([any(f < self.n_raw for f in group) for group in self.embedding.groups])
 
     def features_of(self, items: Floats) -> Floats:
@@ -181,7 +167,7 @@ def check_varied(items: Floats) -> None:
 
 
 def _varies(column: Floats) -> bool:
-    """Whether a feature has two different values, a missing one being a value of its own."""
+    """Return True if a feature has two different values, a missing one being a value of its own."""
     first = column[0]
     return bool((~np.isnan(column)).any() if np.isnan(first) else (column != first).any())
 

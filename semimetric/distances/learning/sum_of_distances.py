@@ -32,10 +32,10 @@ from ..features.linear_directions import Directions
 from ..pairs.base import PairMap
 from ..search.votes import MOST_NEIGHBORS, HeldOutNeighbors, choose_votes, nearest_columns
 from .items import InMemoryItems, LabeledDataset, LabelProblem, LargeMargin, LargeMarginProblem, assemble_for_margin
-from .large_margin import LargeMarginResult, even_prior, fit_large_margin, preferred_knots
-from .options import LABELS, Judged, Recipe
+from .large_margin import LargeMarginResult, fit_large_margin, preferred_knots, uniform_prior
+from .options import LABELS, Recipe, SearchCost
 from .program import make_terms
-from .search import Candidate, Choices
+from .search import Candidate, Choices, best_of, default_unless_better
 from .structure import Structure, build_structure
 
 _KNOTS_OF_COMPONENTS = 2  # a component counts as it is: its scale is a straight line
@@ -44,21 +44,11 @@ MOST_FOR_SCALES = 2_000  # items that scales are learned from: a scale is a curv
 
 
 class Summand(NamedTuple):
-    """One of the distances that are added, over some features of the structure of the sum.
+    """One of the distances that are added, over some features of the structure of the sum."""
 
-    Attributes
-    ----------
-    embedding : PairMap
-        Of these features alone.
-    features : ndarray of int64
-        Their numbers among the features of the sum.
-    weights : ndarray of shape (n_columns,)
-        On the columns of ``embedding``.
-    """
-
-    embedding: PairMap
-    features: Integers
-    weights: Floats
+    embedding: PairMap  # of these features alone
+    features: Integers  # their numbers among the features of the sum
+    weights: Floats  # shape (n_columns,); on the columns of ``embedding``
 
     def pairwise(self, x: Floats, y: Floats) -> Floats:
         """Distances of rows of features of the sum, shape (n_x, n_y)."""
@@ -216,32 +206,16 @@ _BLOCK = 256  # items held out, whose distances to all others are computed at on
 @storable
 def first_unless_far_better(candidates: Sequence[Candidate]) -> Candidate:
     """The first, unless the best is better by over two standard errors."""
-    first, best = candidates[0], min(candidates, key=lambda c: c.loss)
-    gain = np.array(first.losses) - np.array(best.losses)
-    if len(gain) < 2 or not gain.mean() > _FAR * gain.std(ddof=1) / np.sqrt(len(gain)):
-        return first
-    return best
+    return best_of(default_unless_better(candidates[:1], candidates[1:], _FAR))
 
 
 class ChosenSum(NamedTuple):
-    """A sum that was learned.
+    """A sum that was learned."""
 
-    Attributes
-    ----------
-    recipe : Recipe
-        With the directions of the sum.
-    result : LargeMarginResult
-        The distance, and the passes of its scales.
-    choices : Choices
-        The shares that were compared.
-    held_out : list of HeldOutNeighbors
-        The neighbours of the items held out, under the shares that were chosen.
-    """
-
-    recipe: Recipe
-    result: LargeMarginResult
-    choices: Choices
-    held_out: list[HeldOutNeighbors]
+    recipe: Recipe  # with the directions of the sum
+    result: LargeMarginResult  # the distance, and the passes of its scales
+    choices: Choices  # the shares that were compared
+    held_out: list[HeldOutNeighbors]  # the neighbours of the items held out, under the shares that were chosen
 
 
 class FoldDistances(NamedTuple):
@@ -275,23 +249,23 @@ def learn_sum(problem: LabelProblem) -> ChosenSum:
     folds = folds_of(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants once
-        judged = _judged_folds(problem, folds)
-    units = units_of(judged)
-    found = compared(problem, judged, units)
-    n_judged = len(np.unique(np.concatenate([held for _, held in folds])))
-    choices = Choices(list(found.values()), MEASURE, first_unless_far_better, judged=judged_on(problem, n_judged, len(folds)))
-    return learn_chosen(problem, judged, units, found, choices)
+        scored = _scored_folds(problem, folds)
+    units = units_of(scored)
+    found = compared(problem, scored, units)
+    n_scored = len(np.unique(np.concatenate([held for _, held in folds])))
+    choices = Choices(list(found.values()), MEASURE, first_unless_far_better, cost=scored_on(problem, n_scored, len(folds)))
+    return learn_chosen(problem, scored, units, found, choices)
 
 
-def judged_on(problem: LabelProblem, n_judged: int, n_folds: int) -> Judged:
-    """On how many items shares were compared, and in how many folds."""
+def scored_on(problem: LabelProblem, n_scored: int, n_folds: int) -> SearchCost:
+    """Return on how many items weights were compared, and in how many folds."""
     n = len(problem.dataset.labels)
-    return Judged("items", n_judged, n, n_folds, max(_most_folds(n, "thorough"), n_folds))
+    return SearchCost("items", n_scored, n, n_folds, max(_most_folds(n, "thorough"), n_folds))
 
 
 def learn_chosen(
     problem: LabelProblem,
-    judged: Sequence[FoldDistances],
+    scored: Sequence[FoldDistances],
     units: Mapping[str, float],
     found: Mapping[Shares, Candidate],
     choices: Choices,
@@ -301,7 +275,7 @@ def learn_chosen(
     """Learn the sum that was chosen among the candidates ``found`` from all items."""
     best = next(shares for shares, candidate in found.items() if candidate is choices.chosen)
     weights = {name: share / unit for (name, unit), share in zip(units.items(), best, strict=True)}
-    held_out = [_neighbors(problem, fold, weights) for fold in judged]
+    held_out = [_neighbors(problem, fold, weights) for fold in scored]
     wanted = [name for name, weight in weights.items() if weight]
     summands = learn_summands(
         problem.recipe, problem.rule, problem.dataset, problem.schema,
@@ -312,13 +286,13 @@ def learn_chosen(
 
 
 def _most_folds(n_items: int, effort: str) -> int:
-    """How often at most scales, components and a forest are learned without the items that judge them."""
+    """Return the most folds in which scales, components and a forest are learned."""
     limits = LABELS[effort]
     return 1 if n_items > _FOLDED else (limits.n_folds if n_items <= _FIVE_FOLDS else 3) * limits.n_repeats
 
 
 def folds_of(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
-    """Rows to learn from and rows to judge by: folds, or of many items one split. Identical items are on one side."""
+    """Return rows to learn from and rows to score on: folds, or of many items one split. Identical items are on one side."""
     dataset, recipe = problem.dataset, problem.recipe
     n, seed = len(dataset.labels), recipe.random_state or 0
     classes = ItemClasses(dataset.items, dataset.labels)
@@ -337,20 +311,20 @@ def folds_of(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
     return usable
 
 
-def _judged_folds(problem: LabelProblem, folds: Sequence[tuple[Integers, Integers]]) -> list[FoldDistances]:
-    """The distances of every fold; a single one is judged in parts, so that the error of the loss is known."""
+def _scored_folds(problem: LabelProblem, folds: Sequence[tuple[Integers, Integers]]) -> list[FoldDistances]:
+    """Compute the distances of every fold; a single one is scored in parts, so that the error of the loss is known."""
     with progress_bar(len(folds), "folds", verbose=problem.recipe.verbose) as bar:
 
-        def judged(block: slice) -> FoldDistances:
-            found, _ = judged_fold(problem, *folds[block.start], n_jobs=1 if len(folds) > 1 else problem.recipe.n_jobs)
+        def scored(block: slice) -> FoldDistances:
+            found, _ = scored_fold(problem, *folds[block.start], n_jobs=1 if len(folds) > 1 else problem.recipe.n_jobs)
             bar.update()
             return found
 
-        done = map_blocks(judged, len(folds), size=1, n_jobs=problem.recipe.n_jobs)
+        done = map_blocks(scored, len(folds), size=1, n_jobs=problem.recipe.n_jobs)
     return done if len(done) > 1 else in_parts(done[0])
 
 
-def judged_fold(
+def scored_fold(
     problem: LabelProblem,
     part: Integers,
     held: Integers,
@@ -383,13 +357,13 @@ def _distances(summand: Summand, held: Floats, part: Floats) -> NDArray[np.float
     return out
 
 
-def units_of(judged: Sequence[FoldDistances]) -> dict[str, float]:
+def units_of(scored: Sequence[FoldDistances]) -> dict[str, float]:
     """The mean distance to a near neighbour of every summand that all folds have."""
-    names = [name for name in judged[0].distances if all(name in fold.distances for fold in judged)]
+    names = [name for name in scored[0].distances if all(name in fold.distances for fold in scored)]
     units = {}
     for name in names:
-        near = [np.partition(d, k, axis=1)[:, k].mean() for d, k in _nth(judged, name)]
-        every = [d.mean() for d, _ in _nth(judged, name)]
+        near = [np.partition(d, k, axis=1)[:, k].mean() for d, k in _nth(scored, name)]
+        every = [d.mean() for d, _ in _nth(scored, name)]
         unit = float(np.mean(near)) or float(np.mean(every))
         if np.isfinite(unit) and unit > 0:
             units[name] = unit
@@ -398,21 +372,21 @@ def units_of(judged: Sequence[FoldDistances]) -> dict[str, float]:
     return units
 
 
-def _nth(judged: Sequence[FoldDistances], name: str) -> Iterator[tuple[NDArray[np.float32], int]]:
+def _nth(scored: Sequence[FoldDistances], name: str) -> Iterator[tuple[NDArray[np.float32], int]]:
     """The distances of every fold, and the place of the neighbour among them, or of the last."""
-    for fold in judged:
+    for fold in scored:
         d = fold.distances[name]
         yield d, min(_NEIGHBOR, d.shape[1]) - 1
 
 
-def compared(problem: LabelProblem, judged: Sequence[FoldDistances], units: Mapping[str, float]) -> dict[Shares, Candidate]:
+def compared(problem: LabelProblem, scored: Sequence[FoldDistances], units: Mapping[str, float]) -> dict[Shares, Candidate]:
     """The candidates by their shares: the halves, those of the coarse lattice, then those near the best of them."""
     first = tuple(_HALVES.get(name, Fraction(0)) for name in units)
     others = [shares for shares in _lattice(len(units)) if shares != first]
-    found = {shares: _candidate(problem, judged, units, shares) for shares in ([first] if sum(first) == 1 else []) + others}
+    found = {shares: _candidate(problem, scored, units, shares) for shares in ([first] if sum(first) == 1 else []) + others}
     best = min(found, key=lambda shares: found[shares].loss)
     for shares in [s for s in _around(best) if s not in found]:
-        found[shares] = _candidate(problem, judged, units, shares)
+        found[shares] = _candidate(problem, scored, units, shares)
     return found
 
 
@@ -433,13 +407,14 @@ def _around(shares: Shares) -> list[Shares]:
     return out
 
 
-def _candidate(problem: LabelProblem, judged: Sequence[FoldDistances], units: Mapping[str, float], shares: Shares) -> Candidate:
+def _candidate(problem: LabelProblem, scored: Sequence[FoldDistances], units: Mapping[str, float], shares: Shares) -> Candidate:
     """The candidate of some shares, with the loss of the best votes by a kernel."""
     weights = {name: float(share) / unit for (name, unit), share in zip(units.items(), shares, strict=True)}
-    _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in judged], weights="kernel")
+    _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in scored], weights="kernel")
     words = " + ".join(f"{share} {name}" for name, share in zip(units, shares, strict=True) if share)
     recipe = problem.recipe
-    return Candidate(recipe.n_knots, recipe.alpha, tuple((losses.error + losses.log_loss).tolist()), recipe.tables, words)
+    settings = {"tables": recipe.tables, "directions": words, "n_knots": recipe.n_knots, "alpha": recipe.alpha}
+    return Candidate(settings, tuple((losses.error + losses.log_loss).tolist()))
 
 
 def _neighbors(problem: LabelProblem, fold: FoldDistances, weights: Mapping[str, float]) -> HeldOutNeighbors:
@@ -463,16 +438,16 @@ def _assembled(problem: LabelProblem, summands: Summands, weights: Mapping[str, 
     structure, items = summands.structure, InMemoryItems(problem.dataset)
     recipe = replace(problem.recipe, directions=structure.directions)
     with items.searchable(recipe, problem.rule, structure) as located:
-        prior = even_prior(recipe, structure, located)
+        prior = uniform_prior(recipe, structure, located)
     margin = LargeMarginProblem(recipe, problem.rule, structure, structure, prior)
     total = sum(weights.get(name, 0.0) * of_part for name, of_part in summands.weights.items())
     total = np.maximum(total, make_terms(recipe, structure, prior).lower)
     return recipe, replace(summands.scales, semimetric=assemble_for_margin(margin, total, items.example))
 
 
-_FIRST = 300  # items of the first heat
+_FIRST = 300  # items of the first round
 _GROWTH = 4  # times as many in the next
-_HELD = 0.25  # of the items of a heat
+_HELD = 0.25  # of the items of a round
 _FOR_SCALES = (MOST_FOR_SCALES, 1_000, 500, 250)  # items that scales are learned from, to choose of
 _TENTH = 0.1  # of the loss of the best
 _STEEPEST = 1.5  # power of the number of items with which seconds are taken to grow
@@ -482,12 +457,12 @@ _REST = "rest"  # grids, distances and votes
 @storable
 def least_loss(candidates: Sequence[Candidate]) -> Candidate:
     """The one with the least loss."""
-    return min(candidates, key=lambda c: c.loss)
+    return best_of(candidates)
 
 
 @dataclass
 class _Seconds:
-    """How long each summand took to learn from how many items, in the order of the heats."""
+    """Seconds that each component took to learn from numbers of items, in the order of the rounds."""
 
     measured: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
 
@@ -496,7 +471,7 @@ class _Seconds:
             self.measured.setdefault(name, []).append((n_items, value))
 
     def expected(self, name: str, n_items: int) -> float:
-        """How long a summand takes for so many items: by the last heat, and how much longer than the one before it took."""
+        """Estimate the seconds of a component for so many items from the last round and the one before."""
         if name not in self.measured:
             return 0.0
         points = self.measured[name]
@@ -511,7 +486,7 @@ class _Seconds:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is learned from all items."""
+    """The components that are learned from all items."""
 
     names: tuple[str, ...]  # beside the scales
     most_for_scales: int
@@ -529,21 +504,21 @@ def learn_sum_within(problem: LabelProblem, budget: TimeBudget) -> ChosenSum:
         On Ctrl-C, as `learn_sum` does.
     """
     problem = with_scales(problem)
-    race = _Race(problem, budget)
+    halving = _Halving(problem, budget)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants once
-        race.run()
-    judged = race.last
-    units = units_of(judged)
-    found = compared(problem, judged, units)
-    plan = race.plan(found, list(units))
+        halving.run()
+    folds = halving.last
+    units = units_of(folds)
+    found = compared(problem, folds, units)
+    plan = halving.plan(found, list(units))
     in_time = {
-        s: replace(c, seconds=race.seconds_of(s, units, plan)) for s, c in found.items() if _names(s, units) <= {*plan.names}
+        s: replace(c, seconds=halving.seconds_of(s, units, plan)) for s, c in found.items() if _names(s, units) <= {*plan.names}
     }
-    same = next(iter(in_time)) == next(iter(found)) and len(in_time) == len(found) and not race.dropped
+    same = next(iter(in_time)) == next(iter(found)) and len(in_time) == len(found) and not halving.dropped
     rule = first_unless_far_better if same else least_loss
-    n_judged = len(np.unique(np.concatenate([fold.held for fold in judged])))
-    choices = Choices(list(in_time.values()), MEASURE, rule, judged=judged_on(problem, n_judged, race.n_fits))
+    n_scored = len(np.unique(np.concatenate([fold.held for fold in folds])))
+    choices = Choices(list(in_time.values()), MEASURE, rule, cost=scored_on(problem, n_scored, halving.n_fits))
     if plan.seconds > budget.left:
         spent = budget.watch.seconds
         warn(
@@ -551,16 +526,16 @@ def learn_sum_within(problem: LabelProblem, budget: TimeBudget) -> ChosenSum:
             f"taken, needs about {plan.seconds:.2g} s more; give at least {spent + plan.seconds:.2g}",
             cause="time budget too short",
         )
-    return learn_chosen(problem, judged, units, in_time, choices, most_for_scales=plan.most_for_scales)
+    return learn_chosen(problem, folds, units, in_time, choices, most_for_scales=plan.most_for_scales)
 
 
 def _names(shares: Shares, units: Mapping[str, float]) -> set[str]:
-    """The summands beside the scales that have a share."""
+    """Return the components beside the scales that have a weight."""
     return {name for name, share in zip(units, shares, strict=True) if share and name != "scales"}
 
 
-class _Race:
-    """The heats, and what they have shown so far."""
+class _Halving:
+    """Rounds of successive halving, and the components that are left."""
 
     def __init__(self, problem: LabelProblem, budget: TimeBudget) -> None:
         self.problem, self.budget, self.seconds = problem, budget, _Seconds()
@@ -570,22 +545,22 @@ class _Race:
         self.last: list[FoldDistances] = []
 
     def run(self) -> None:
-        """All heats for which there is time."""
+        """Run all rounds for which there is time."""
         with progress_bar(self.budget.seconds, "seconds", verbose=self.problem.recipe.verbose, share=True) as bar:
             folds: list[FoldDistances] = []
-            for part, held, whole in self._heats():
+            for part, held, whole in self._rounds():
                 if self.n_fits and not self._has_time(len(part)):
                     break
                 bar.set_postfix_str(f"{' + '.join(('scales', *self.alive))} of {len(part):,} items")
-                fold = self._judge(part, held)
+                fold = self._score(part, held)
                 folds = [*folds, fold] if whole else []
                 self.last = folds if len(folds) > 1 else in_parts(fold)
                 bar.update(min(self.budget.watch.seconds, self.budget.seconds) - bar.n)
                 if not whole:
                     self._drop()
 
-    def _heats(self) -> Iterator[tuple[Integers, Integers, bool]]:
-        """Rows to learn from and to judge by, and whether they are one of the folds of all items."""
+    def _rounds(self) -> Iterator[tuple[Integers, Integers, bool]]:
+        """Yield rows to learn from and to score on, and True if they are one of the folds of all items."""
         dataset, seed = self.problem.dataset, self.problem.recipe.random_state or 0
         folds, n = folds_of(self.problem), _FIRST
         while n * _GROWTH <= 2 * len(dataset.labels):
@@ -597,46 +572,46 @@ class _Race:
             n *= _GROWTH
         yield from ((part, held, True) for part, held in folds)
 
-    def _judge(self, part: Integers, held: Integers) -> FoldDistances:
-        """The distances of a heat; its seconds are written down."""
+    def _score(self, part: Integers, held: Integers) -> FoldDistances:
+        """Compute the distances of a round, and note its seconds."""
         watch = Stopwatch()
-        fold, seconds = judged_fold(self.problem, part, held, wanted=self.alive, n_jobs=self.problem.recipe.n_jobs)
+        fold, seconds = scored_fold(self.problem, part, held, wanted=self.alive, n_jobs=self.problem.recipe.n_jobs)
         rest = max(watch.seconds - sum(seconds.values()), 0.0)
         self.seconds.add(len(part), {**seconds, _REST: rest})
         self.n_fits += 1
         return fold
 
     def _has_time(self, n_items: int) -> bool:
-        """Whether the next heat, and learning from all items after it, are likely to end in time."""
-        heat = sum(self.seconds.expected(name, n_items) for name in ("scales", *self.alive, _REST))
-        return heat + self.learning(self.alive, _FOR_SCALES[0]) <= self.budget.left
+        """Return True if the next round, and learning from all items after it, are likely to end in time."""
+        seconds = sum(self.seconds.expected(name, n_items) for name in ("scales", *self.alive, _REST))
+        return seconds + self.learning(self.alive, _FOR_SCALES[0]) <= self.budget.left
 
     def _drop(self) -> None:
-        """Let the summands go that no candidate near the best has a share of."""
+        """Drop the components of which no candidate near the best has a weight."""
         try:
             units = units_of(self.last)
         except TooFewError:
             return
         found = compared(self.problem, self.last, units)
-        best = least_loss(list(found.values()))
+        best = best_of(found.values())
         near = [s for s, c in found.items() if not _is_hopeless(c, best)]
         self.dropped |= {name for name in self.alive if name in units and not any(name in _names(s, units) for s in near)}
         self.alive = tuple(name for name in self.alive if name not in self.dropped)
 
     def learning(self, names: Sequence[str], most_for_scales: int) -> float:
-        """How long learning from all items takes with these summands beside the scales."""
+        """Estimate the seconds of learning from all items with these components beside the scales."""
         n, passes = len(self.problem.dataset.labels), self.problem.rule.n_passes
         of_scales = passes * self.seconds.expected("scales", min(n, most_for_scales))
         return of_scales + sum(self.seconds.expected(name, n) for name in (*names, _REST))
 
     def seconds_of(self, shares: Shares, units: Mapping[str, float], plan: _Plan) -> float:
-        """How long learning a candidate from all items takes."""
+        """Estimate the seconds of learning a candidate from all items."""
         return self.learning(sorted(_names(shares, units)), plan.most_for_scales)
 
     def plan(self, found: Mapping[Shares, Candidate], units: Sequence[str]) -> _Plan:
-        """The summands of the candidate with the least loss that can be learned in time, or of the cheapest one.
+        """Return the components of the candidate with the least loss that can be learned in time, or of the cheapest one.
 
-        All that are in the race are taken if there is time for them.
+        All that are left are taken if there is time for them.
         """
         others = [name for name in units if name != "scales"]
         plans = []
@@ -651,7 +626,7 @@ class _Race:
 
 
 def _is_hopeless(candidate: Candidate, best: Candidate) -> bool:
-    """Whether a candidate loses more than the best by over two standard errors and a tenth; more items may change less."""
+    """Return True if a candidate loses more than the best by over two standard errors and a tenth."""
     more = np.array(candidate.losses) - np.array(best.losses)
     error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.inf
     return bool(more.mean() > max(_FAR * error, _TENTH * best.loss))

@@ -18,20 +18,11 @@ _ENTRIES = 1 << 22  # distances held at once
 
 
 class TargetsAndImpostors(NamedTuple):
-    """Neighbours of every item, nearest first; -1 fills the row of an item that has fewer.
+    """Neighbours of every item, nearest first; -1 fills the row of an item that has fewer."""
 
-    Attributes
-    ----------
-    near : ndarray of shape (n, n_targets), int64
-        Rows of the nearest items of the own class.
-    far : ndarray of shape (n, n_impostors), int64
-        Rows of the nearest items of other classes.
-    near_distances : ndarray of shape (n, n_targets)
-    """
-
-    near: Integers
-    far: Integers
-    near_distances: Floats
+    near: Integers  # shape (n, n_targets), int64; rows of the nearest items of the own class
+    far: Integers  # shape (n, n_impostors), int64; rows of the nearest items of other classes
+    near_distances: Floats  # shape (n, n_targets)
 
     @property
     def pairs(self) -> tuple[Integers, Integers]:
@@ -69,21 +60,12 @@ def _flat(side: Integers) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, eq=False)
 class ClassMembers:
-    """Items located on the grid of an embedding, and their classes.
-
-    Parameters
-    ----------
-    embedding : PairMap
-    located : Items
-    labels : ndarray of shape (n_items,), int64
-    n_jobs : int or None
-        Threads for distances.
-    """
+    """Items located on the grid of an embedding, and their classes."""
 
     embedding: PairMap
     located: Items
-    labels: Integers
-    n_jobs: int | None = None
+    labels: Integers  # shape (n_items,), int64
+    n_jobs: int | None = None  # threads for distances
 
     @cached_property
     def rows_by_class(self) -> list[Integers]:
@@ -148,7 +130,7 @@ def find_neighbors_by_index(
 
 
 def _but_itself(rows: Integers, own: Integers) -> NDArray[np.bool_]:
-    """Which neighbours are kept: all but the item itself, or but the last where other items at distance 0 took its place."""
+    """Return True for all neighbours but the item itself, or the last where others at distance 0 took its place."""
     itself = rows == own[:, None]
     itself[~itself.any(axis=1), -1] = True
     return ~itself

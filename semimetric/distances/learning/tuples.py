@@ -15,21 +15,11 @@ from .structure import Structure
 
 
 class TrainingTuples(ABC):
-    """Tuples with a target and a weight each: the residual of a tuple is its row times the weights, less its target.
+    """Tuples with a target and a weight each: the residual of a tuple is its row times the weights, less its target."""
 
-    Attributes
-    ----------
-    tuples : Tuples
-        The tuples, over the items that they index.
-    weight : ndarray of shape (n_tuples,)
-        Positive, summing to 1.
-    quick_loss : Loss
-        A loss with curvature, for fits that only compare settings.
-    """
-
-    tuples: Tuples
-    weight: Floats
-    quick_loss: ClassVar[Loss]
+    tuples: Tuples  # the tuples, over the items that they index
+    weight: Floats  # shape (n_tuples,); positive, summing to 1
+    quick_loss: ClassVar[Loss]  # a loss with curvature, for fits that only compare settings
 
     @property
     @abstractmethod
@@ -51,21 +41,12 @@ class TrainingTuples(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTuples:
-    """Pairs, triplets or quadruplets in parts.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of TuplePart
-    table : TupleTable
-    survey : ColumnSums
-        What a first pass over these parts has found.
-    """
+    """Pairs, triplets or quadruplets in parts."""
 
     engine: Engine
     parts: Sequence[TuplePart]
     table: TupleTable
-    survey: ColumnSums
+    survey: ColumnSums  # what a first pass over these parts has found
 
     @property
     def items(self) -> Floats:

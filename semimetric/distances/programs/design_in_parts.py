@@ -68,21 +68,11 @@ def _absolute(rows: PartRows) -> PartRows:
 
 @dataclass(frozen=True, eq=False)
 class PartDesign(Design):
-    """A of shape (m, n), its rows in parts of ``sizes`` rows.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence
-        Stand-ins for the `PartRows` of each part, as `Engine.kept` gives them.
-    sizes : tuple of int
-        The number of rows of each part.
-    n_columns : int
-    """
+    """A of shape (m, n), its rows in parts of ``sizes`` rows."""
 
     engine: Engine
-    parts: Sequence[Any]
-    sizes: tuple[int, ...]
+    parts: Sequence[Any]  # stand-ins for the `PartRows` of each part, as `Engine.kept` gives them
+    sizes: tuple[int, ...]  # the number of rows of each part
     n_columns: int
 
     @property
@@ -120,7 +110,7 @@ class PartDesign(Design):
 
     @cached_property
     def nonnegative(self) -> bool:  # type: ignore[override]  # it is computed once
-        """Whether no part has an entry below 0."""
+        """True if no part has an entry below 0."""
         return all(self.engine.each(_nonnegative, self.parts))
 
     @cached_property

@@ -65,8 +65,8 @@ def test_auto_says_what_it_compared(name):
     assert model.score(tuples, *y) > 0.9
     assert "held-out error" in repr(model.choices_)
     assert repr(model.choices_).count("*") == 2
-    assert {c.directions for c in model.choices_} == {None, "discriminant"}
-    assert model.recipe_.n_knots == model.choices_.chosen.n_knots
+    assert {c.settings["directions"] for c in model.choices_} == {None, "discriminant"}
+    assert model.recipe_.n_knots == model.choices_.chosen.settings["n_knots"]
     again = kind(preprocessor=ITEMS).fit(tuples, *y)
     assert (again.decision_function(tuples) == model.decision_function(tuples)).all()
 
@@ -202,7 +202,7 @@ def test_tables_are_full_where_scales_cannot_hold_the_distance(name, shape, want
     learn, held = slice(0, 1500), slice(1500, None)
     options = {"directions": None, "alpha": 1e-4, "effort": "fast"}
     auto, scales = (kind(tables=tables, **options).fit(*given(learn)) for tables in ("auto", "warped"))
-    assert auto.recipe_.tables == auto.choices_.chosen.tables == want
+    assert auto.recipe_.tables == auto.choices_.chosen.settings["tables"] == want
     assert hasattr(auto, "transform") == (want == "warped")
     gain = auto.score(*given(held)) - scales.score(*given(held))
     assert gain > 0.03 if want == "full" else gain == 0.0
@@ -217,7 +217,7 @@ def test_what_rules_one_kind_of_tables_out_is_not_compared():
     for changes in ({"axioms": "quasimetric"}, {"groups": [(0, 1), (2,)]}):
         assert (tables(**changes).recipe_.tables, hasattr(tables(**changes), "transform")) == ("full", False)
     open_ = tables()
-    assert {c.tables for c in open_.choices_} == {"warped", "full"}
+    assert {c.settings["tables"] for c in open_.choices_} == {"warped", "full"}
     assert not hasattr(TripletLearner(tables="auto"), "transform")
     assert_refused(
         TripletLearner(**FAST, tables="auto").part_task, 'tables="auto" compares', "fit on a sample", error=NotSupportedError

@@ -218,7 +218,7 @@ def test_what_auto_has_chosen_outlives_an_interrupted_fit(monkeypatch):
     model = DistanceRegressor(n_knots=3, preprocessor=ITEMS)
     with pytest.raises(KeyboardInterrupt):
         model.fit(INDEX, Y)
-    assert model.recipe_.alpha == model.choices_.chosen.alpha
+    assert model.recipe_.alpha == model.choices_.chosen.settings["alpha"]
     assert not hasattr(model, "semimetric_")
 
 

@@ -109,7 +109,7 @@ def test_points_are_encoded_as_rows_of_the_table_are(name, missing):
 def test_auto_says_what_it_compared(name):
     model, tuples, y, _ = learned(name, missing=0.1, n_knots="auto", alpha="auto", directions="auto")
     assert model.score(tuples, *y) > 0.85
-    assert {c.directions for c in model.choices_} == {None}  # one number has nothing to combine
+    assert {c.settings["directions"] for c in model.choices_} == {None}  # one number has nothing to combine
 
 
 def test_searches_of_parameters_take_frames():
@@ -212,7 +212,7 @@ def test_bent_directions_combine_numbers_that_are_always_there(name, missing, tm
 def test_auto_tries_them_where_there_are_two_numbers():
     frame, pairs, y = rings()
     model = PairLearner(**FAST | {"directions": "auto", "preprocessor": frame}).fit(pairs, y)
-    assert {c.directions for c in model.choices_} == {None, "discriminant"}
+    assert {c.settings["directions"] for c in model.choices_} == {None, "discriminant"}
     assert model.recipe_.directions == "discriminant"
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_refused, candidate
 from comparisons import ITEMS, PAIRS, QUADRUPLETS, TRIPLETS, Y
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ from semimetric.distances.learning.comparison_fit import (
 )
 from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples
 from semimetric.distances.learning.options import BESIDE, COMPARISONS, Recipe
-from semimetric.distances.learning.search import Candidate, Trial, simplest
+from semimetric.distances.learning.search import Trial, one_standard_error
 from semimetric.distances.programs.losses import SquaredHinge
 
 WEIGHT = np.full(600, 1 / 600)
@@ -93,7 +93,7 @@ def test_losses_are_the_errors_of_the_fitted_models():
 def test_candidates_of_too_many_weights_are_left_out(monkeypatch):
     limited(monkeypatch, n_columns={"warped": 12})
     recipe, choices = chosen(directions=False, alpha=False)
-    assert {c.n_knots for c in choices} == {2, 4}
+    assert {c.settings["n_knots"] for c in choices} == {2, 4}
     limited(monkeypatch, n_columns={"warped": 1})
     assert_refused(chosen, "every candidate has more than 1 weights", "set n_knots=, alpha= and directions=")
 
@@ -103,14 +103,14 @@ def test_what_is_given_is_not_chosen():
     given_knots = replace(RECIPE, knots=[[0.0, 1.0]] * 3, penalty=None)
     assert chosen(given_knots) == (given_knots, ())
     recipe, choices = chosen(knots=False, directions=False)
-    assert {(c.n_knots, c.directions) for c in choices} == {(3, None)}
-    assert recipe == replace(RECIPE, alpha=choices.chosen.alpha)
+    assert {(c.settings["n_knots"], c.settings["directions"]) for c in choices} == {(3, None)}
+    assert recipe == replace(RECIPE, alpha=choices.chosen.settings["alpha"])
 
 
 def test_one_feature_has_nothing_to_be_combined_with():
     data = OrderedTuples(Triplets(ITEMS[:, :1], TRIPLETS), WEIGHT)
     _, choices = choose_settings(RECIPE, data, ("u",), directions=True, knots=False, alpha=True)
-    assert {c.directions for c in choices} == {None}
+    assert {c.settings["directions"] for c in choices} == {None}
 
 
 def test_too_few_to_hold_both_judgements_out_are_refused():
@@ -124,42 +124,44 @@ LOSSES = st.tuples(*[st.integers(0, 4).map(float)] * 3)
 
 @given(st.lists(LOSSES, max_size=3), st.lists(LOSSES, max_size=3))
 def test_discriminants_are_taken_unless_raw_features_are_better(raw, bent):
-    raw = [Candidate(2 + k, 0.1, losses) for k, losses in enumerate(raw)]
-    bent = [Candidate(2 + k, 0.1, losses, directions="discriminant") for k, losses in enumerate(bent)]
+    raw = [candidate(2 + k, 0.1, losses) for k, losses in enumerate(raw)]
+    bent = [candidate(2 + k, 0.1, losses, directions="discriminant") for k, losses in enumerate(bent)]
     if not raw + bent:
         return
     found = simplest_with_discriminants(raw + bent)
     if raw and bent:
         best, other = (min(side, key=lambda c: c.loss) for side in (raw, bent))
-        assert (found.directions is None) == best.better_than(other)
-    assert found is simplest([c for c in raw + bent if c.directions == found.directions])
+        assert (found.settings["directions"] is None) == best.better_than(other)
+    assert found is one_standard_error([c for c in raw + bent if c.settings["directions"] == found.settings["directions"]])
 
 
 @given(st.lists(LOSSES, max_size=3), st.lists(LOSSES, max_size=3))
 def test_scales_are_taken_unless_full_tables_are_better(scales, full):
-    scales = [Candidate(2 + k, 0.1, losses, tables="warped") for k, losses in enumerate(scales)]
-    full = [Candidate(6 + k, 0.1, losses, tables="full") for k, losses in enumerate(full)]
+    scales = [candidate(2 + k, 0.1, losses, tables="warped") for k, losses in enumerate(scales)]
+    full = [candidate(6 + k, 0.1, losses, tables="full") for k, losses in enumerate(full)]
     if not scales + full:
         return
     found = scales_unless_tables_are_better(scales + full)
     if scales and full:
         best, other = (min(side, key=lambda c: c.loss) for side in (full, scales))
-        assert (found.tables == "full") == best.better_than(other)
-    assert found is simplest([c for c in scales + full if c.tables == found.tables])
+        assert (found.settings["tables"] == "full") == best.better_than(other)
+    assert found is one_standard_error([c for c in scales + full if c.settings["tables"] == found.settings["tables"]])
 
 
 @pytest.mark.slow
 def test_full_tables_are_compared_of_raw_features_where_tables_are_open():
     recipe, choices = chosen(tables=True)
     limits = COMPARISONS["default"]
-    full = {(c.n_knots, c.alpha) for c in choices if c.tables == "full"}
+    full = {(c.settings["n_knots"], c.settings["alpha"]) for c in choices if c.settings["tables"] == "full"}
     assert full == {(n, alpha) for n in limits.n_knots[BESIDE] for alpha in limits.alphas[BESIDE]}
-    assert {c.directions for c in choices if c.tables == "full"} == {None}
-    assert [c for c in choices if c.tables == "warped"] == list(chosen()[1])
-    assert recipe.tables == choices.chosen.tables
+    assert {c.settings["directions"] for c in choices if c.settings["tables"] == "full"} == {None}
+    assert [c for c in choices if c.settings["tables"] == "warped"] == list(chosen()[1])
+    assert recipe.tables == choices.chosen.settings["tables"]
     given, compared = chosen(tables=True, directions=False, knots=False, alpha=False)
-    assert [(c.tables, c.n_knots, c.alpha) for c in compared] == [(kind, 3, RECIPE.alpha) for kind in ("warped", "full")]
-    assert given == replace(RECIPE, tables=compared.chosen.tables)
+    assert [(c.settings["tables"], c.settings["n_knots"], c.settings["alpha"]) for c in compared] == [
+        (kind, 3, RECIPE.alpha) for kind in ("warped", "full")
+    ]
+    assert given == replace(RECIPE, tables=compared.chosen.settings["tables"])
 
 
 def test_categories_alone_have_tables_in_either_case():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner
-from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, Judged
+from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, SearchCost
 
 PAGE = Path(__file__).parents[2] / "docs" / "effort.md"
 KINDS = {
@@ -55,10 +55,10 @@ def test_more_effort_looks_further(kind):
 
 
 def test_what_was_judged_is_said_in_words():
-    assert Judged("pairs", 50, 50, 12, 12).sample == "50 pairs"
-    assert Judged("pairs", 1000, 20_000, 12, 12).sample == "a sample of 1,000 of 20,000 pairs"
-    assert Judged("pairs", 50, 50, 12, 12).cost == "12 fits"
-    assert Judged("pairs", 50, 50, 12, 99).cost == '12 fits; effort="thorough" makes 99'
+    assert SearchCost("pairs", 50, 50, 12, 12).sample == "50 pairs"
+    assert SearchCost("pairs", 1000, 20_000, 12, 12).sample == "a sample of 1,000 of 20,000 pairs"
+    assert SearchCost("pairs", 50, 50, 12, 12).fits == "12 fits"
+    assert SearchCost("pairs", 50, 50, 12, 99).fits == '12 fits; effort="thorough" makes 99'
 
 
 def examples():
@@ -80,10 +80,10 @@ def test_learners_compare_what_their_effort_says_and_count_it(name):
     choices = {effort: learner(effort=effort).fit(*data).choices_ for effort in ("fast", "default")}
     for effort, found in choices.items():
         assert {len(c.losses) for c in found} == {limits[effort].n_folds}
-        assert {c.alpha for c in found} == set(limits[effort].alphas["warped"])
-        assert found.judged[:4] == (rows, len(data[0]), len(data[0]), sum(len(c.losses) for c in found))
+        assert {c.settings["alpha"] for c in found} == set(limits[effort].alphas["warped"])
+        assert found.cost[:4] == (rows, len(data[0]), len(data[0]), sum(len(c.losses) for c in found))
         assert "taken: the " in repr(found)
-    fast, default = choices["fast"].judged, choices["default"].judged
+    fast, default = choices["fast"].cost, choices["default"].cost
     assert fast.n_fits < default.n_fits < default.n_thorough == fast.n_thorough
 
 
@@ -91,8 +91,8 @@ def test_learners_compare_what_their_effort_says_and_count_it(name):
 @pytest.mark.parametrize("name", examples())
 def test_a_thorough_fit_makes_as_many_fits_as_were_foretold(name):
     learner, data, _, _ = examples()[name]
-    foretold = learner(effort="fast").fit(*data).choices_.judged.n_thorough
-    assert learner(effort="thorough").fit(*data).choices_.judged.n_fits == foretold
+    foretold = learner(effort="fast").fit(*data).choices_.cost.n_thorough
+    assert learner(effort="thorough").fit(*data).choices_.cost.n_fits == foretold
 
 
 def test_other_efforts_are_refused():

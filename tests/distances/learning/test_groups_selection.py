@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_refused, candidate
 from sklearn.base import clone
 
 from semimetric import (
@@ -19,7 +19,7 @@ from semimetric import (
 )
 from semimetric._foundation.errors import InputError
 from semimetric.distances.learning.groups import last_gain
-from semimetric.distances.learning.search import Candidate, Choices
+from semimetric.distances.learning.search import Choices
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*outside the range")
 FAST = {"n_knots": 4, "alpha": 1e-4}
@@ -223,7 +223,7 @@ def test_one_feature_has_no_pair():
 
 
 def test_the_last_step_that_was_better_is_chosen():
-    steps = [Candidate(4, 1.0, losses, pairs=pairs) for losses, pairs in (
+    steps = [candidate(4, 1.0, losses, groups=pairs) for losses, pairs in (
         ((3.0, 3.1), ()), ((2.0, 2.1), ((0, 1),)), ((2.0, 2.2), ((0, 1), (1, 2))),
     )]  # fmt: skip
     choices = Choices(steps, "held-out loss", last_gain, "abc")
@@ -245,19 +245,19 @@ def test_a_joint_table_must_beat_those_of_its_features_under_a_weaker_penalty():
     with pytest.warns(SemimetricWarning, match=r"at alpha=0\.01, but not less .* too strong for these data"):
         model = DistanceRegressor(groups="auto", n_knots=4, alpha=1e-2).fit(pairs, y)
     assert model.groups_ == ((0,), (1,), (2,))
-    assert {c.alpha for c in model.group_choices_ if c.pairs} == {1e-3, 1e-5}
+    assert {c.settings["alpha"] for c in model.group_choices_ if c.settings["groups"]} == {1e-3, 1e-5}
     assert " alone" in repr(model.group_choices_)
 
 
 def test_of_each_step_the_share_that_loses_least_is_judged_beside_its_features_apart():
     tried = [
-        Candidate(4, 1.0, (3.0, 3.1)), Candidate(4, 0.1, (2.5, 2.6), pairs=((0, 1),), share=0.1),
-        Candidate(4, 0.01, (2.0, 2.1), pairs=((0, 1),), share=0.01),
+        candidate(4, 1.0, (3.0, 3.1)), candidate(4, 0.1, (2.5, 2.6), groups=((0, 1),), strength=0.1),
+        candidate(4, 0.01, (2.0, 2.1), groups=((0, 1),), strength=0.01),
     ]  # fmt: skip
     assert last_gain(tried) is tried[2]
     for losses, chosen in (((2.3, 2.4), 2), ((2.0, 2.1), 0)):
-        assert last_gain([*tried, Candidate(4, 0.1, losses, pairs=((0,), (1,)), share=0.1)]) is tried[chosen]
-    assert last_gain([*tried, Candidate(4, 0.1, (1.0, 1.0), pairs=((0,), (2,)), share=0.1)]) is tried[2]
+        assert last_gain([*tried, candidate(4, 0.1, losses, groups=((0,), (1,)), strength=0.1)]) is tried[chosen]
+    assert last_gain([*tried, candidate(4, 0.1, (1.0, 1.0), groups=((0,), (2,)), strength=0.1)]) is tried[2]
 
 
 def test_a_group_of_one_has_its_share_of_the_penalty():

@@ -12,7 +12,7 @@ from semimetric._foundation.errors import TooFewError, warn
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning.measured import PairTargets
 from semimetric.distances.learning.options import Recipe
-from semimetric.distances.learning.search import FittedModel, HeldOutData, Trial, compare, uncompared
+from semimetric.distances.learning.search import FittedModel, HeldOutData, Trial, compare, with_defaults
 from semimetric.distances.learning.structure import build_structure
 
 
@@ -49,10 +49,10 @@ def test_trials_are_compared_in_their_order_without_those_of_too_many_weights():
         warnings.simplefilter("error", SemimetricWarning)
         found = compare(data, [Trial(recipe, (0.5, 0.25)) for recipe in recipes], verbose=False)
     assert data.asked == [recipes[0]]
-    settings = [(c.n_knots, c.alpha, c.directions) for c in found]
+    settings = [(c.settings["n_knots"], c.settings["alpha"], c.settings["directions"]) for c in found]
     assert settings == [(4, 0.5, None), (4, 0.25, None), (2, 0.5, "given"), (2, 0.25, "given")]
     assert found[1].losses == (4.25, 15.25, 28.25)
-    assert all(c.tables == "full" for c in found)
+    assert all(c.settings["tables"] == "full" for c in found)
 
 
 def test_residuals_are_distances_less_targets(rng):
@@ -73,9 +73,9 @@ def test_what_is_taken_where_nothing_is_held_out_is_said_with_the_reason():
     error = TooFewError("3 pairs are too few to hold some out; give more pairs")
     said = r"3 pairs are too few to hold some out, so nothing was compared, and n_knots=2, alpha=0.1 are taken instead"
     with pytest.warns(SemimetricWarning, match=said):
-        assert uncompared(Recipe(), error, {"n_knots": 2, "alpha": 0.1}) == Recipe(n_knots=2, alpha=0.1)
+        assert with_defaults(Recipe(), error, {"n_knots": 2, "alpha": 0.1}) == Recipe(n_knots=2, alpha=0.1)
     with pytest.warns(SemimetricWarning, match="and directions=None is taken"):
-        uncompared(Recipe(), error, {"directions": None})
+        with_defaults(Recipe(), error, {"directions": None})
 
 
 def test_work_grows_with_knots_directions_and_strengths():

@@ -17,7 +17,7 @@ def numbers(rng):
 
 def test_defaults_are_a_sum(numbers):
     model = LargeMarginLearner().fit(*numbers)
-    assert model.choices_[0].directions == "1/2 components + 1/2 forest"
+    assert model.choices_[0].settings["directions"] == "1/2 components + 1/2 forest"
     assert model.held_out_neighbors_ is not None
     assert model.semimetric_.axioms.triangle is True
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_refused, candidate
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -15,7 +15,7 @@ from semimetric.data.schema import Schema
 from semimetric.distances.learning.items import LabeledDataset, LargeMargin
 from semimetric.distances.learning.large_margin import HeldOutLabels, first_unless_better
 from semimetric.distances.learning.options import LABELS, Recipe
-from semimetric.distances.learning.search import Candidate, Choices
+from semimetric.distances.learning.search import Choices
 from semimetric.distances.learning.sum_of_distances import LabelProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -38,7 +38,9 @@ def table():
 
 def compared(X, y, **parameters):
     model = LargeMarginLearner(n_passes=1, **parameters).fit(X, y)
-    return model, [(c.tables, c.directions, c.n_knots, c.alpha) for c in model.choices_]
+    return model, [
+        (c.settings["tables"], c.settings["directions"], c.settings["n_knots"], c.settings["alpha"]) for c in model.choices_
+    ]
 
 
 def test_of_categories_alone_only_the_strength_is_compared(table):
@@ -109,11 +111,11 @@ X, Y = load_wine(return_X_y=True)
 def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
     model = LargeMarginLearner().fit(X[::2], Y[::2])
     choices = model.choices_
-    assert {c.tables for c in choices} == {"warped", "full"}
-    assert {str(c.directions) for c in choices} == {"None", "combined"}
-    assert choices.judged == ("items", 89, 89, 5 * len(choices), choices.judged.n_thorough)
+    assert {c.settings["tables"] for c in choices} == {"warped", "full"}
+    assert {str(c.settings["directions"]) for c in choices} == {"None", "combined"}
+    assert choices.cost == ("items", 89, 89, 5 * len(choices), choices.cost.n_thorough)
     assert "5 folds of 89 items; * the choice" in repr(choices)
-    assert f'{5 * len(choices)} fits; effort="thorough" makes {choices.judged.n_thorough}' in repr(choices)
+    assert f'{5 * len(choices)} fits; effort="thorough" makes {choices.cost.n_thorough}' in repr(choices)
     assert repr(choices).count("*") == 2  # in the title, and at the choice
     chosen = choices.chosen
     assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
@@ -123,7 +125,7 @@ def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
 
 def test_the_simplest_within_a_standard_error_is_taken():
     def choice(tables, directions, alpha, *losses):
-        return Candidate(16, alpha, losses, tables, directions)
+        return candidate(16, alpha, losses, tables=tables, directions=directions)
 
     plain = choice("warped", None, 1e-2, 0.20, 0.22, 0.21)
     near = choice("warped", None, 1e-3, 0.19, 0.23, 0.20)
@@ -140,10 +142,14 @@ STAGES = [("warped", "combined"), ("warped", None), ("full", None)]
 @given(st.lists(st.lists(LOSSES, min_size=1, max_size=3), min_size=1, max_size=3))
 def test_a_later_stage_must_be_better_than_the_first(stages):
     candidates = [
-        Candidate(16, 10.0**-k, losses, *STAGES[s]) for s, stage in enumerate(stages) for k, losses in enumerate(stage)
+        candidate(16, 10.0**-k, losses, tables=STAGES[s][0], directions=STAGES[s][1])
+        for s, stage in enumerate(stages)
+        for k, losses in enumerate(stage)
     ]
     found = first_unless_better(candidates)
-    of_stage = [[c for c in candidates if (c.tables, c.directions) == name] for name in STAGES[: len(stages)]]
+    of_stage = [
+        [c for c in candidates if (c.settings["tables"], c.settings["directions"]) == name] for name in STAGES[: len(stages)]
+    ]
     best = [min(stage, key=lambda c: c.loss) for stage in of_stage]
     taken = [next(c for c in stage if not b.better_than(c)) for stage, b in zip(of_stage, best, strict=True)]
     winners = [c for c in taken[1:] if c.better_than(taken[0])]

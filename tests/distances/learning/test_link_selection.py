@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import assert_refused, cityblock
+from cases import assert_refused, candidate, cityblock
 
 from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, SemimetricWarning
 from semimetric._foundation.types import Pairs
@@ -12,7 +12,6 @@ from semimetric.distances.learning import measured_fit as link_selection
 from semimetric.distances.learning.measured import InMemoryDistances
 from semimetric.distances.learning.measured_fit import choose_link, least_loss_of_exponents
 from semimetric.distances.learning.options import DISTANCES, Recipe
-from semimetric.distances.learning.search import Candidate
 from semimetric.distances.model.links import PowerLink
 
 RNG = np.random.default_rng(3)
@@ -32,8 +31,8 @@ def chosen(y, *, knots=False, alpha=False, **parameters):
 def test_the_exponent_that_made_the_distances_is_found(p, open_):
     recipe, choices = chosen(SUMS**p * NOISE, link="power", knots=open_, alpha=open_)
     assert recipe.link == (PowerLink(p) if p < 1 else "identity")
-    assert {c.link for c in choices} == {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}
-    assert choices.chosen.link == p
+    assert {c.settings["link"] for c in choices} == {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}
+    assert choices.chosen.settings["link"] == p
     assert "link" in repr(choices)
     assert "link" in choices.to_frame()
 
@@ -42,7 +41,7 @@ def test_the_exponent_of_a_base_distance_is_found():
     y = cityblock(ITEMS[INDEX[:, 0]], ITEMS[INDEX[:, 1]]) ** 0.6 * NOISE
     bases = {"base_distances": (cityblock,), "tables": "warped", "n_knots": 2}
     recipe, choices = chosen(y, base_exponents="auto", **bases)
-    assert recipe.base_exponents == choices.chosen.base_exponents == (0.6,)
+    assert recipe.base_exponents == choices.chosen.settings["base_exponents"] == (0.6,)
     model = DistanceRegressor(alpha=1e-4, preprocessor=ITEMS, base_exponents="auto", **bases).fit(INDEX, y)
     assert model.semimetric_.base_distances[0].power == 0.6
     assert model.score(INDEX, y) > 0.95
@@ -56,8 +55,8 @@ def test_what_is_given_is_kept():
 def test_both_are_chosen_by_an_estimator_which_says_what_it_compared():
     model = DistanceRegressor(link="power", n_knots=3, preprocessor=ITEMS).fit(INDEX, SUMS**0.6 * NOISE)
     assert model.semimetric_.link == model.recipe_.link == PowerLink(0.6)
-    assert model.choices_.chosen.link == 0.6
-    assert model.link_choices_.chosen.link == 0.6
+    assert model.choices_.chosen.settings["link"] == 0.6
+    assert model.link_choices_.chosen.settings["link"] == 0.6
     slow = DistanceApproximator(
         lambda x, y: float(np.abs(x - y).sum() ** 0.6), n_pairs=400, n_knots=2, alpha=1e-5, link="power"
     )
@@ -95,11 +94,11 @@ def test_of_too_many_features_a_number_is_asked_for_before_anything_is_compared(
 
 
 def test_the_least_loss_is_taken_and_of_ties_the_exponent_nearest_to_1():
-    tied = [Candidate(3, 1e-3, (1.0, 1.2), link=p) for p in (0.6, 0.9, 0.7)]
-    assert least_loss_of_exponents(tied).link == 0.9
-    assert least_loss_of_exponents([*tied, Candidate(3, 1e-3, (0.9, 1.2), link=0.5)]).link == 0.5
+    tied = [candidate(3, 1e-3, (1.0, 1.2), link=p) for p in (0.6, 0.9, 0.7)]
+    assert least_loss_of_exponents(tied).settings["link"] == 0.9
+    assert least_loss_of_exponents([*tied, candidate(3, 1e-3, (0.9, 1.2), link=0.5)]).settings["link"] == 0.5
 
 
 def test_of_the_strengths_at_that_exponent_the_largest_within_one_standard_error_is_taken():
-    found = [Candidate(3, a, losses, link=0.8) for a, losses in ((1e-4, (1.0, 1.2)), (1e-3, (1.1, 1.15)), (1e-2, (2.0, 2.2)))]
-    assert least_loss_of_exponents([*found, Candidate(3, 1.0, (1.1, 1.15), link=1.0)]).alpha == 1e-3
+    found = [candidate(3, a, losses, link=0.8) for a, losses in ((1e-4, (1.0, 1.2)), (1e-3, (1.1, 1.15)), (1e-2, (2.0, 2.2)))]
+    assert least_loss_of_exponents([*found, candidate(3, 1.0, (1.1, 1.15), link=1.0)]).settings["alpha"] == 1e-3

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import candidate
 from numpy.testing import assert_array_equal
 
 from semimetric import SemimetricWarning
@@ -15,7 +16,6 @@ from semimetric.distances.learning import sum_of_distances as race
 from semimetric.distances.learning import sum_of_distances as shares
 from semimetric.distances.learning.items import LabeledDataset, LabelProblem, LargeMargin
 from semimetric.distances.learning.options import Recipe
-from semimetric.distances.learning.search import Candidate
 from semimetric.distances.learning.sum_of_distances import learn_sum_within
 
 RECIPE = Recipe(n_knots=4, tables="warped", alpha=1e-2, loss="squared_hinge", random_state=0)
@@ -54,10 +54,10 @@ def learned(monkeypatch):
 
 @pytest.mark.slow
 def test_with_time_enough_the_candidates_are_those_of_no_budget(problem, learned, monkeypatch):
-    monkeypatch.setattr(race._Race, "_drop", lambda self: None)
+    monkeypatch.setattr(race._Halving, "_drop", lambda self: None)
     whole, found = shares.learn_sum(problem), learn_sum_within(problem, TimeBudget(1e6))
     assert [c.losses for c in found.choices] == [c.losses for c in whole.choices]
-    assert found.choices.chosen.directions == whole.choices.chosen.directions
+    assert found.choices.chosen.settings["directions"] == whole.choices.chosen.settings["directions"]
     assert_array_equal(found.result.semimetric.weights, whole.result.semimetric.weights)
     assert all(c.seconds is None for c in whole.choices)
     assert all(c.seconds > 0 for c in found.choices)
@@ -89,7 +89,7 @@ def test_more_time_is_used_for_more_folds(problem, learned):
 
 def test_what_is_too_slow_is_left_out(problem, learned):
     found = learn_sum_within(problem, TimeBudget(5.5))
-    assert all("components" not in c.directions for c in found.choices)
+    assert all("components" not in c.settings["directions"] for c in found.choices)
     assert learned[0][-1][1] in ((), ("forest",))
 
 
@@ -105,16 +105,16 @@ def test_a_budget_that_is_too_short_fits_the_cheapest_and_says_how_long(problem,
     with pytest.warns(SemimetricWarning, match=r"time_budget=0.5 is too short: 2.9 s have passed, .* needs about 0.25 s more"):
         found = learn_sum_within(problem, TimeBudget(0.5))
     assert done[1:] == [(700, (), 250)]
-    assert found.choices.chosen.directions == "1 scales"
+    assert found.choices.chosen.settings["directions"] == "1 scales"
 
 
 def test_what_is_hopeless_leaves_the_race(problem, learned, monkeypatch):
-    runner = race._Race(problem, TimeBudget(10.0))
+    runner = race._Halving(problem, TimeBudget(10.0))
     runner.last = [shares.FoldDistances(np.arange(3), np.arange(2), {n: np.ones((2, 3)) for n in COSTS})] * 2
 
     def candidates(*losses):
         lattice = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-        made = (Candidate(4, 0.01, pair, "warped", "words") for pair in losses)
+        made = (candidate(4, 0.01, pair, tables="warped", directions="words") for pair in losses)
         return dict(zip([tuple(map(Fraction, s)) for s in lattice], made, strict=True))
 
     monkeypatch.setattr(race, "compared", lambda *_: candidates((1.0, 1.1), (5.0, 5.1), (1.0, 1.3)))

@@ -4,7 +4,7 @@ from dataclasses import replace
 import cases
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_refused, candidate
 
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric._foundation.types import Pairs
@@ -26,10 +26,10 @@ def chosen(recipe=None, *, knots=True, alpha=True, y=Y):
 @pytest.mark.parametrize(("knots", "alpha"), [(True, True), (True, False), (False, True)])
 def test_what_is_chosen_is_near_the_best_on_held_out_pairs(knots, alpha):
     recipe, choices = chosen(knots=knots, alpha=alpha)
-    losses = {(c.n_knots, c.alpha): c.loss for c in choices}
+    losses = {(c.settings["n_knots"], c.settings["alpha"]): c.loss for c in choices}
     assert losses[recipe.n_knots, recipe.alpha] <= 2 * min(losses.values()) < max(losses.values())
-    assert (len({c.n_knots for c in choices}) > 1) == knots
-    assert (len({c.alpha for c in choices}) > 1) == alpha
+    assert (len({c.settings["n_knots"] for c in choices}) > 1) == knots
+    assert (len({c.settings["alpha"] for c in choices}) > 1) == alpha
     assert all(isinstance(c, Candidate) and np.isfinite(c.loss) and c.loss >= 0 for c in choices)
 
 
@@ -73,22 +73,22 @@ def test_more_weights_than_pairs_can_tell_are_left_out_but_for_the_fewest_knots(
     most_columns = HeldOutDistances._most_columns
     monkeypatch.setattr(selection, "_FEW_COLUMNS", 1)
     monkeypatch.setattr(HeldOutDistances, "_most_columns", lambda held, recipe, n_pairs: most_columns(held, recipe, 9))
-    assert {c.n_knots for c in chosen(alpha=False)[1]} == {3, 4}  # 4 knots make 18 weights, twice as many as pairs
+    assert {c.settings["n_knots"] for c in chosen(alpha=False)[1]} == {3, 4}  # 4 knots make 18 weights, twice as many as pairs
     recipe = Recipe(n_knots=8)
-    assert {c.n_knots for c in chosen(recipe, knots=False)[1]} == {8}  # what is given is compared, however wide
+    assert {c.settings["n_knots"] for c in chosen(recipe, knots=False)[1]} == {8}  # what is given is compared, however wide
 
 
 def test_large_data_are_sampled(monkeypatch):
     limited(monkeypatch, n_rows=150)
     recipe, choices = chosen()
-    assert f"of a sample of 150 of {choices.judged.n_all} pairs; * the choice" in repr(choices)
+    assert f"of a sample of 150 of {choices.cost.n_all} pairs; * the choice" in repr(choices)
     assert len(choices) > 1
-    assert recipe.alpha in {c.alpha for c in choices}
+    assert recipe.alpha in {c.settings["alpha"] for c in choices}
 
 
 def test_choices_print_as_a_table_with_a_star_at_the_choice():
     def choice(n_knots, alpha, *losses):
-        return Candidate(n_knots, alpha, losses)
+        return candidate(n_knots, alpha, losses)
 
     choices = Choices([choice(3, 0.1, 2.0, 2.1), choice(3, 1.0, 2.0, 2.1), choice(4, 0.1, 1.0, 1.0), choice(4, 1.0, 1.1, 0.9)])
     assert repr(choices).splitlines() == [
@@ -102,7 +102,7 @@ def test_choices_print_as_a_table_with_a_star_at_the_choice():
     ]
     assert "nothing" in repr(Choices())
     recipe, found = chosen()
-    assert (found.chosen.n_knots, found.chosen.alpha) == (recipe.n_knots, recipe.alpha)
+    assert (found.chosen.settings["n_knots"], found.chosen.settings["alpha"]) == (recipe.n_knots, recipe.alpha)
     assert repr(found).count("*") == 2
     assert pickle.loads(pickle.dumps(found)) == found
 

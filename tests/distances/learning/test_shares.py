@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import candidate
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semimetric import LargeMarginLearner
@@ -12,7 +13,6 @@ from semimetric.data.schema import Schema
 from semimetric.distances.learning import sum_of_distances as shares
 from semimetric.distances.learning.items import LabeledDataset, LargeMargin
 from semimetric.distances.learning.options import Recipe
-from semimetric.distances.learning.search import Candidate
 
 RECIPE = Recipe(n_knots=5, tables="warped", alpha=1e-2, loss="squared_hinge", random_state=0)
 
@@ -41,14 +41,14 @@ def test_shares_sum_to_one(n):
 
 
 def test_others_are_taken_only_if_far_better():
-    def candidate(*losses):
-        return Candidate(5, 0.01, losses)
+    def scored(*losses):
+        return candidate(5, 0.01, losses)
 
-    first = candidate(1.0, 1.0, 1.2)
-    assert shares.first_unless_far_better([first, candidate(0.9, 1.1, 1.1)]) is first
-    better = candidate(0.5, 0.52, 0.7)
+    first = scored(1.0, 1.0, 1.2)
+    assert shares.first_unless_far_better([first, scored(0.9, 1.1, 1.1)]) is first
+    better = scored(0.5, 0.52, 0.7)
     assert shares.first_unless_far_better([first, better]) is better
-    assert shares.first_unless_far_better([candidate(1.0), candidate(0.1)]).losses == (1.0,)
+    assert shares.first_unless_far_better([scored(1.0), scored(0.1)]).losses == (1.0,)
 
 
 def test_every_item_is_held_out_once_and_twins_together(numbers):
@@ -76,7 +76,7 @@ def test_what_is_judged_is_the_sum_of_the_parts(numbers, monkeypatch):
     X, y = numbers
     monkeypatch.setattr(shares, "_FAR", np.inf)  # so that the halves are taken
     learned = shares.learn_sum(problem(X, y))
-    assert learned.choices[0].directions == "1/2 components + 1/2 forest"
+    assert learned.choices[0].settings["directions"] == "1/2 components + 1/2 forest"
     d, directions = learned.result.semimetric, learned.result.semimetric.directions
     features = directions.append(X)
     z, leaves = features[:, 3 : 3 + directions.n_linear], features[:, 3 + directions.n_linear :]
@@ -108,7 +108,7 @@ def test_repeated_items_are_weights(numbers):
     times = 1 + np.arange(90) % 3
     repeated = LargeMarginLearner(random_state=0).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     weighted = LargeMarginLearner(random_state=0).fit(X, y, sample_weight=times)
-    assert weighted.choices_.chosen.directions == repeated.choices_.chosen.directions
+    assert weighted.choices_.chosen.settings["directions"] == repeated.choices_.chosen.settings["directions"]
     assert_allclose(weighted.semimetric_.pairwise(X[:9], X), repeated.semimetric_.pairwise(X[:9], X), rtol=1e-3, atol=1e-6)
     for a, b in zip(weighted.held_out_neighbors_, repeated.held_out_neighbors_, strict=True):
         assert_allclose(a.weight, b.weight)
@@ -131,7 +131,9 @@ def test_wide_tables_have_few_knots(rng):
 
 def test_what_has_no_share_is_not_learned_from_all_items(numbers, monkeypatch):
     X, y = numbers
-    monkeypatch.setattr(shares, "first_unless_far_better", lambda found: next(c for c in found if c.directions == "1 scales"))
+    monkeypatch.setattr(
+        shares, "first_unless_far_better", lambda found: next(c for c in found if c.settings["directions"] == "1 scales")
+    )
     learned = shares.learn_sum(problem(X, y))
     assert learned.result.semimetric.directions is None
     assert learned.recipe.directions is None

@@ -43,7 +43,7 @@ def test_defaults_learn_from_many_directions_and_keep_few():
     assert {"direction18", "direction188", "direction638"} <= set(d.directions.names)
     assert d.axioms.name == "metric"
     assert model.recipe_.tables == "warped"
-    assert {c.n_knots for c in model.choices_} == {2}
+    assert {c.settings["n_knots"] for c in model.choices_} == {2}
 
 
 @pytest.mark.parametrize("tables", ["full", "warped"])

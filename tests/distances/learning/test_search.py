@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import candidate
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from semimetric.distances.learning.comparison_fit import simplest_with_discriminants
 from semimetric.distances.learning.groups import last_gain
 from semimetric.distances.learning.large_margin import first_unless_better
-from semimetric.distances.learning.search import Candidate, Choices, simplest
+from semimetric.distances.learning.search import Choices, one_standard_error
 
 LOSSES = st.lists(st.integers(0, 6), min_size=3, max_size=3)
 
@@ -42,12 +43,12 @@ def compared(draw):
     """Candidates as `compare` gives them: numbers of knots in increasing order, and of each all strengths in any order."""
     sizes = draw(st.lists(st.integers(2, 9), min_size=1, max_size=3, unique=True).map(sorted))
     alphas = draw(st.lists(st.sampled_from([1e-3, 1e-2, 0.1, 1.0]), min_size=1, max_size=3, unique=True))
-    return [Candidate(n, alpha, tuple(map(float, draw(LOSSES)))) for n in sizes for alpha in alphas]
+    return [candidate(n, alpha, tuple(map(float, draw(LOSSES)))) for n in sizes for alpha in alphas]
 
 
 @given(LOSSES, LOSSES)
 def test_better_is_by_more_than_one_standard_error(one, other):
-    one, other = (Candidate(3, 0.1, tuple(map(float, losses))) for losses in (one, other))
+    one, other = (candidate(3, 0.1, tuple(map(float, losses))) for losses in (one, other))
     assume(not rounding_decides(one, other))
     assert one.better_than(other) == better(one, other)
     assert not (one.better_than(other) and other.better_than(one))
@@ -56,12 +57,12 @@ def test_better_is_by_more_than_one_standard_error(one, other):
 @given(st.floats(1e-3, 1e3), st.integers(2, 12))
 def test_one_fold_makes_none_better(gain, n_folds):
     """The gain is just the standard error, in whichever direction rounding goes; of one fold no error is known."""
-    one = Candidate(3, 0.1, (0.0,) * n_folds)
+    one = candidate(3, 0.1, (0.0,) * n_folds)
     for losses in ((gain,) + (0.0,) * (n_folds - 1), (0.0,) * (n_folds - 1) + (gain,)):
-        assert not one.better_than(Candidate(3, 0.1, losses))
+        assert not one.better_than(candidate(3, 0.1, losses))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not Candidate(3, 0.1, (0.0,)).better_than(Candidate(3, 0.1, (gain,)))
+        assert not candidate(3, 0.1, (0.0,)).better_than(candidate(3, 0.1, (gain,)))
 
 
 @given(compared())
@@ -69,10 +70,10 @@ def test_the_simplest_has_the_fewest_knots_and_then_the_strongest_penalty(candid
     best = min(candidates, key=lambda c: sum(map(Fraction, c.losses)))
     assume(not any(rounding_decides(best, c) for c in candidates))
     as_good = [c for c in candidates if not better(best, c)]
-    n_knots = min(c.n_knots for c in as_good)
-    alpha = max(c.alpha for c in as_good if c.n_knots == n_knots)
-    found = simplest(candidates)
-    assert (found.n_knots, found.alpha) == (n_knots, alpha)
+    n_knots = min(c.settings["n_knots"] for c in as_good)
+    alpha = max(c.settings["alpha"] for c in as_good if c.settings["n_knots"] == n_knots)
+    found = one_standard_error(candidates)
+    assert (found.settings["n_knots"], found.settings["alpha"]) == (n_knots, alpha)
 
 
 def lowest(candidates):
@@ -80,7 +81,7 @@ def lowest(candidates):
 
 
 def choice(n_knots, alpha, *losses, **settings):
-    return Candidate(n_knots, alpha, losses, **settings)
+    return candidate(n_knots, alpha, losses, **settings)
 
 
 SCALES, TABLES = {"tables": "warped"}, {"tables": "full"}
@@ -105,8 +106,8 @@ USES = {
     ),
     "groups": Choices(
         [
-            choice(None, 0.1, 0.5, 0.6), choice(None, 0.01, 0.2, 0.3, pairs=((0, 2),)),
-            choice(None, 0.02, 0.2, 0.3, pairs=((0, 2), (1, 2))),
+            choice(None, 0.1, 0.5, 0.6), choice(None, 0.01, 0.2, 0.3, groups=((0, 2),)),
+            choice(None, 0.02, 0.2, 0.3, groups=((0, 2), (1, 2))),
         ],
         "loss of groups", last_gain, ("u", "v", "w"),
     ),
@@ -127,7 +128,7 @@ def test_every_use_prints_one_kind_of_table(use):
     assert title == f"{choices.measure}, mean of 2 folds; * the choice"
     settings, *alphas = re.split(r"  +", header.strip())
     assert settings.endswith(r"\ alpha")
-    assert [float(a) for a in alphas] == list(dict.fromkeys(c.alpha for c in choices))
+    assert [float(a) for a in alphas] == list(dict.fromkeys(c.settings["alpha"] for c in choices))
     assert len({len(line) for line in (header, *rows)}) == 1
     starred = [line for line in rows if re.search(r"\d\*", line)]
     assert len(starred) == 1
@@ -140,7 +141,7 @@ def test_choices_are_a_frame_and_a_table_in_a_notebook(use):
     choices = USES[use]
     frame = choices.to_frame()
     assert frame["loss"].tolist() == [c.loss for c in choices]
-    assert frame["alpha"].tolist() == [c.alpha for c in choices]
+    assert frame["alpha"].tolist() == [c.settings["alpha"] for c in choices]
     assert frame.index[frame["chosen"]].tolist() == [choices.index(choices.chosen)]
     assert set(frame.columns) >= ({"groups"} if use == "groups" else {"n_knots", "tables", "directions"})
     html = choices._repr_html_()
@@ -155,9 +156,9 @@ def test_the_star_stands_in_the_row_and_the_column_of_the_choice(candidates):
     choices = Choices(candidates)
     _, header, *rows = repr(choices).splitlines()
     (row,) = [line for line in rows if "*" in line]
-    assert int(row.split()[0]) == choices.chosen.n_knots
+    assert int(row.split()[0]) == choices.chosen.settings["n_knots"]
     place = row.index("*")
-    assert float(header[: place + 1].split()[-1]) == choices.chosen.alpha
+    assert float(header[: place + 1].split()[-1]) == choices.chosen.settings["alpha"]
 
 
 @given(compared())
@@ -165,14 +166,14 @@ def test_what_is_expected_of_a_choice_is_judged_by_folds_that_did_not_choose_it(
     choices, expected = Choices(candidates), []
     for fold in range(3):
         left = [replace(c, losses=tuple(np.delete(c.losses, fold))) for c in candidates]
-        expected.append(candidates[left.index(simplest(left))].losses[fold])
+        expected.append(candidates[left.index(one_standard_error(left))].losses[fold])
     assert choices.expected_losses == tuple(expected)
     assert choices.expected_loss == pytest.approx(np.mean(expected))
     assert choices.standard_error == pytest.approx(np.std(expected, ddof=1) / np.sqrt(3))
     assert f"expect {choices.expected_loss:.3g} ± " in repr(choices)
 
 
-@pytest.mark.parametrize("choices", [Choices(), Choices([Candidate(3, 0.1, (0.5, 0.6))])], ids=["nothing", "two folds"])
+@pytest.mark.parametrize("choices", [Choices(), Choices([candidate(3, 0.1, (0.5, 0.6))])], ids=["nothing", "two folds"])
 def test_of_two_folds_nothing_is_expected(choices):
     assert choices.expected_losses == ()
     assert np.isnan([choices.expected_loss, choices.standard_error]).all()
@@ -184,7 +185,7 @@ def test_of_noise_chance_is_expected():
     expected = []
     for seed in range(30):
         losses = 0.5 + 0.05 * np.random.default_rng(seed).normal(size=(20, 6))
-        choices = Choices([Candidate(k, 0.1, tuple(row)) for k, row in enumerate(losses)], rule=lowest)
+        choices = Choices([candidate(k, 0.1, tuple(row)) for k, row in enumerate(losses)], rule=lowest)
         assert choices.chosen.loss < 0.49
         assert abs(choices.expected_loss - 0.5) < 4 * 0.05 / np.sqrt(6)
         expected.append(choices.expected_loss)
@@ -196,5 +197,5 @@ def test_choices_are_pickled_with_their_rule(use):
     again = pickle.loads(pickle.dumps(USES[use]))
     assert again == USES[use]
     assert again.chosen == USES[use].chosen
-    assert (simplest(again) == again.chosen) == (use == "measured distances")  # so the rule came along
+    assert (one_standard_error(again) == again.chosen) == (use == "measured distances")  # so the rule came along
     assert (again.measure, again.names, repr(again)) == (USES[use].measure, USES[use].names, repr(USES[use]))
