@@ -72,7 +72,7 @@ def test_learners_say_what_tuples_they_take(name):
     learner, kind, judged = LEARNERS[name]
     task = learner(**FAST).part_task()
     assert isinstance(task, TupleTask)
-    assert (task.targets.kind, task.targets.judged) == (kind, judged)
+    assert (task.targets.kind, task.targets.labeled) == (kind, judged)
     assert (task.recipe.n_knots, task.recipe.alpha, task.recipe.tables) == (4, 1e-2, "warped")
 
 
