@@ -7,12 +7,13 @@ python tools/write_stubs.py --check    exits with 1 if that would change them; `
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1] / "semimetric"
 FACES = (PACKAGE, PACKAGE / "distances", PACKAGE / "vectors")
 
 
-def constant(tree: ast.Module, name: str) -> object:
+def constant(tree: ast.Module, name: str) -> Any:
     """Return the literal that a module assigns to a name, or an empty tuple."""
     values = [n.value for n in tree.body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == name]
     return ast.literal_eval(values[0]) if values else ()
@@ -21,9 +22,8 @@ def constant(tree: ast.Module, name: str) -> object:
 def stub(face: Path) -> str:
     """Return the text of the stub of a face, given its folder."""
     tree = ast.parse((face / "__init__.py").read_text())
-    lines = [
-        f"from .{home} import {name} as {name}" for home, names in constant(tree, "_HOMES").items() for name in names.split()
-    ]
+    homes = constant(tree, "_HOMES")
+    lines = [f"from .{home} import {name} as {name}" for home, names in homes.items() for name in names.split()]
     lines += [f"from . import {room} as {room}" for room in constant(tree, "_ROOMS")]
     version = ["", "__version__: str"] if face == PACKAGE else []
     exported = ["", "__all__ = [", *(f'    "{name}",' for name in constant(tree, "__all__")), "]"]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, SemimetricWarning, silent, warn
 from ..._foundation.estimator import SavedEstimator
+from ..._foundation.iteration import Status
 from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
@@ -71,7 +72,7 @@ from ..pairs.vertices import WHOLE_TABLE
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalties
-from ..solvers.base import Solution, Solver, Status
+from ..solvers.base import Solution, Solver
 from .base import LearnedDistance, T
 from .regressor import NOTHING_ASIDE, SET_ASIDE, DistanceRegressor
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS

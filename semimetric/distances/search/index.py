@@ -21,6 +21,7 @@ from ..._foundation.estimator import ShortRepr
 from ..._foundation.files import is_mapped
 from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
+from ..._foundation.stored import storable
 from ..._foundation.tables import row_labels
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, distinct
@@ -535,6 +536,7 @@ class IndexedItems:
         raise NotImplementedError
 
 
+@storable
 class NeighborIndex(
     ShortRepr, ExplainedIndex, GraphIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, TunedIndex,
     SearchesUnderLearned,
@@ -631,6 +633,10 @@ class NeighborIndex(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """Parameters where an unfitted index is a parameter of a saved model; a fitted learner goes as its distance."""
+        return self.get_params(deep=False) | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> NeighborIndex:
         """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
