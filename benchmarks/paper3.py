@@ -25,7 +25,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from semimetric import BoundaryPoints, DPLMClassifier, LargeMarginLearner, SemimetricClassifier, SupportPointClassifier
+from semimetric import (
+    BoundaryPoints,
+    DPLMClassifier,
+    GibbsChains,
+    LargeMarginLearner,
+    SemimetricClassifier,
+    SupportPointClassifier,
+)
 from semimetric.datasets import make_horseshoe, make_s_shape, make_zigzag
 
 SETS = {
@@ -47,7 +54,7 @@ def learned() -> object:
 
 def methods(sweeps: int) -> dict[str, Callable[[], object]]:
     """The model with machines, with planes, with equation 26 in two readings of the paper, and what stands beside it."""
-    short = {"n_sweeps": sweeps, "n_chains": 1}
+    short = {"chains": GibbsChains(n_sweeps=sweeps, n_chains=1)}
     return {
         "dplm": lambda: DPLMClassifier(**short),
         "dplm, w_prior 1000": lambda: DPLMClassifier(w_prior=1000.0, alpha=0.1, C=10.0, overlap=1.0, **short),
@@ -130,7 +137,7 @@ def known_pieces(seeds: int, sweeps: int, file: Path | None) -> None:
                 continue
             train, unseen = make(random_state=seed), make(random_state=1000)
             start = time.process_time()
-            model = DPLMClassifier(n_sweeps=sweeps).fit(*train)
+            model = DPLMClassifier(chains=GibbsChains(n_sweeps=sweeps)).fit(*train)
             row = {"benchmark": "paper3 pieces", "set": name, "seed": seed, "processor_seconds": time.process_time() - start}
             row |= {"components": model.n_components_, "accuracy": 100 * model.score(*unseen)}
             row |= {"r_hat": float(model.r_hat_), "linear": 100 * LinearSVC(C=10.0).fit(*train).score(*unseen)}
@@ -184,7 +191,7 @@ def every_item(source: str) -> tuple[np.ndarray, np.ndarray]:
 def several_classes(seeds: int, sweeps: int, file: Path | None) -> None:
     """Sets of several classes, half of each to learn from: pieces, a linear machine, a chosen RBF machine, neighbours."""
     found = {(row["set"], row["method"], row["seed"]): row for row in read(file, "paper3 classes")}
-    short = {"n_sweeps": sweeps, "n_chains": 1}
+    short = {"chains": GibbsChains(n_sweeps=sweeps, n_chains=1)}
     models = {
         "dplm": lambda: DPLMClassifier(**short),
         "dplm, held-out": lambda: DPLMClassifier(n_components="auto", **short),
@@ -226,13 +233,13 @@ def means(found: dict, name: str, models: list[str]) -> dict[str, object]:
 def horseshoe(seeds: int = 5) -> None:
     """Support points, components by concentration, accuracy on 8,000 further items, and the time of one chain."""
     rows, unseen = [], make_horseshoe(5000, 3000, random_state=1000)
-    DPLMClassifier(n_sweeps=2).fit(*make_horseshoe(20, 12))  # compiles
+    DPLMClassifier(chains=GibbsChains(n_sweeps=2)).fit(*make_horseshoe(20, 12))  # compiles
     for seed in range(seeds):
         X, y = make_horseshoe(random_state=seed)
         found = BoundaryPoints().fit(X, y)
         for alpha in (1.0, 10.0):
             start = time.process_time()
-            model = DPLMClassifier(alpha=alpha, n_chains=1, local="plane").fit(X, y)
+            model = DPLMClassifier(alpha=alpha, chains=GibbsChains(n_chains=1), local="plane").fit(X, y)
             spent, posterior = time.process_time() - start, model.posterior_n_components_
             rows.append(
                 {
@@ -257,7 +264,9 @@ def growth() -> None:
         times = []
         for count in (1, 1 + sweeps):
             start = time.process_time()
-            model = DPLMClassifier(n_sweeps=count, burn_in=0, n_chains=1, refine=False, local="plane").fit(X, y)
+            model = DPLMClassifier(chains=GibbsChains(n_sweeps=count, burn_in=0, n_chains=1, refine=False), local="plane").fit(
+                X, y
+            )
             times.append(time.process_time() - start)
         row = {"items": n, "boundary points": m, "dimensions": d, "components": model.n_components_}
         rows.append(row | {"sweeps a second": sweeps / (times[1] - times[0]), "boundary found in s": times[0]})

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
 
-from semimetric import DPLMClassifier
+from semimetric import DPLMClassifier, GibbsChains
 from semimetric.plotting import plot_pieces
 
 
@@ -26,7 +26,7 @@ def arms(n_items, seed):
 
 
 (X, y), (unseen, truth) = arms(600, 0), arms(3000, 1)
-models = [DPLMClassifier(n_components=n, n_sweeps=1000, n_chains=1).fit(X, y) for n in (None, "auto")]
+models = [DPLMClassifier(n_components=n, chains=GibbsChains(n_sweeps=1000, n_chains=1)).fit(X, y) for n in (None, "auto")]
 for name, model in zip(("as boundary points prove", "as predict best"), models, strict=True):
     print(f"as many pieces {name}: {model.n_components_.tolist()}, right on {100 * model.score(unseen, truth):.1f} % unseen")
 for name, machine in (("a linear machine", LinearSVC(C=10.0)), ("a kernel machine", SVC(C=100.0))):

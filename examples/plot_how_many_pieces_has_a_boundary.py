@@ -10,7 +10,7 @@ and whether there are any: one plane stays unless pieces are right more often.
 
 import matplotlib.pyplot as plt
 
-from semimetric import BoundaryPoints, DPLMClassifier, SupportPointClassifier
+from semimetric import BoundaryPoints, DPLMClassifier, GibbsChains, SupportPointClassifier
 from semimetric.datasets import make_horseshoe, make_zigzag
 from semimetric.plotting import plot_boundary_points, plot_n_components, plot_pieces
 
@@ -23,13 +23,15 @@ print(f"{len(found.support_)} of {len(X)} items are support points; {len(found.b
 right = 100 * pruned.score(X, y), 100 * pruned.score(unseen, truth)
 print("the nearest of these alone is right on {:.0f} % of all items, and on {:.1f} % of unseen ones".format(*right))
 
-models = [DPLMClassifier(alpha=alpha, n_sweeps=4000, n_chains=1, local="plane").fit(X, y) for alpha in (1.0, 10.0)]
+models = [
+    DPLMClassifier(alpha=alpha, chains=GibbsChains(n_sweeps=4000, n_chains=1), local="plane").fit(X, y) for alpha in (1.0, 10.0)
+]
 for model in models:
     share = model.posterior_n_components_.max()
     right = 100 * model.score(unseen, truth)
     print(f"alpha {model.alpha:g}: {model.n_components_} pieces ({100 * share:.0f} % of states), right on {right:.1f} % unseen")
 
-zigzag = DPLMClassifier(n_sweeps=1000, n_chains=1, local="plane").fit(*make_zigzag())
+zigzag = DPLMClassifier(chains=GibbsChains(n_sweeps=1000, n_chains=1), local="plane").fit(*make_zigzag())
 choice = zigzag.choice_
 one, pieces = 100 * choice.accuracy[0], 100 * choice.accuracy[choice.chosen]
 print(f"zigzag: {zigzag.n_components_} pieces; held-out items are right {one:.0f} % by one plane, {pieces:.0f} % by pieces")

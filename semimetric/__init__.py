@@ -36,6 +36,7 @@ __all__ = [
     "FilterRefineIndex",
     "FirstOrder",
     "FourierEmbedding",
+    "GibbsChains",
     "Gram",
     "Grid",
     "HermiteEmbedding",
@@ -166,6 +167,7 @@ _HOMES = {
     "vectors.machines.regressor": "EmbeddedLinearRegressor",
     "vectors.pieces.boundary_points": "BoundaryPoints",
     "vectors.pieces.dplm": "DPLMClassifier",
+    "vectors.pieces.gibbs_chains": "GibbsChains",
     "vectors.pieces.hyperplane_mixture": "HyperplaneMixture",
     "vectors.pieces.support_point_classifier": "SupportPointClassifier",
 }

@@ -92,6 +92,7 @@ from .vectors.machines.classifier import EmbeddedLinearClassifier as EmbeddedLin
 from .vectors.machines.regressor import EmbeddedLinearRegressor as EmbeddedLinearRegressor
 from .vectors.pieces.boundary_points import BoundaryPoints as BoundaryPoints
 from .vectors.pieces.dplm import DPLMClassifier as DPLMClassifier
+from .vectors.pieces.gibbs_chains import GibbsChains as GibbsChains
 from .vectors.pieces.hyperplane_mixture import HyperplaneMixture as HyperplaneMixture
 from .vectors.pieces.support_point_classifier import SupportPointClassifier as SupportPointClassifier
 
@@ -125,6 +126,7 @@ __all__ = [
     "FilterRefineIndex",
     "FirstOrder",
     "FourierEmbedding",
+    "GibbsChains",
     "Gram",
     "Grid",
     "HermiteEmbedding",

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from cases import MAPS, RECIPES, cityblock, fitted, sample, warped_sum
 from sklearn.base import clone
+from sklearn.neighbors import NearestNeighbors
 
 from semimetric import (
     AdditiveChi2Embedding,
@@ -17,6 +18,7 @@ from semimetric import (
     EmbeddedLinearClassifier,
     EmbeddedLinearRegressor,
     FourierEmbedding,
+    GibbsChains,
     HermiteEmbedding,
     HistogramFeatures,
     HyperplaneMixture,
@@ -27,6 +29,7 @@ from semimetric import (
     LargeMarginLearner,
     Lasso,
     Monotone,
+    NeighborIndex,
     PairLearner,
     PL1Embedding,
     PL2Embedding,
@@ -124,7 +127,7 @@ def streamed():
 HOLES = np.where(np.random.default_rng(4).random(ITEMS.shape) < 0.1, np.nan, ITEMS)
 CONSTANT = ITEMS * [1.0, 0.0, 1.0]
 THREE = np.digitize(ITEMS[:, 0], [0.3, 0.6])
-CHAINS = {"n_sweeps": 200, "w_prior": 1000.0, "n_chains": 1}
+CHAINS = {"chains": GibbsChains(n_sweeps=200, n_chains=1), "w_prior": 1000.0}
 EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
     "splines": BSplineEmbedding(4),
     "cubic splines of quantiles": BSplineEmbedding(3, degree=3, knots="quantile", missing="indicator", dtype=np.float32),
@@ -159,7 +162,12 @@ MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMB
     "pieces of three classes": lambda: DPLMClassifier(**CHAINS, local="plane").fit(ITEMS, THREE),
     "planes through points": lambda: HyperplaneMixture(n_sweeps=20).fit(ITEMS),
     "planes in a given number": lambda: HyperplaneMixture(2).fit(ITEMS, directions=ITEMS[::-1] - 0.3),
-    "support points of a distance": lambda: SupportPointClassifier(semimetric=Semimetric.l1(ITEMS)).fit(ITEMS, NAMES),
+    "support points of a distance": lambda: SupportPointClassifier(neighbors=NeighborIndex(Semimetric.l1(ITEMS))).fit(
+        ITEMS, NAMES
+    ),
+    "support points of scikit-learn": lambda: SupportPointClassifier(neighbors=NearestNeighbors(metric="chebyshev")).fit(
+        ITEMS, NAMES
+    ),
     "pieces in a given number": lambda: DPLMClassifier(n_components=2, local="plane").fit(ITEMS, NAMES.astype(str)),
 }
 

@@ -1,10 +1,10 @@
-"""What tests of linear machines share: data, settings of losses, and an embedding with a ladder."""
+"""What tests of linear machines share: data, settings of losses, and an embedding with a difference operator."""
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 
-from semimetric._kernels.csr_rows import Ladder
+from semimetric._kernels.csr_rows import DifferenceOperator
 from semimetric.vectors.embeddings.base import FeatureMap, Term
 from semimetric.vectors.embeddings.identity import IdentityEmbedding
 from semimetric.vectors.embeddings.piecewise import PL1Embedding
@@ -41,8 +41,8 @@ class Ladders(FeatureMap):
         return 2 * self.n_features_in_
 
     @property
-    def ladder(self):
-        return Ladder(self._order, self._starts)
+    def difference_operator(self):
+        return DifferenceOperator(self._order, self._starts)
 
     def write(self, items, out):
         places = np.clip((items - self._low) / self._span, 0, 1) * (self.n_knots - 1)

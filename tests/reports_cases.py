@@ -164,7 +164,7 @@ BOUNDARIES = {
     "support points": lambda: boundary(sm.SupportPointClassifier),
     "support points of three classes": lambda: boundary(sm.SupportPointClassifier, 3),
     "support points of a learned distance": lambda: boundary(
-        sm.SupportPointClassifier, semimetric=sm.Semimetric.l1(np.array([[0.0, 8.0], [1.0, 12.0]]))
+        sm.SupportPointClassifier, neighbors=sm.NeighborIndex(sm.Semimetric.l1(np.array([[0.0, 8.0], [1.0, 12.0]])))
     ),
 }
 PREDICTORS = MACHINES | BOUNDARIES
@@ -173,7 +173,7 @@ PREDICTORS = MACHINES | BOUNDARIES
 def scores_of(model, X):
     """The scores of items as public methods give them, shape (n, K)."""
     if isinstance(model, sm.SupportPointClassifier):
-        d = model.semimetric
+        d = None if model.neighbors is None else model.neighbors.semimetric
         points, codes = model.support_points_, model.support_codes_
         between = np.linalg.norm(X[:, None] - points, axis=2) if d is None else d.pairwise(X, points)
         return np.column_stack([between[:, codes == c].min(axis=1) for c in range(len(model.classes_))])

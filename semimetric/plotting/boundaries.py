@@ -96,7 +96,7 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     --------
     >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DPLMClassifier
+    >>> from semimetric import DPLMClassifier, GibbsChains
     >>> X = np.random.default_rng(0).random((60, 2))
     >>> y = X.sum(axis=1) > 1
     >>> model = DPLMClassifier(n_components=1).fit(X, y)
@@ -144,9 +144,9 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DPLMClassifier
+    >>> from semimetric import DPLMClassifier, GibbsChains
     >>> X = np.random.default_rng(0).random((60, 2))
-    >>> model = DPLMClassifier(n_sweeps=1_500).fit(X, X.sum(axis=1) > 1)
+    >>> model = DPLMClassifier(chains=GibbsChains(n_sweeps=1_500)).fit(X, X.sum(axis=1) > 1)
     >>> plot_n_components(model, Figure().subplots()).get_xlabel()
     'pieces'
     """

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from .._foundation.arrays import input_errors
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.iteration import Status
 from .._foundation.types import Floats
 from ..data.grid import Grid
 from ..data.schema import Feature, Schema
@@ -180,8 +181,9 @@ class MachineSubject(ScoringSubject):
         return {"machine": self._pure(items).to_page(), "terms": terms, "probability": self._probability}
 
     def evidence(self, items: ReportItems | None) -> list[dict[str, Any]]:
-        names = {"passes over the rows, or steps": "n_iter_", "duality gap": "duality_gap_", "status": "status_"}
-        rows = [[name, getattr(self._last, key)] for name, key in names.items() if hasattr(self._last, key)]
+        shown = {"passes over the rows, or steps": "n_iter_", "duality gap": "duality_gap_", "status": "status_"}
+        rows = [[name, getattr(self._last, key)] for name, key in shown.items() if hasattr(self._last, key)]
+        rows = [[name, value.value if isinstance(value, Status) else value] for name, value in rows]
         rows = [[name, np.asarray(value).tolist()] for name, value in rows if np.ndim(value) == 0]
         notes = ["The objective could fall by this share of it, at most."] if any(r[0] == "duality gap" for r in rows) else []
         return [{"title": "Training", "head": [], "rows": rows, "notes": notes}] if rows else []

@@ -13,6 +13,8 @@ from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats, Integers
 from ..data.grid import Grid
 from ..data.schema import Schema
+from ..distances.model.semimetric import Semimetric
+from ..distances.search.index import NeighborIndex
 from ..vectors.pieces.dplm import DPLMClassifier
 from ..vectors.pieces.piecewise_boundary import Pieces
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
@@ -189,8 +191,14 @@ class SupportPointsSubject(_PiecesSubject):
         check_is_fitted(model)
         self._points, self._codes = model.support_points_, model.support_codes_
         super().__init__(model, self._points)
-        self._tables, self._why_not = (None, "") if model.semimetric is None else distance_tables(model.semimetric)
-        if model.semimetric is not None and model.semimetric.base_distances:
+        index = model.neighbors_
+        if index is None or (isinstance(index, NeighborIndex) and index.side == "query-first" and index.rerank is None):
+            self._distance: Semimetric | None = None if index is None else index.semimetric_
+            self._tables, self._why_not = (None, "") if self._distance is None else distance_tables(self._distance)
+        else:
+            self._distance, self._tables = None, None
+            self._why_not = "The nearest support point is found by an estimator that this page cannot compute."
+        if self._distance is not None and self._distance.base_distances:
             self._why_not = "The distance has base distances, which are Python functions, so this page cannot compute it."
 
     @property
@@ -216,7 +224,10 @@ class SupportPointsSubject(_PiecesSubject):
 
     def _distances(self, values: Floats) -> Floats:
         """Return the distance of each item (n, n_features) to each support point: shape (n, n_support)."""
-        d = self.model.semimetric
+        d, index = self._distance, self.model.neighbors_
+        if d is None and index is not None:
+            distances, order = index.kneighbors(values, len(self._points))
+            return np.take_along_axis(distances, order.argsort(axis=1), axis=1)
         if d is None:
             return np.sqrt(((values[:, None, :] - self._points) ** 2).sum(axis=2))
         n, m = len(values), len(self._points)
@@ -242,7 +253,7 @@ class SupportPointsSubject(_PiecesSubject):
         points = {
             "kind": "points", "points": packed(self._points.ravel()), "codes": packed(self._codes),
             "rows": self.model.support_.tolist(), "distance": self._tables,
-            "link": "" if self.model.semimetric is None else str(self.model.semimetric.link),
+            "link": "" if self._distance is None else str(self._distance.link),
         }  # fmt: skip
         return {"pieces": points, "terms": terms, "whyNot": self._why_not}
 

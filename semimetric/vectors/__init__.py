@@ -1,6 +1,6 @@
 """The wing of vectors: embeddings of one vector, linear machines on them, and boundaries in pieces.
 
-It stands on `_foundation`, `_kernels`, `data` and `distances`.
+It stands on `_foundation`, `_kernels` and `data`.
 Names of `semimetric` itself are not repeated here.
 """
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from semimetric import InputError, NotSupportedError, Ridge, StorageError
 from semimetric._foundation.stored import Reader, Writer
-from semimetric.distances.solvers.base import Status
+from semimetric.distances import Status
 
 leaves = st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats() | st.text(max_size=5)
 keys = st.text(max_size=3) | st.integers(0, 9)

@@ -27,7 +27,7 @@ def test_nothing_is_written_beyond_the_room(pairs, rng):
     X = rng.normal(size=(200, 4)) * (rng.random((200, 4)) < 0.5)
     X[rng.random(X.shape) < 0.1] = np.nan
     embedding = PL2Embedding(4, pairs=pairs, zero_preserving=True, missing="zeros").fit(X)
-    room = int(embedding.room(X).sum())
+    room = int(embedding.nonzeros_at_most(X).sum())
     out = Chunk(np.zeros(201, np.int64), np.full(room + 3, -5, np.int32), np.full(room + 3, -5.0))
     write_pairs(X, embedding._located, False, embedding._partners, out)
     assert (out.indices[room:] == -5).all()

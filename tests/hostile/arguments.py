@@ -147,7 +147,7 @@ ESTIMATORS = {
     "EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor(sm.PL1Embedding(3), tol=1.0),
     "linear EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier("linear", tol=1.0),
     "linear EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor("linear", tol=1.0),
-    "DPLMClassifier": sm.DPLMClassifier(n_sweeps=20, w_prior=1000.0, n_chains=1, refine=False),
+    "DPLMClassifier": sm.DPLMClassifier(chains=sm.GibbsChains(n_sweeps=20, n_chains=1, refine=False), w_prior=1000.0),
     "HyperplaneMixture": sm.HyperplaneMixture(n_sweeps=20, n_chains=1),
     "SupportPointClassifier": sm.SupportPointClassifier(),
     "BoundaryPoints": sm.BoundaryPoints(),

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 import semimetric
 from semimetric import StorageError, load
 from semimetric._foundation.estimator import SavedEstimator
+from semimetric.distances import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 
@@ -78,7 +79,7 @@ def test_a_machine_learns_on_from_the_steps_that_it_had(name, tmp_path):
     before = model.coef_.copy()
     np.testing.assert_array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
     assert not np.array_equal(model.coef_, before)
-    assert clone(again).set_params(solver="dual", warm_start=False).fit(X, y).status_ in ("solved", "max_iter")
+    assert clone(again).set_params(solver="dual", warm_start=False).fit(X, y).status_ in (Status.SOLVED, Status.LIMIT)
 
 
 def test_saved_again_it_gives_the_same_bytes(row, tmp_path):

@@ -31,6 +31,7 @@ from semimetric import (
     DPLMClassifier,
     EmbeddedLinearClassifier,
     FourierEmbedding,
+    GibbsChains,
     HermiteEmbedding,
     HistogramFeatures,
     HyperplaneMixture,
@@ -254,9 +255,11 @@ CHECKED = [
     HyperplaneMixture(2, n_sweeps=5),
     HyperplaneMixture(n_sweeps=5, alpha=1.0),
     DPLMClassifier(n_components=1, local="plane"),
-    DPLMClassifier(n_sweeps=20, w_prior=30.0, counted=True, prior_points="items", n_chains=1, C=10.0, overlap=1.0),
-    DPLMClassifier(n_sweeps=10, w_prior=1000.0),
-    DPLMClassifier(n_sweeps=20, w_prior="precision", refine=False, n_auxiliary=1, C=10.0, overlap=1.5),
+    DPLMClassifier(
+        chains=GibbsChains(n_sweeps=20, n_chains=1), w_prior=30.0, counted=True, prior_points="items", C=10.0, overlap=1.0
+    ),
+    DPLMClassifier(chains=GibbsChains(n_sweeps=10), w_prior=1000.0),
+    DPLMClassifier(chains=GibbsChains(n_sweeps=20, refine=False, n_auxiliary=1), w_prior="precision", C=10.0, overlap=1.5),
 ]
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import BoundaryPoints, DPLMClassifier
+from semimetric import BoundaryPoints, DPLMClassifier, GibbsChains
 from semimetric.datasets.planar import make_horseshoe
 from semimetric.plotting.boundaries import plot_boundary_points, plot_n_components, plot_pieces
 
@@ -13,7 +13,7 @@ X, Y = make_horseshoe(120, 80)
 
 @pytest.fixture(scope="module")
 def model():
-    return DPLMClassifier(alpha=1.0, n_sweeps=200, n_chains=1).fit(X, Y)
+    return DPLMClassifier(alpha=1.0, chains=GibbsChains(n_sweeps=200, n_chains=1)).fit(X, Y)
 
 
 def test_boundary_and_edge_points_are_where_they_were_found():

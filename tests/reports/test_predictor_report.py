@@ -102,7 +102,7 @@ def test_errors_confusions_and_calibration_are_those_of_the_model():
     assert sum(row[1] * row[3] for row in rows) / len(X) == pytest.approx(
         (model.predict_proba(X).argmax(axis=1) == y).mean(), abs=0.05
     )
-    assert dict(found["Training"]["rows"])["status"] == model.status_
+    assert dict(found["Training"]["rows"])["status"] == model.status_.value
     model, X, y = MACHINES["waves"]()
     rows = dict(evidence(sm.report(model, X, y))["Errors on the items"]["rows"])
     assert rows["R²"] == pytest.approx(model.score(X, y))

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, SemimetricWarning, silent, warn
 from ..._foundation.estimator import SavedEstimator
+from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import (
@@ -81,7 +82,7 @@ from ..pairs.vertices import WHOLE_TABLE
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalties
-from ..solvers.base import Solution, Solver, Status
+from ..solvers.base import Solution, Solver
 from .base import T
 from .regressor import MEASURED, NOTHING_ASIDE, SET_ASIDE, DistanceRegressor
 

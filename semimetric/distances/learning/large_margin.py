@@ -18,6 +18,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ..._foundation.errors import InputError, NotSupportedError, TooFewError, warn
+from ..._foundation.iteration import Status
 from ..._foundation.progress import announce, progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Triplets
@@ -31,7 +32,7 @@ from ..programs.losses import resolve_loss
 from ..programs.penalties import Linear, Penalty, Ridge
 from ..programs.program import ConvexProgram
 from ..search.votes import shares
-from ..solvers.base import Solution, Status
+from ..solvers.base import Solution
 from ..solvers.newton import Newton
 from .assembly import count_out_of_range, warn_out_of_range
 from .comparisons import OrderedTuples

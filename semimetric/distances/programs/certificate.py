@@ -92,7 +92,7 @@ def slopes_of_rows(certificate: GapBound, design: Design, theta: Floats) -> Slop
 
 
 def _mixtures(certificate: GapBound, product: Floats, gradient: Floats, upper: Floats) -> Floats:
-    """How far to move the dual variables towards the anchor: shares of what lifts every slope above rounding, largest first.
+    """Return shares by which to move the dual variables towards the anchor: those that lift every slope, largest first.
 
     ``product`` is the least that the slopes of the rows can be, and ``gradient`` that of the penalty, each of shape (n,).
     """

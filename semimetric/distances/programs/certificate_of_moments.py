@@ -44,7 +44,7 @@ class QuadraticProgram:
 
     @property
     def rounding(self) -> float:
-        """How far a sum over the rows or the columns may be off, as a share of the sum of its sizes."""
+        """Return a bound of the rounding error of a sum over the rows or the columns, as a share of the sum of its sizes."""
         return rounding_of(self.n_rows + len(self.lower))
 
     def slopes(self, v: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:

@@ -1,4 +1,4 @@
-"""What the user knows of a distance beside its axioms: the objects that the parameter ``constraints=`` takes.
+"""Knowledge of a distance beside its axioms: the objects that the parameter ``constraints=`` takes.
 
 A constraint becomes linear inequalities on the weights of the columns, or it ties columns to one another. It holds everywhere
 between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid (docs/mathematics.md, section
@@ -170,7 +170,7 @@ class Bounded(Constraint):
 
 
 def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
-    """Whether each column is the rise of a monotone scale, shape (n_columns,)."""
+    """Return a mask of the columns that are the rise of a monotone scale, shape (n_columns,)."""
     tables = Triangles.of(embedding).owners
     return ~np.isin(embedding.group_of_column, tables)
 
@@ -281,7 +281,7 @@ class Concave(Constraint):
 
 
 def _depends_on_difference(embedding: Any, group: int) -> bool:
-    """Whether the vertices (a, b) of the group share a column where b - a is the same."""
+    """Return True if the vertices (a, b) of the group share a column where b - a is the same."""
     return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
 
 

@@ -52,7 +52,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def nonnegative(self) -> bool:
-        """Whether every entry of A is known to be >= 0; False where that is not known."""
+        """True if every entry of A is known to be >= 0; False where that is not known."""
 
     @property
     @abstractmethod

@@ -64,13 +64,13 @@ class Loss(ABC):
         return np.clip(r / self.curvature, *self.interval) if self.curvature else np.where(r > 0, *self.interval[::-1])
 
     def curved(self, r: Floats) -> NDArray[np.bool_]:
-        """Whether l curves at each residual, shape (m,): where the slope is strictly inside the interval. Needs c > 0."""
+        """Return a mask of the residuals, shape (m,), at which l curves: the slope is inside the interval. Needs c > 0."""
         t = r / self.curvature
         return (t > self.interval[0]) & (t < self.interval[1])
 
     @property
     def quadratic(self) -> bool:
-        """Whether the loss is least squares up to a factor."""
+        """True if the loss is least squares up to a factor."""
         return bool(np.isinf(self.interval).all())
 
     def value(self, r: Floats, s: Floats) -> float:

@@ -23,7 +23,7 @@ from .quadratics import Quadratic, Square
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What a penalty needs to know of the columns; each array has one entry for every column of a table.
+    """The columns that a penalty needs to know; each array has one entry for every column of a table.
 
     A weight is measured as a slope: ``unit`` is the weight that the column would have in the L1 distance to which every
     feature contributes equally. So w / unit is about 1, and penalties do not depend on the units of the features, on the

@@ -61,7 +61,7 @@ class ConvexProgram:
 
     @property
     def bounded(self) -> bool:
-        """Whether every weight has a finite lower bound."""
+        """True if every weight has a finite lower bound."""
         return bool(np.isfinite(self.lower).all())
 
     @cached_property

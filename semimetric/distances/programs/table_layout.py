@@ -1,4 +1,4 @@
-"""What a constraint needs to know of the tables of a distance: which features it can be guaranteed for, and their columns."""
+"""The tables of a distance as a constraint needs them: which features it can be guaranteed for, and their columns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Features: TypeAlias = Sequence[int | str] | None
 
 @dataclass(frozen=True, eq=False)
 class TableLayout:
-    """What a constraint needs to know of the columns of the design matrix.
+    """The columns of the design matrix as a constraint needs them.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from ..._foundation.estimator import ShortRepr
 from ..._foundation.files import is_mapped, read_whole
 from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
-from ..._foundation.stored import Members, located, refused_as_stored
+from ..._foundation.stored import Members, located, refused_as_stored, storable
 from ..._foundation.tables import row_labels
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, distinct
@@ -87,6 +87,7 @@ class SearchesUnderLearned(BaseEstimator):
         return other
 
 
+@storable
 class NeighborIndex(ShortRepr, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
@@ -185,6 +186,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """Parameters where an unfitted index is a parameter of a saved model; a fitted learner goes as its distance."""
+        return self.get_params(deep=False) | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> Self:
         """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.

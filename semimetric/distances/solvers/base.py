@@ -8,19 +8,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..._foundation.errors import ConvergenceWarning, NotSupportedError, warn
+from ..._foundation.iteration import Status, Step
 from ..._foundation.optional_imports import optional
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ..programs.program import ConvexProgram
-
-Step = tuple[int, float, float]  # the number of an iteration, the objective there, and the gap
 
 
 @storable
@@ -80,16 +78,6 @@ _TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of sm
 
 
 @storable
-class Status(Enum):
-    """Why a solver stopped; the text also advises what to do about it."""
-
-    SOLVED = "solved to the tolerance"
-    LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
-    INTERRUPTED = "interrupted by the user: the weights are the best so far"
-    INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
-
-
-@storable
 @dataclass(frozen=True)
 class Repair:
     """By how much the weights violated the inequalities when a solver stopped, and what it cost to satisfy them.
@@ -130,7 +118,7 @@ class Solution:
     repair : Repair or None
         What it took to satisfy the inequalities; None for programs without any.
     history : History or None
-        Objective and gap on the way, with ``to_frame()``; None where the solver tells none, as those that CVXPY calls.
+        Objective and gap on the way, with ``to_frame()``; None where the solver gives none, as those that CVXPY calls.
     """
 
     weights: Floats

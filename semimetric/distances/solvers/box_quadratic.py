@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..._foundation.iteration import Step
 from ..._foundation.types import Floats
-from .base import Step
 
 _LARGE = 2_000  # rows of a matrix that takes LAPACK more than some 0.2 s
 
@@ -80,7 +80,7 @@ class BoxQuadratic:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Whether each weight has no lower bound, shape (n,)."""
+        """A mask of the weights that have no lower bound, shape (n,)."""
         return ~np.isfinite(self.lower)
 
     @cached_property

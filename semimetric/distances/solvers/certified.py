@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..._foundation.iteration import Status
 from ..._foundation.types import Floats, Integers
 from ..programs.certificate import certified_gap, slopes_of_rows
 from ..programs.design_matrix import Design
 from ..programs.gap_bound import GapBound
-from .base import Solution, Status
+from .base import Solution
 from .box_quadratic import solve_regular
 
 _NEAR = 2.0  # times the tolerance: what solvers compute on their way and what they can certify differ by rounding
@@ -43,22 +44,22 @@ def certified(
         slope = p.sample_weight * p.loss.slope(design.matvec(w)[: len(p.y)] - p.y)
         theta = np.append(slope, np.zeros(len(p.targets) - len(p.y)))
     tol *= max(abs(solution.objective), p.exact)
-    found = judged(replace(solution, gap=certified_gap(bounds, design, w, theta, near, tol)), tol, p.exact)
+    found = with_allowed_status(replace(solution, gap=certified_gap(bounds, design, w, theta, near, tol)), tol, p.exact)
     if found.status in (solution.status, Status.SOLVED):
         return found
     gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta, solution.objective), near, tol))
     if gap > _NEAR * tol and not _all_bounded(bounds, solution.objective):
         return replace(solution, gap=gap)
-    return judged(replace(solution, gap=gap), tol, p.exact)
+    return with_allowed_status(replace(solution, gap=gap), tol, p.exact)
 
 
 def _all_bounded(bounds: GapBound, objective: float) -> bool:
-    """Whether the data or a penalty bound every weight; else a slope that rounds to below 0 can certify nothing."""
+    """Return True if the data or a penalty bound every weight; else a slope that rounds to below 0 can certify nothing."""
     used, ridge = bounds.mass > 0, bounds.program.penalty.ridge
     return bool((np.isfinite(bounds.upper(objective)) | (ridge > 0) | ~used).all())
 
 
-def judged(solution: Solution, tol: float, exact: float) -> Solution:
+def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solution:
     """The solution, which counts as solved only if its gap is near ``tol``, or below ``exact``, where a fit counts as exact.
 
     A solver that stopped because it saw no progress has solved the program, too, if its gap is within ``tol``.

@@ -2,7 +2,7 @@
 
     min_w  sum_p s_p ((A w)_p - y_p)² / 2 + c·w   over  w >= 0,      A >= 0,  c >= 0
 
-A program over few columns is solved exactly; one pass over all columns then tells the slope of the objective along each, and
+A program over few columns is solved exactly; one pass over all columns then gives the slope of the objective along each, and
 those that fall most join, until none falls. So only products with A are needed, and second moments of the columns in use
 (Dantzig & Wolfe 1960; for non-negative least squares Lawson & Hanson 1974, who let one column join at a time).
 
@@ -16,8 +16,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..._foundation.iteration import Status
 from ..._foundation.types import Floats, Integers
-from .base import Solution, Status
+from .base import Solution
 from .box_quadratic import BoxQuadratic
 from .gram import minimise
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.iteration import Status, Step
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
@@ -22,7 +23,7 @@ from ..._foundation.validation import check_alpha, check_count
 from ..pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, Status, Step, with_repair
+from .base import History, Solution, Solver, with_repair
 from .default_choice import choose_plain
 
 _ROUNDING = 1e-11  # this share of the objective is added to a gap for the rounding of the difference of two objectives

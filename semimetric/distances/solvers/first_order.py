@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._foundation.progress import progress_bar
+from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, Status, Step, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
 from .certified import certified
 
 _CHECK = 50  # iterations between two certificates of the gap
@@ -58,31 +58,15 @@ class FirstOrder(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        run = _PrimalDualRun(program, start)
-        status = Status.LIMIT
-        n_iter = 0
-        steps: list[Step] = []
-        with progress_bar(None, "first order", verbose=verbose) as bar:
-            try:
-                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
-                    run.step()
-                    if n_iter % _CHECK:
-                        continue
-                    run.check()
-                    bar.update(_CHECK)
-                    bar.set_postfix(objective=run.objective, gap=run.gap)
-                    steps.append((n_iter, run.objective, run.gap))
-                    if run.gap <= self.tol * max(abs(run.objective), program.exact):
-                        status = Status.SOLVED
-                        break
-            except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-        if status is not Status.SOLVED:
-            run.certify()  # the iterations after the last check count too
-        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder", history=History.of(steps))
-        solution = certified(solution, run.gap_bound, run.A, run.dual[0], self.tol, run.dual[1])
+        method = _PrimalDualRun(program, start, self.tol)
+        run = iterate(method, name="first order", max_iter=self.max_iter, every=_CHECK, at_start=False, verbose=verbose)
+        if run.status is not Status.SOLVED:
+            method.certify(method.w, method.theta)  # the iterations after the last check count too
+        history = History.of(run.steps)
+        solution = Solution(method.best, method.objective, method.gap, run.n_iter, run.status, "FirstOrder", history=history)
+        solution = certified(solution, method.gap_bound, method.A, method.dual[0], self.tol, method.dual[1])
         rows = program.inequalities
-        return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
+        return with_repair(program, method.raw, 0.0 if rows is None else rows.excess(method.raw), solution)
 
 
 class _PrimalDualRun:
@@ -104,7 +88,8 @@ class _PrimalDualRun:
         The gap of the point at which the iteration was last restarted.
     """
 
-    def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
+    def __init__(self, program: ConvexProgram, start: Floats | None, tol: float) -> None:
+        self.tol = tol
         self.program = program
         self.A = program.stacked.held()
         self.y = program.targets
@@ -158,12 +143,16 @@ class _PrimalDualRun:
         self.sums[1] += self.theta
         self.steps += 1
 
-    def check(self) -> None:
+    def look(self) -> Status | None:
         """Certify the current point and the average; restart from the better one when the gap has halved."""
+        self._certify_and_restart()
+        return Status.SOLVED if self.gap <= self.tol * max(abs(self.objective), self.program.exact) else None
+
+    def _certify_and_restart(self) -> None:
         mean_w = np.maximum(self.sums[0] / self.steps, self.program.lower)  # a mean may round to just below the bound
         mean_theta = self.sums[1] / self.steps
-        gap_of_point = self._certify(self.w, self.theta)
-        gap_of_mean = self._certify(mean_w, mean_theta)
+        gap_of_point = self.certify(self.w, self.theta)
+        gap_of_mean = self.certify(mean_w, mean_theta)
         gap = min(gap_of_point, gap_of_mean)
         if gap > self.gap_at_restart / 2 and self.steps < _LONGEST_EPOCH:
             return
@@ -174,12 +163,8 @@ class _PrimalDualRun:
         self._reweigh()
         self._restart(gap)
 
-    def certify(self) -> None:
-        """Update the best point and the best bound with the current point."""
-        self._certify(self.w, self.theta)
-
-    def _certify(self, w: Floats, theta: Floats) -> float:
-        """The gap of this point, which also updates the best point and the best bound."""
+    def certify(self, w: Floats, theta: Floats) -> float:
+        """Return the gap of this point; also update the best point and the best bound."""
         feasible = self.program.feasible(w)
         objective = self._objective(feasible)
         if objective < self.objective:

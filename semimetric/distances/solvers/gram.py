@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._foundation.iteration import Status, Step
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from ..programs.moments import Moments
 from ..programs.program import EXACT, ConvexProgram
 from ..programs.quadratics import Quadratic
-from .base import History, Solution, Solver, Status, Step, refuse_inequalities
+from .base import History, Solution, Solver, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
 _FIRST_STEPS = 40  # Newton steps before interior points are tried; they leave weights exactly at their bounds

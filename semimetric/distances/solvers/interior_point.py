@@ -17,12 +17,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve
 
-from ..._foundation.progress import progress_bar
+from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, Status, Step, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize, longest_step
 from .certified import certified
 
@@ -76,53 +76,62 @@ class InteriorPoint(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        newton = _NewtonSystem(program)
-        gap_bound = GapBound(program)
-        point = newton.first(start)
-        status = Status.LIMIT
-        n_iter = 0
-        steps: list[Step] = []
-        bound, dual = -np.inf, None
-        best = (np.inf, program.lower if program.inside is None else program.inside)
-        raw = best[1]
-        with progress_bar(None, "interior point", verbose=verbose) as bar:
-            try:
-                for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
-                    state = newton.residuals(point)
-                    objective, w = newton.feasible(point, state)
-                    if objective <= best[0]:
-                        best = (objective, w)
-                        raw = point.w
-                    found = gap_bound.bound(point.theta, state.product, point.w, objective)
-                    if dual is None or found >= bound:
-                        bound, dual = found, point
-                    gap = max(best[0] - bound, 0.0)
-                    bar.set_postfix(objective=objective, gap=gap)
-                    steps.append((n_iter, best[0], gap))
-                    if gap <= self.tol * max(abs(best[0]), program.exact):
-                        status = Status.SOLVED
-                        break
-                    with np.errstate(divide="raise", invalid="raise"):  # at a bound exactly, no further progress is possible
-                        point = newton.step(point, state)
-                    bar.update()
-            except (LinAlgError, ArithmeticError):
-                status = Status.INACCURATE
-            except KeyboardInterrupt:
-                if not np.isfinite(best[0]):
-                    raise
-                status = Status.INTERRUPTED
-        objective, w = best
-        w, history = np.maximum(w, program.lower), History.of(steps)
-        solution = Solution(w, objective, np.inf, n_iter, status, "InteriorPoint", history=history)
-        solution = certified(
-            solution, gap_bound, newton.A, None if dual is None else dual.theta, self.tol, None if dual is None else dual.w
+        method = _InteriorRun(program, start, self.tol)
+        run = iterate(
+            method, name="interior point", max_iter=self.max_iter, failures=(LinAlgError, ArithmeticError), verbose=verbose
         )
+        if run.status is Status.INTERRUPTED and not np.isfinite(method.objective):
+            raise KeyboardInterrupt
+        w, history = np.maximum(method.best, program.lower), History.of(run.steps)
+        solution = Solution(w, method.objective, np.inf, run.n_iter, run.status, "InteriorPoint", history=history)
+        theta, at = (None, None) if method.dual is None else (method.dual.theta, method.dual.w)
+        solution = certified(solution, method.gap_bound, method.system.A, theta, self.tol, at)
         rows = program.inequalities
-        return with_repair(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
+        return with_repair(program, method.raw, 0.0 if rows is None else rows.excess(method.raw), solution)
+
+
+class _InteriorRun:
+    """The current point, the best feasible weights so far, and the largest lower bound of the optimum."""
+
+    def __init__(self, program: ConvexProgram, start: Floats | None, tol: float) -> None:
+        self.program = program
+        self.tol = tol
+        self.system = _NewtonSystem(program)
+        self.gap_bound = GapBound(program)
+        self.point = self.system.first(start)
+        self.objective = np.inf
+        self.best = program.lower if program.inside is None else program.inside  # (n,)
+        self.raw = self.best  # (n,), the iterate that ``best`` was made of
+        self.bound = -np.inf
+        self.dual: _PrimalDualPoint | None = None  # it gave the bound
+
+    @property
+    def gap(self) -> float:
+        """The best objective minus the best lower bound, at least 0."""
+        return max(self.objective - self.bound, 0.0)
+
+    def look(self) -> Status | None:
+        """Update the best weights and the bound with the current point."""
+        self.state = self.system.residuals(self.point)
+        objective, w = self.system.feasible(self.point, self.state)
+        if objective <= self.objective:
+            self.objective = objective
+            self.best = w
+            self.raw = self.point.w
+        found = self.gap_bound.bound(self.point.theta, self.state.product, self.point.w, objective)
+        if self.dual is None or found >= self.bound:
+            self.bound = found
+            self.dual = self.point
+        return Status.SOLVED if self.gap <= self.tol * max(abs(self.objective), self.program.exact) else None
+
+    def step(self) -> None:
+        """Make one predictor-corrector step."""
+        with np.errstate(divide="raise", invalid="raise"):  # at a bound exactly, no further progress is possible
+            self.point = self.system.step(self.point, self.state)
 
 
 class _Residuals(NamedTuple):
-    """What a point lacks of the optimality conditions.
+    """The violations of the optimality conditions at a point.
 
     ``residual`` is A w - y and ``product`` is Aᵀ theta, of which the other two are made. ``primal``, of shape (m + k,), and
     ``dual``, of shape (n,), are the gradients of the saddle function in theta and in w; both are 0 at the optimum.
@@ -203,7 +212,7 @@ class _NewtonSystem:
         )  # fmt: skip
 
     def residuals(self, point: _PrimalDualPoint) -> _Residuals:
-        """What the point lacks of the optimality conditions."""
+        """Return the violations of the optimality conditions at the point."""
         residual = self.A.matvec(point.w) - self.y
         product = self.A.rmatvec(point.theta)
         primal = residual - self.curvature * point.theta - point.of_high + point.of_low

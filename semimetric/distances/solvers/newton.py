@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._foundation.progress import progress_bar
+from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, Status, Step, refuse_free_weights, refuse_inequalities
+from .base import History, Solution, Solver, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
 from .certified import certified
 
@@ -77,29 +77,15 @@ class Newton(Solver):
         return refuse_inequalities(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
-        status = Status.LIMIT
-        n_iter = 0
-        steps: list[Step] = []
-        with progress_bar(None, "newton", verbose=verbose) as bar:
-            try:
-                for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
-                    bar.set_postfix(objective=run.point.objective, gap=run.gap)
-                    solved = run.certify(self.tol * max(run.point.objective, program.exact))
-                    steps.append((n_iter, run.point.objective, run.gap))
-                    if solved or run.stuck:
-                        status = Status.SOLVED if solved else Status.INACCURATE
-                        break
-                    if n_iter < self.max_iter:
-                        run.step()
-                    bar.update()
-            except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton", history=History.of(steps))
-        if status is Status.SOLVED and not self.certify:
+        method = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower), self.tol)
+        run = iterate(method, name="newton", max_iter=self.max_iter, verbose=verbose)
+        solution = Solution(
+            method.point.w, method.objective, method.gap, run.n_iter, run.status, "Newton", history=History.of(run.steps)
+        )
+        if run.status is Status.SOLVED and not self.certify:
             return replace(solution, gap=np.inf)
-        at = run.dual or run.point
-        return certified(solution, run.gap_bound, run.A, at.theta, self.tol, at.w)
+        at = method.dual or method.point
+        return certified(solution, method.gap_bound, method.A, at.theta, self.tol, at.w)
 
 
 class _EvaluatedPoint(NamedTuple):
@@ -135,7 +121,8 @@ class _NewtonRun:
         Whether even a careful step of the largest damping failed to lower the objective.
     """
 
-    def __init__(self, program: ConvexProgram, w: Floats) -> None:
+    def __init__(self, program: ConvexProgram, w: Floats, tol: float) -> None:
+        self.tol = tol
         self.program = program
         self.A = program.design.held()
         self.gap_bound = GapBound(program)
@@ -156,17 +143,23 @@ class _NewtonRun:
         return _EvaluatedPoint(w, residual, objective, theta, self.A.rmatvec(theta))
 
     @property
+    def objective(self) -> float:
+        """The objective of the best point."""
+        return self.point.objective
+
+    @property
     def gap(self) -> float:
         """The objective minus the best lower bound, at least 0."""
         return max(self.point.objective - self.bound, 0.0)
 
-    def certify(self, tol: float) -> bool:
-        """Whether the gap is at most ``tol``.
+    def look(self) -> Status | None:
+        """Compute the gap, and return SOLVED or, where no step helps, INACCURATE.
 
         The bound is that of the dual variables at the current point. Near the end, if that does not suffice, it is also that
         of a further Newton step, which makes the slopes of all columns >= 0.
         """
         at = self.point
+        tol = self.tol * max(at.objective, self.program.exact)
         self._raise_bound(at)
         if self.gap > tol and (self.near or self.stuck):
             slope = at.product + self.program.penalty.gradient(at.w)
@@ -175,7 +168,9 @@ class _NewtonRun:
             lift = np.maximum(-slope, 0.0) + _LIFT * size * (at.w > self.program.lower)
             v = at.w + solve_regular(H, lift / scale) / scale
             self._raise_bound(self._point_at(v, self.A.matvec(v) - self.program.y))
-        return self.gap <= tol
+        if self.gap <= tol:
+            return Status.SOLVED
+        return Status.INACCURATE if self.stuck else None
 
     def _raise_bound(self, at: _EvaluatedPoint) -> None:
         """Raise the lower bound to that of the dual variables of a point, if this is larger."""

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import NotSupportedError
+from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.certificate import certified_gap
 from ..programs.gap_bound import GapBound
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status
+from .base import Solution, Solver
 
 _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 

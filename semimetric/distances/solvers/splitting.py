@@ -20,7 +20,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse.csgraph import connected_components
 
-from ..._foundation.progress import progress_bar
+from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers
 from ..._kernels.triangles import Rows, project_rows
@@ -28,7 +28,7 @@ from ..programs.design_matrix import MatrixDesign
 from ..programs.gap_bound import GapBound
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, Status, Step, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize
 from .certified import certified
 
@@ -76,30 +76,14 @@ class Splitting(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        run = _AdmmRun(program, start)
-        status, n_iter = Status.LIMIT, 0
-        steps: list[Step] = []
-        with progress_bar(None, "splitting", verbose=verbose) as bar:
-            try:
-                for n_iter in range(self.max_iter + 1):
-                    if n_iter % _CHECK == 0:
-                        run.check()
-                        bar.update(_CHECK if n_iter else 0)
-                        bar.set_postfix(objective=run.objective, gap=run.gap)
-                        steps.append((n_iter, run.objective, run.gap))
-                        if run.gap <= self.tol * max(abs(run.objective), program.exact):
-                            status = Status.SOLVED
-                            break
-                    if n_iter < self.max_iter:
-                        run.step()
-            except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-        if status is not Status.SOLVED:
-            run.check()
-        objective, history = program.objective(run.best), History.of(steps)
-        solution = Solution(run.best, objective, run.gap, n_iter, status, "Splitting", None, history)
-        solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
-        return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
+        method = _AdmmRun(program, start, self.tol)
+        run = iterate(method, name="splitting", max_iter=self.max_iter, every=_CHECK, verbose=verbose)
+        if run.status is not Status.SOLVED:
+            method.look()
+        objective, history = program.objective(method.best), History.of(run.steps)
+        solution = Solution(method.best, objective, method.gap, run.n_iter, run.status, "Splitting", None, history)
+        solution = certified(solution, GapBound(program), program.stacked, method.theta, self.tol, method.dual[0])
+        return with_repair(program, method.raw, method.rows.excess(method.raw), solution)
 
 
 class _System(ABC):
@@ -279,7 +263,8 @@ class _AdmmRun:
         The largest lower bound of the optimum so far; ``dual`` are the weights and the multipliers that gave it.
     """
 
-    def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
+    def __init__(self, program: ConvexProgram, start: Floats | None, tol: float) -> None:
+        self.tol = tol
         self.program = program
         self.system: _System = _DenseSystem(program) if len(program.lower) <= _DENSE else _IterativeSystem(program)
         self.rows = program.inequalities or Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
@@ -321,7 +306,7 @@ class _AdmmRun:
         self.z = z
         self.u = v - z
 
-    def check(self) -> None:
+    def look(self) -> Status | None:
         """Update the best weights with the repaired iterate, and the lower bound with the current multipliers."""
         w = self.program.feasible(np.maximum(self.z, self.program.lower))
         objective = self.system.objective(w)
@@ -337,6 +322,7 @@ class _AdmmRun:
         if least + constant > self.bound:
             self.dual = (near, self.multipliers.copy())
         self.bound = max(self.bound, least + constant, 0.0)
+        return Status.SOLVED if self.gap <= self.tol * max(abs(self.objective), self.program.exact) else None
 
     @property
     def theta(self) -> Floats:

@@ -120,9 +120,9 @@ class AnchorSet:
         if len(self.anchors) == 1:
             return np.zeros(len(items), np.int64)
         if not incomplete.any():
-            return self._nearest_of_complete(items)
+            return self.nearest_of_complete(items)
         out = np.empty(len(items), np.int64)
-        out[~incomplete] = self._nearest_of_complete(items[~incomplete])
+        out[~incomplete] = self.nearest_of_complete(items[~incomplete])
         patterns, pattern_of_row = np.unique(missing[incomplete], axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
             rows = np.flatnonzero(incomplete)[pattern_of_row.ravel() == k]
@@ -130,14 +130,14 @@ class AnchorSet:
                 out[rows] = 0
                 continue
             reduced = AnchorSet(np.ascontiguousarray(self.anchors[:, ~pattern]), self.p)
-            out[rows] = reduced._nearest_of_complete(np.ascontiguousarray(items[rows][:, ~pattern]))
+            out[rows] = reduced.nearest_of_complete(np.ascontiguousarray(items[rows][:, ~pattern]))
         return out
 
     def distances(self, items: Floats) -> Floats:
         """``cone(x | a)`` for the nearest anchor a of each item, shape (n_items,)."""
         return cone(items, self.anchors[self.nearest(items)], self.p)
 
-    def _nearest_of_complete(self, items: Floats) -> Integers:
+    def nearest_of_complete(self, items: Floats) -> Integers:
         """The number of the nearest anchor of each item without missing values, shape (n_items,)."""
         search = self._searcher(items.shape[1])
         out = np.empty(len(items), np.int64)

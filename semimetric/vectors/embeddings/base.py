@@ -3,7 +3,8 @@
     f(x) = <w, phi(x)>,   phi(x) a row of n_columns_ numbers, most of them 0
 
 An embedding writes its rows into CSR buffers, block by block: `transform` keeps all rows, and a linear model needs only one
-block at a time. Embeddings with a *ladder* write sparse rows psi, of which phi = D^{-T} psi is the dense form (paper 1, eq. 7).
+block at a time. Embeddings with a difference operator write sparse rows psi, of which phi = D^{-T} psi is the dense form (paper
+1, eq. 7).
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
-from ..._kernels.csr_rows import Chunk, Ladder
+from ..._kernels.csr_rows import Chunk, DifferenceOperator
+
+FEATURE_MAP_STATE: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NotRequired[NDArray[Any]]}
+"""The fitted attributes of every embedding, and their types."""
 
 _BLOCK = 1 << 18  # entries that a thread writes at a time
 _INT32 = np.iinfo(np.int32).max
@@ -63,7 +67,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     n_jobs: int | None = None
     n_columns_: int
     terms_: tuple[Term, ...]
-    _fitted: ClassVar[dict[str, Any]] = {"n_features_in_": int, "feature_names_in_": NotRequired[NDArray[Any]]}
+    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
@@ -74,8 +78,8 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     def most_nonzeros(self) -> int:
         """The most entries that a row can have, for which buffers must have room."""
 
-    def room(self, items: Floats | sparse.csr_array) -> Integers:
-        """The most entries that the row of each encoded item can have, shape (n_items,); at most `most_nonzeros`."""
+    def nonzeros_at_most(self, items: Floats | sparse.csr_array) -> Integers:
+        """Return the most entries that the row of each encoded item can have, shape (n_items,); at most `most_nonzeros`."""
         return np.full(items.shape[0], self.most_nonzeros, np.int64)
 
     @abstractmethod
@@ -85,16 +89,16 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         The columns of each row are sorted, and there are no explicit zeros.
         """
 
-    def write_phi(self, items: Floats, room: Callable[[int], Chunk]) -> Chunk | None:
+    def write_phi(self, items: Floats, new_chunk: Callable[[int], Chunk]) -> Chunk | None:
         """phi of the encoded ``items`` where that is quicker than sums of what `write` gives; elsewhere None.
 
-        ``room`` gives buffers for rows with so many entries in all.
+        ``new_chunk`` gives buffers for rows with so many entries in all.
         """
         return None
 
     @property
-    def ladder(self) -> Ladder | None:
-        """How the written rows become phi; None if they are phi."""
+    def difference_operator(self) -> DifferenceOperator | None:
+        """The operator that turns the written rows into phi; None if they are phi."""
         return None
 
     @property
@@ -137,7 +141,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     def _restore(self, fitted: dict[str, Any]) -> None:
         """Hold what a file says of a fitted embedding: its features, then what `_restore_columns` makes its columns of."""
         own = dict(fitted)
-        super()._restore({name: own.pop(name) for name in FeatureMap._fitted if name in own})
+        super()._restore({name: own.pop(name) for name in FEATURE_MAP_STATE if name in own})
         check_names(self, check_count("n_features_in_", self.n_features_in_))
         check_n_jobs(self.n_jobs)
         self._check_output()
@@ -156,7 +160,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
 
     @property
     def _missing_advice(self) -> str:
-        """What to do about missing values: the last of the choices of the class is the most that it can do with them."""
+        """The advice about missing values: the last of the choices of the class is the most that it can do with them."""
         choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
         return f"fill them in, drop these rows{choice}"
 
@@ -206,15 +210,15 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
         """All rows: every thread writes its blocks where they have room, and the gaps between blocks are closed at the end."""
         n = items.shape[0]
-        room = np.concatenate([[0], np.cumsum(self.room(items))])
-        most = int(room[-1])
+        reserved = np.concatenate([[0], np.cumsum(self.nonzeros_at_most(items))])
+        most = int(reserved[-1])
         index = np.int32 if max(self.n_columns_, most) <= _INT32 else np.int64
         indices = np.empty(most, index)
         data = np.empty(most, self.dtype)
         size = max(_BLOCK * n // max(most, 1), 1)
 
         def fill(rows: slice) -> Integers:
-            place = slice(room[rows.start], room[rows.stop])
+            place = slice(reserved[rows.start], reserved[rows.stop])
             part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), indices[place], data[place])
             self.write(dense_rows(items, rows), part)
             return part.indptr
@@ -222,7 +226,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         indptrs = map_blocks(fill, n, size=size, n_jobs=self.n_jobs)
         starts = np.cumsum([0, *(indptr[-1] for indptr in indptrs)])
         for rows, start, stop in zip(blocks(n, size), starts[:-1], starts[1:], strict=True):
-            written = int(room[rows.start])
+            written = int(reserved[rows.start])
             if written != start:
                 for array in (indices, data):
                     array[start:stop] = array[written : written + stop - start]
@@ -272,7 +276,7 @@ class DenseMap(FeatureMap):
 
 
 def _is_float_type(dtype: Any) -> bool:
-    """Whether it names float64 or float32; None, which NumPy takes for float64, does not."""
+    """Return True for float64 or float32; None, which NumPy takes for float64, gives False."""
     try:
         return dtype is not None and np.dtype(dtype) in (np.float32, np.float64)
     except (TypeError, ValueError, SyntaxError):  # what NumPy raises for texts that are no dtype

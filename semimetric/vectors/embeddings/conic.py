@@ -22,7 +22,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_items
 from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
-from .base import DenseMap, FeatureMap, Term
+from .base import FEATURE_MAP_STATE, DenseMap, Term
 
 EXPAND = ("one", "each")
 ANCHORS = ("mean", "class", "kmeans")
@@ -101,7 +101,7 @@ class ConicEmbedding(DenseMap):
 
     missing_choices = ("error", "zeros")
     classes_: NDArray[Any]
-    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {
         "anchors_": list[Floats],
         "classes_": NotRequired[NDArray[Any]],
     }

@@ -8,20 +8,17 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
-from .base import DenseMap, FeatureMap, Term, check_columns_fit
+from .base import FEATURE_MAP_STATE, DenseMap, Term, check_columns_fit
 from .knots import feature_ranges, restored_ranges
-from .shared_parameters import DENSE_PARAMETERS
 
 _INTERVALS = {1: 0.8, 2: 0.5, 3: 0.4}  # those of scikit-learn's AdditiveChi2Sampler
 _LARGEST_GAMMA = 2.0  # up to which x^(gamma / 2) overflows for no x
 
 
 @storable
-@with_shared_parameters(DENSE_PARAMETERS)
 class AdditiveChi2Embedding(DenseMap):
     """Additive functions of amounts, such as counts in histograms: the products of rows are nearly the chi-squared kernel.
 
@@ -44,9 +41,11 @@ class AdditiveChi2Embedding(DenseMap):
         L; None is 0.8, 0.5, 0.4 for 1, 2, 3 steps, as in scikit-learn, and has to be given for more.
     gamma : float in (0, 2], default 1.0
         The degree of homogeneity: 1 is the chi-squared kernel, and with less, such as 0.5, large amounts count less.
-    {missing}
-    {dtype}
-    {n_jobs}
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused, adds nothing, or has a column of its own.
+    dtype : float64 or float32, default float64
+    n_jobs : int or None, default None
+        The number of threads.
 
     Attributes
     ----------
@@ -72,7 +71,7 @@ class AdditiveChi2Embedding(DenseMap):
     (0.87, 0.9)
     """
 
-    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {"low_": Floats, "high_": Floats}
+    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {"low_": Floats, "high_": Floats}
 
     def __init__(
         self,

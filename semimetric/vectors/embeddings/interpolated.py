@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
@@ -24,14 +23,12 @@ from ..._kernels.simplex import Groups
 from ..._kernels.vector_rows import Axes, Tables, write_groups
 from ...data.feature_groups import resolve_groups
 from .base import Term, check_columns_fit, dense_rows
-from .knots import KnotMap
-from .shared_parameters import KNOT_PARAMETERS
+from .knots import KNOT_MAP_STATE, KnotMap
 
 _ROWS = 4096  # whose vertices are computed at a time
 
 
 @storable
-@with_shared_parameters(KNOT_PARAMETERS)
 class IDEmbedding(KnotMap):
     """Groups of features, embedded by the vertices of the simplex that contains their values.
 
@@ -46,8 +43,12 @@ class IDEmbedding(KnotMap):
 
     Parameters
     ----------
-    {n_knots}
-    {knots}
+    n_knots : int or one int a feature, each >= 2, default 8
+        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+    knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
+        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
+        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
+        numbers.
     groups : {"pairs", "singles", "all"} or list of tuples, default "pairs"
         All pairs; single features; one group of all features; or tuples of numbers or column names. The last feature of a group
         runs fastest. Groups of one and two are PL1 and the pair terms of PL2.
@@ -58,13 +59,19 @@ class IDEmbedding(KnotMap):
         Whether all values of all features make one set of knots, so that features are on the same scale.
     extrapolation : {"clip", "error"}, default "clip"
         Values outside of the knots are those at the nearest, or are refused.
-    {missing}
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
         With "zeros" a group with a missing value has no entry; with "indicator" missing is a level of its own on the feature's
         axis of the grid.
-    {dtype}
-    {sparse_output}
-    {n_jobs}
-    {random_state}
+    dtype : {float64, float32}, default float64
+        Type of the rows that `transform` returns.
+    sparse_output : bool or "auto", default "auto"
+        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
+        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Draws the sample of 100,000 rows that knots are placed from where there are more.
 
     Attributes
     ----------
@@ -121,7 +128,7 @@ class IDEmbedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE | {
         "groups_": tuple[tuple[int, ...], ...],
         "vertices_": tuple[Integers | None, ...],
     }
@@ -178,8 +185,8 @@ class IDEmbedding(KnotMap):
         tables = _tables(np.zeros(1, np.int64), (None,))
 
         def find(rows: slice) -> Integers:
-            room = (rows.stop - rows.start) * (len(group) + 1)
-            part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), np.empty(room, np.int64), np.empty(room))
+            most = (rows.stop - rows.start) * (len(group) + 1)
+            part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), np.empty(most, np.int64), np.empty(most))
             write_groups(dense_rows(items, rows), self._located, steps, tables, part)
             return np.unique(part.indices[: part.indptr[-1]])
 
@@ -209,7 +216,7 @@ class IDEmbedding(KnotMap):
 
 
 def _are_vertices(used: Integers, size: int) -> bool:
-    """Whether these are numbers of vertices of a group that has ``size`` of them, in ascending order."""
+    """Return True if these are numbers of vertices of a group that has ``size`` of them, in ascending order."""
     return used.ndim == 1 and bool((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all())
 
 

@@ -20,7 +20,7 @@ from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes
 from ...data.grid import Grid
 from ...data.knots import STRATEGIES, knot_counts, knots_of_values
-from .base import FeatureMap, distinct_labels
+from .base import FEATURE_MAP_STATE, FeatureMap, distinct_labels
 from .reservoir import Reservoir
 
 _MOST_KNOTS = 65_000  # of a feature; vertices are numbered by uint16 elsewhere
@@ -195,9 +195,13 @@ def _extreme(items: Floats | sparse.csr_array, name: str) -> Floats:
     return np.asarray(getattr(items, f"nan{name}")(axis=0).toarray()).ravel()
 
 
+KNOT_MAP_STATE = FEATURE_MAP_STATE | STORED_KNOTS
+"""The fitted attributes of embeddings with knots, and their types."""
+
+
 def _can_stream(embedding: Any) -> bool:
-    """Whether the embedding has `partial_fit`; an AttributeError says why it has not."""
-    if embedding._supervised:
+    """Return True if the embedding has `partial_fit`; an AttributeError says why it has not."""
+    if embedding.supervised:
         raise AttributeError("what y chooses cannot come from a stream; use fit, or give knots and pairs as lists")
     return True
 
@@ -221,7 +225,7 @@ class KnotMap(FeatureMap):
     _extrapolations: tuple[str, ...] = ("clip", "linear", "error")
     grid_: Grid
     reservoir_: Reservoir
-    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
+    _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE
 
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be used, whatever the data are."""
@@ -231,7 +235,7 @@ class KnotMap(FeatureMap):
     def _check(self, y: ArrayLike | None) -> None:
         """Refuse parameters that cannot be used, before any work."""
         self._check_parameters()
-        if self._supervised and y is None:
+        if self.supervised and y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: knots='tree' and "
                 "pairs='best' choose by labels or numbers"
@@ -257,14 +261,14 @@ class KnotMap(FeatureMap):
         self._restore_layout(fitted)
 
     @property
-    def _supervised(self) -> bool:
-        """Whether the fit needs y."""
+    def supervised(self) -> bool:
+        """True if the fit needs y."""
         return isinstance(self.knots, str) and self.knots == "tree"
 
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         self._check(y)
         self.__dict__.pop("reservoir_", None)
-        labels = None if y is None or not self._supervised else self._labels(y, items.shape[0])
+        labels = None if y is None or not self.supervised else self._labels(y, items.shape[0])
         items = self._without_zeros(items)
         self._place(Reservoir(self.random_state).add(items), items, labels)
 
@@ -372,7 +376,7 @@ class KnotMap(FeatureMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._supervised
+        tags.target_tags.required = self.supervised
         return tags
 
 

@@ -8,13 +8,11 @@ from typing import Any, ClassVar, NotRequired
 import numpy as np
 
 from ..._foundation.errors import InputError
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count
-from .base import DenseMap, FeatureMap, Term, check_columns_fit
+from .base import FEATURE_MAP_STATE, DenseMap, Term, check_columns_fit
 from .knots import feature_ranges, restored_ranges
-from .shared_parameters import DENSE_PARAMETERS
 
 _LEAST_SPREAD = 1e-8  # of a standard deviation over half the range; of n values it is at least about 2 / sqrt(n)
 
@@ -24,7 +22,7 @@ class _OrthogonalMap(DenseMap):
 
     degree: int
     penalty_order: int
-    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {"low_": Floats, "high_": Floats}
+    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {"low_": Floats, "high_": Floats}
 
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be used."""
@@ -98,7 +96,6 @@ class _OrthogonalMap(DenseMap):
 
 
 @storable
-@with_shared_parameters(DENSE_PARAMETERS)
 class FourierEmbedding(_OrthogonalMap):
     """Smooth additive functions: sines and cosines of every feature, with a penalty on high frequencies.
 
@@ -118,9 +115,11 @@ class FourierEmbedding(_OrthogonalMap):
         the greatest value of a feature are the same point. This is right for angles and hours, but cannot fit a function that
         rises from one end to the other. A smaller number leaves a gap between the ends; "half" takes the range to [0, 1] and
         has only the cosines, which are complete there.
-    {missing}
-    {dtype}
-    {n_jobs}
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused, adds nothing, or has a column of its own.
+    dtype : float64 or float32, default float64
+    n_jobs : int or None, default None
+        The number of threads.
 
     Attributes
     ----------
@@ -183,7 +182,6 @@ class FourierEmbedding(_OrthogonalMap):
 
 
 @storable
-@with_shared_parameters(DENSE_PARAMETERS)
 class HermiteEmbedding(_OrthogonalMap):
     """Additive polynomials: Hermite polynomials of every feature, with a penalty on high degrees.
 
@@ -201,9 +199,11 @@ class HermiteEmbedding(_OrthogonalMap):
         The order of the derivative that is penalised.
     scale : {"minmax", "standard"}, default "minmax"
         How a feature is scaled to z: to the range [-1, 1] (eq. 16), or to mean 0 and variance 1, as in Table 1.
-    {missing}
-    {dtype}
-    {n_jobs}
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused, adds nothing, or has a column of its own.
+    dtype : float64 or float32, default float64
+    n_jobs : int or None, default None
+        The number of threads.
 
     Attributes
     ----------

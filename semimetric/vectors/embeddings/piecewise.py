@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
@@ -28,8 +27,7 @@ from ..._kernels.interactions import table_gains
 from ..._kernels.vector_rows import Axes, Partners, write_pairs, write_singles
 from ...data.feature_groups import resolve_groups
 from .base import Term, check_columns_fit, dense_rows
-from .knots import KnotMap
-from .shared_parameters import KNOT_PARAMETERS
+from .knots import KNOT_MAP_STATE, KnotMap
 
 _CHOICES = ("all", "chain", "grid", "best")
 
@@ -200,7 +198,6 @@ def _additive_residual(codes: np.ndarray, values: Floats) -> Floats:
 
 
 @storable
-@with_shared_parameters(KNOT_PARAMETERS)
 class PL1Embedding(KnotMap):
     """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), each f_n continuous and linear between knots.
 
@@ -209,19 +206,31 @@ class PL1Embedding(KnotMap):
 
     Parameters
     ----------
-    {n_knots}
-    {knots}
+    n_knots : int or one int a feature, each >= 2, default 8
+        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+    knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
+        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
+        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
+        numbers.
     extrapolation : {"clip", "linear", "error"}, default "clip"
         Values outside of the knots are those at the nearest (the paper's); or go on with the slope of the outer cell; or are
         refused.
-    {missing}
-    {zero_preserving}
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
+    zero_preserving : bool, default False
+        True lets 0 add nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The
+        others are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
     shared_knots : bool, default False
         Whether all values of all features make one set of knots, so that features are on the same scale.
-    {dtype}
-    {sparse_output}
-    {n_jobs}
-    {random_state}
+    dtype : {float64, float32}, default float64
+        Type of the rows that `transform` returns.
+    sparse_output : bool or "auto", default "auto"
+        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
+        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Draws the sample of 100,000 rows that knots are placed from where there are more.
 
     Attributes
     ----------
@@ -290,7 +299,7 @@ class PL1Embedding(KnotMap):
     def most_nonzeros(self) -> int:
         return 2 * self.n_features_in_
 
-    def room(self, items: Floats | sparse.csr_array) -> Integers:
+    def nonzeros_at_most(self, items: Floats | sparse.csr_array) -> Integers:
         return 2 * self._active(items)
 
     def write(self, items: Floats, out: Chunk) -> None:
@@ -302,7 +311,6 @@ class PL1Embedding(KnotMap):
 
 
 @storable
-@with_shared_parameters(KNOT_PARAMETERS)
 class PL2Embedding(KnotMap):
     """Every feature, and every pair of features, on the knots of PL1: f is continuous, and linear on triangles.
 
@@ -319,8 +327,12 @@ class PL2Embedding(KnotMap):
 
     Parameters
     ----------
-    {n_knots}
-    {knots}
+    n_knots : int or one int a feature, each >= 2, default 8
+        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+    knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
+        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
+        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
+        numbers.
     pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
         All; those at most ``reach`` features apart; neighbours on a grid of features (PL2-K, Pele et al. 2013, section 5.2);
         the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is ordered by feature, and so are
@@ -343,18 +355,26 @@ class PL2Embedding(KnotMap):
     extrapolation : {"clip", "linear", "error"}, default "clip"
         Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
         single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
-    {missing}
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
         A missing value is a row of its own in the grids of its pairs, or, with "zeros", a pair with one has no entry.
-    {zero_preserving}
+    zero_preserving : bool, default False
+        True lets 0 add nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The
+        others are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
         Grid points with a coordinate 0 have no columns, so a pair has entries only where neither value is 0, and time and room
-        go with the pairs of those. With an intercept the functions are the same: what a table says
-        where a value is 0 are functions of single features and a constant. Where many values are 0, as in indicators of
-        categories, that is the better choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction
-        of the mean row, along which machines learn slowly, 11 instead of 71 % of their squared length.
-    {dtype}
-    {sparse_output}
-    {n_jobs}
-    {random_state}
+        go with the pairs of those. With an intercept the functions are the same: what a table says where a value is 0 are
+        functions of single features and a constant. Where many values are 0, as in indicators of categories, that is the better
+        choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction of the mean row, along which
+        machines learn slowly, 11 instead of 71 % of their squared length.
+    dtype : {float64, float32}, default float64
+        Type of the rows that `transform` returns.
+    sparse_output : bool or "auto", default "auto"
+        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
+        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Draws the sample of 100,000 rows that knots are placed from where there are more.
 
     Attributes
     ----------
@@ -414,7 +434,7 @@ class PL2Embedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {"listed_pairs": NotRequired[Integers]}
+    _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE | {"listed_pairs": NotRequired[Integers]}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -434,8 +454,8 @@ class PL2Embedding(KnotMap):
         self._set_columns()
 
     @property
-    def _supervised(self) -> bool:
-        return super()._supervised or isinstance(self.pairs, str) and self.pairs == "best"
+    def supervised(self) -> bool:
+        return super().supervised or isinstance(self.pairs, str) and self.pairs == "best"
 
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
         if isinstance(self.pairs, str) and self.pairs != "all":
@@ -481,7 +501,7 @@ class PL2Embedding(KnotMap):
         n = self.n_features_in_
         return 2 * n + 3 * (n * (n - 1) // 2 if self._listed is None else len(self._listed))
 
-    def room(self, items: Floats | sparse.csr_array) -> Integers:
+    def nonzeros_at_most(self, items: Floats | sparse.csr_array) -> Integers:
         active = self._active(items)
         return np.minimum(2 * active + 3 * (active * (active - 1) // 2), self.most_nonzeros)
 

@@ -16,7 +16,7 @@ from .anchors import AnchorSet, as_sets, check_power, cone, powers
 
 @dataclass(frozen=True, eq=False)
 class Separation(FrozenValue):
-    """Whether an anchor, or the nearest of a set, separates two classes; it is true if the distance or a feature does.
+    """The answer to whether an anchor, or the nearest of a set, separates two classes; true if the distance or a feature does.
 
     A gap is the width of the band of distances between the classes. It is > 0 if all items of one class are strictly nearer
     than all items of the other; else it is minus the width of the overlap. Equal distances do not separate. A linear model
@@ -44,7 +44,7 @@ class Separation(FrozenValue):
 
     @property
     def distance(self) -> bool:
-        """Whether the distance separates the classes, so that phi_{p,1} makes them linearly separable."""
+        """True if the distance separates the classes, so that phi_{p,1} makes them linearly separable."""
         return self.gap > 0
 
     @property
@@ -57,7 +57,7 @@ class Separation(FrozenValue):
 
 
 def separates(X: ArrayLike, y: ArrayLike, anchor: Any, *, p: float = 1.0) -> Separation:
-    """Whether the distance to an anchor separates two classes (eq. 3), and which features do so (eq. 4).
+    """Find out if the distance to an anchor separates two classes (eq. 3), and which features do so (eq. 4).
 
         min_{y = +} ||x - a||_p^p > max_{y = -} ||x - a||_p^p,   or with + and - exchanged
 

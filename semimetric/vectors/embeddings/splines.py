@@ -14,9 +14,9 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.bsplines import SLACK, Splines, spline_places, spline_rows, spline_sum_rows
-from ..._kernels.csr_rows import BlockMaps, Chunk, Ladder
+from ..._kernels.csr_rows import BlockMaps, Chunk, DifferenceOperator
 from ..._kernels.difference_penalties import mapped_rows, suffix_sum_rows, suffix_sum_widths
-from .base import FeatureMap, Term, check_columns_fit, distinct_labels
+from .base import FEATURE_MAP_STATE, FeatureMap, Term, check_columns_fit, distinct_labels
 from .knots import STORED_KNOTS, check_reach, feature_ranges, knots_of_stored, stored_knots
 
 _LEAST = 1e-12  # rounding of columns that are longer by 1 / sqrt of this reaches the differences
@@ -80,14 +80,15 @@ _ROWS = 1024  # that a thread takes at a time
 _INT32 = np.iinfo(np.int32).max
 
 
-def climbed(psi: sparse.csr_array, ladder: Ladder, *, n_jobs: int | None = None) -> sparse.csr_array:
+def climbed(psi: sparse.csr_array, difference_operator: DifferenceOperator, *, n_jobs: int | None = None) -> sparse.csr_array:
     """phi of the rows psi, of the same shape and dtype, without explicit zeros; indices are int32 if they fit, else int64.
 
-    Within each block of columns of the ladder, phi is the suffix sum of psi, taken as many times as the order says.
+    Within each block of columns of the difference operator, phi is the suffix sum of psi, taken as many times as the order
+    says.
     """
     n, width = psi.shape
     source = Chunk(psi.indptr, psi.indices, psi.data)
-    starts, order = ladder.starts, ladder.order
+    starts, order = difference_operator.starts, difference_operator.order
     counts = map_blocks(lambda rows: suffix_sum_widths(source, (rows.start, rows.stop), starts), n, size=_ROWS, n_jobs=n_jobs)
     indptr = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum()
     index = np.int32 if max(width, indptr[-1]) <= _INT32 else np.int64
@@ -190,7 +191,7 @@ class BSplineEmbedding(FeatureMap):
     ['x0^1', 'x0~0.667', 'x0~1']
     """
 
-    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
+    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | STORED_KNOTS
     _splines: Splines
     _starts: Integers
     _maps: BlockMaps | None
@@ -330,8 +331,8 @@ class BSplineEmbedding(FeatureMap):
         return self._most_of_psi if self._maps is None else self.n_columns_
 
     @property
-    def ladder(self) -> Ladder | None:
-        return Ladder(self.penalty_order, self._starts) if self.penalty_order and self._maps is None else None
+    def difference_operator(self) -> DifferenceOperator | None:
+        return DifferenceOperator(self.penalty_order, self._starts) if self.penalty_order and self._maps is None else None
 
     @property
     def names(self) -> list[str]:
@@ -376,23 +377,23 @@ class BSplineEmbedding(FeatureMap):
         if self._maps is None:
             spline_rows(items, self._splines, self.degree, linear, out)
             return
-        room = len(items) * self._most_of_psi
-        psi = Chunk(np.empty(len(items) + 1, np.int64), np.empty(room, np.int64), np.empty(room))
+        most = len(items) * self._most_of_psi
+        psi = Chunk(np.empty(len(items) + 1, np.int64), np.empty(most, np.int64), np.empty(most))
         spline_rows(items, self._splines, self.degree, linear, psi)
         mapped_rows(psi, self._maps, out)
 
-    def write_phi(self, items: Floats, room: Callable[[int], Chunk]) -> Chunk | None:
-        if self.ladder is None or self.penalty_order > 1 or self.extrapolation == "linear" or not self._equal:
+    def write_phi(self, items: Floats, new_chunk: Callable[[int], Chunk]) -> Chunk | None:
+        if self.difference_operator is None or self.penalty_order > 1 or self.extrapolation == "linear" or not self._equal:
             return None
         places, most = np.empty(items.shape), np.empty(len(items) + 1, np.int64)
         spline_places(items, self._splines, self.degree, places, most)
-        out = room(int(most[-1]) + SLACK)
+        out = new_chunk(int(most[-1]) + SLACK)
         spline_sum_rows(places, self._splines, self.degree, out)
         return out
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
         psi = super()._matrix(items)
-        return psi if self.ladder is None else climbed(psi, self.ladder, n_jobs=self.n_jobs)
+        return psi if self.difference_operator is None else climbed(psi, self.difference_operator, n_jobs=self.n_jobs)
 
 
 def _extended(knots: Floats, degree: int) -> Floats:
@@ -411,7 +412,7 @@ def _support_centers(extended: Floats, degree: int) -> Floats:
 
 
 def _evenly_spaced(knots: Floats) -> bool:
-    """Whether the knots are at equal distances, up to rounding."""
+    """Return True if the knots are at equal distances, up to rounding."""
     if len(knots) < 3:
         return True
     rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()

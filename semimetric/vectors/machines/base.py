@@ -1,10 +1,11 @@
-"""What the linear classifier and the linear regressor on an embedding share (paper 0, section 3.2; paper 1, section 5).
+"""The base of the linear classifier and regressor on an embedding (paper 0, section 3.2; paper 1, section 5).
 
 The embedding is computed block by block wherever rows are needed, and is never stored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from ..._foundation.arrays import as_vector, check_squares, input_errors, n_axes, record_features
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
+from ..._foundation.iteration import Status
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
@@ -32,6 +34,16 @@ from .primal_newton import MOST_COLUMNS, PrimalNewton
 from .rows import EmbeddedRows, coefficients, decision_values, intercepts, zero_machine
 from .saved_state import STORED_STATE, state_of_stored, stored_state
 
+EMBEDDED_LINEAR_STATE: dict[str, Any] = STORED_STATE | {
+    "embedding_": FeatureMap,
+    "n_iter_": int,
+    "duality_gap_": float,
+    "status_": Status,
+    "n_features_in_": int,
+    "feature_names_in_": NotRequired[NDArray[Any]],
+}
+"""The fitted attributes of every linear machine, and their types."""
+
 
 class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
     """A linear model on an embedding: checks of parameters, training and decision values.
@@ -45,25 +57,18 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
     solver: str
     fit_intercept: bool
     intercept_scaling: float
-    positive: Any
+    positive: bool | Sequence[int | str]
     tol: float
     max_iter: int | None
     warm_start: bool
     block_size: int | None
     n_jobs: int | None
-    random_state: Any
+    random_state: int | np.random.RandomState | None
     verbose: bool | None
     _losses: tuple[str, ...]
     _state: TrainedState
     embedding_: FeatureMap
-    _fitted: ClassVar[dict[str, Any]] = STORED_STATE | {
-        "embedding_": FeatureMap,
-        "n_iter_": int,
-        "duality_gap_": float,
-        "status_": str,
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[NDArray[Any]],
-    }
+    _fitted: ClassVar[dict[str, Any]] = EMBEDDED_LINEAR_STATE
 
     def _stored(self) -> dict[str, Any]:
         state = stored_state(self._state) if hasattr(self, "_state") else {}
@@ -75,7 +80,6 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         if not hasattr(self.embedding_, "n_columns_"):
             raise InputError("embedding_ is not fitted; restore the file")
         check_names(self, self.embedding_.n_features_in_)
-        check_choice("status_", self.status_, ("solved", "max_iter", "rounding", "done", "interrupted"))
         check_count("n_iter_", self.n_iter_, minimum=0)
         self._check_scores()
         self._state = state_of_stored(fitted, self.embedding_, self._n_machine_columns)
@@ -143,7 +147,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         return zero_machine(self.embedding_, n_classes, scaling, self._positive_columns())
 
     def _positive_columns(self) -> NDArray[np.bool_] | None:
-        """Whether the weights of each column must not be negative, shape (n_columns,); None where all may be."""
+        """Return a mask of the columns whose weights must not be negative, shape (n_columns,); None if all may be."""
         if self.positive is False:
             return None
         embedding = self.embedding_
@@ -184,7 +188,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
 
     def _raise_if_interrupted(self) -> None:
         """After Ctrl-C has ended the training, whose weights are kept, the caller gets the KeyboardInterrupt."""
-        if self.status_ == "interrupted":
+        if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt("interrupted; the weights so far are kept")
 
     def _partial_fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
@@ -199,7 +203,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         self._state.dual = None
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.duality_gap_ = np.nan
-        self.status_ = "done"
+        self.status_ = Status.FINISHED
 
     def _decision_values(self, X: ArrayLike) -> Floats:
         """W phi(x) + b, shape (n_items, n_classes)."""

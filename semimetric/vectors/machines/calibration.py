@@ -77,7 +77,7 @@ def _curve(function: Any) -> Floats:
 
 
 def _is_curve(curve: Floats) -> bool:
-    """Whether these are the numbers of a function from scores to probabilities."""
+    """Return True if these are the numbers of a function from scores to probabilities."""
     if curve.ndim not in (1, 2) or len(curve) != 2 or not np.isfinite(curve).all():
         return False
     if curve.ndim == 1:

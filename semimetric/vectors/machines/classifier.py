@@ -14,27 +14,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import as_classes, check_sorted_classes, record_features
 from ..._foundation.errors import InputError, NotSupportedError, warn
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.coordinate_descent import Problem
 from ..embeddings.base import FeatureMap
-from .base import EmbeddedLinear, drop_zero_weights
+from .base import EMBEDDED_LINEAR_STATE, EmbeddedLinear, drop_zero_weights
 from .calibration import ScoreCurves, calibrate, probabilities
 from .rows import classification_problem
-from .shared_parameters import LINEAR_PARAMETERS
 
 
 def _is_calibrated(machine: EmbeddedLinearClassifier) -> bool:
-    """Whether it has probabilities; an AttributeError says where they come from."""
+    """Return True if the model has probabilities; an AttributeError says where they come from."""
     if machine.calibration is None:
         raise NotSupportedError('scores alone give no probabilities; give calibration="logistic" or "isotonic" before the fit')
     return True
 
 
 @storable
-@with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
 
@@ -45,29 +42,57 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     Parameters
     ----------
-    {embedding}
-    {C}
+    embedding : FeatureMap, "linear" or None, default None
+        Embedding of the rows. None is `PL1Embedding()`, which writes every feature as weights of its two nearest knots, of at
+        most 8; "linear" keeps the features as they are, for comparison. An embedding that is not fitted is cloned and fitted
+        on X, y; a fitted one is used as it is.
+    C : float, default 1.0
+        Weight of the losses. Where C |phi|² is far above 10, margins are nearly hard and
+        many passes are needed. So long rows need a small C: on the 54 features of covtype_75k the rows of PL2 have
+        |phi|² = 1,300, and those of ``PL2Embedding(zero_preserving=True)``, which make the same functions, 46.
     loss : {"squared_hinge", "hinge"}, default "squared_hinge"
         ``max(0, 1 - y f)²`` or ``max(0, 1 - y f)``.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
         One class against the rest, all in the same passes; or ``max(0, 1 + max_{m != y} f_m - f_y)``, which needs
         ``loss="hinge"``.
-    {solver}
-    {fit_intercept}
-    {intercept_scaling}
-    {positive}
-    {tol}
-    {max_iter}
+    solver : {"dual", "newton", "pegasos"}, default "dual"
+        Dual coordinate descent, until the duality gap is within ``tol``; or Pegasos, which keeps no dual variables. "newton" is
+        for squared losses and at most 5,000 columns: ten or twenty steps, of which each solves with the second moments of the
+        rows that cost something (Keerthi & DeCoste 2005). Scales of columns and large C do not slow it down, so it is the
+        choice for a few hundred columns or less, such as those of `ConicEmbedding`. Where C |phi|² is beyond 1e15 or so,
+        rounding can end it before the gap is within ``tol``, which a warning says.
+    fit_intercept : bool, default True
+        True gives rows one column more, a constant, whose weight makes the intercept.
+    intercept_scaling : float, default 1.0
+        Value of the column whose weight is penalised like the others and makes the intercept (B of Maji 2011).
+    positive : bool or list of int or str, default False
+        Weights that must not be negative: True means all but the intercept's, or numbers or names of features, for the columns
+        that depend on these alone. With a `ConicEmbedding` they make a weighted norm (Ceylan & Birbil 2020), and with a
+        `BSplineEmbedding` of ``penalty_order=1``, whose weights are differences, functions that never fall. It needs the solver
+        "dual".
+    tol : float, default 1e-4
+        Relative duality gap at which "dual" and "newton" stop.
+    max_iter : int or None, default None
+        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all of them. With "newton"
+        steps of each column of weights, of about two passes; None is 200.
     class_weight : dict, "balanced" or None, default None
         Factors of C. One against the rest, the rest has the factor 1, as in `LinearSVC`.
-    {warm_start}
+    warm_start : bool, default False
+        True starts from the dual variables (with "newton" and "pegasos" from the weights) of the fit before, which are kept
+        for that. Weights that were trained for another objective, such as another C, count as one pass of "pegasos".
     calibration : {None, "logistic", "isotonic"}, default None
         `predict_proba` from scores held out in five folds, each class against the rest, divided by their sum. Costs five more
         fits. `predict` stays with the largest score.
-    {block_size}
-    {n_jobs}
-    {random_state}
-    {verbose}
+    block_size : int or None, default None
+        Number of rows that are embedded at a time: fewer rows need less memory, and more passes. None takes as many as an
+        eighth of the bytes of X holds, but at least 128 KiB and at most 32 MiB.
+    n_jobs : int or None, default None
+        Number of threads in predictions: None is one, -1 all.
+    random_state : int, RandomState or None, default 0
+        Orders the rows.
+    verbose : bool or None, default None
+        True shows progress bars, False does not; None shows them at a terminal and in notebooks for work of more than ten
+        seconds.
 
     Attributes
     ----------
@@ -82,8 +107,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     duality_gap_ : float
         ``(P - D) / P`` with the objective P at ``coef_`` and a value D of its dual, so the optimum is at least ``(1 - gap) P``;
         with every class against the rest, the largest gap of a class. It is loose for "pegasos", and NaN after `partial_fit`.
-    status_ : {"solved", "max_iter", "rounding", "done", "interrupted"}
-        The gap is within ``tol``, ``max_iter`` was reached, rounding ends "newton", "pegasos" made all its passes, or Ctrl-C.
+    status_ : Status
+        SOLVED to ``tol``, LIMIT at ``max_iter``, INACCURATE where rounding ends "newton", FINISHED after all passes of
+        "pegasos" and after `partial_fit`, or INTERRUPTED by Ctrl-C.
     n_features_in_ : int
 
     Examples
@@ -97,7 +123,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """
 
     _losses = ("squared_hinge", "hinge")
-    _fitted: ClassVar[dict[str, Any]] = EmbeddedLinear._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = EMBEDDED_LINEAR_STATE | {
         "classes_": NDArray[Any],
         "_calibrator": NotRequired[ScoreCurves],
     }
@@ -158,7 +184,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         InputError
             If the data or a parameter cannot be used; NotSupportedError if parameters do not go together.
         KeyboardInterrupt
-            On Ctrl-C. The weights so far are kept, without calibration, and a warning tells their gap.
+            On Ctrl-C. The weights so far are kept, without calibration, and a warning gives their gap.
         """
         self._check()
         labels = self._labels(X, y)
@@ -313,7 +339,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     @property
     def _joint(self) -> bool:
-        """Whether the loss is that of Crammer and Singer, which joins the classes of a row."""
+        """True for the loss of Crammer and Singer, which joins the classes of a row."""
         return self.multi_class == "crammer_singer"
 
     @property

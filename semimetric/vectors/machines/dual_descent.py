@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._foundation.progress import progress_bar
+from ..._foundation.iteration import Status, iterate
 from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
 from ..._kernels.dual_states import ASLEEP, AWAKE
@@ -31,11 +31,11 @@ _GAP_PER_ESTIMATE = 0.3  # the gap is expected to be this share of the first est
 
 
 class TrainingReport(NamedTuple):
-    """How training ended: the number of epochs or Newton steps, a bound of the relative duality gap, and why it stopped."""
+    """The end of a training."""
 
-    n_iter: int
-    gap: float
-    status: str
+    n_iter: int  # epochs, or Newton steps
+    gap: float  # a bound of the relative duality gap
+    status: Status
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,12 @@ class DualDescent:
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> TrainingReport:
         """Descend from the dual variables ``dual`` (n, K) and their weights, of phi, in ``machine``; both change in place."""
-        descent = _ShrinkingDescent(rows, problem, machine, dual, self.random)
-        n_iter = 0
-        with progress_bar(self.max_iter, "dual descent", verbose=self.verbose) as bar:
-            try:
-                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
-                    estimate = descent.run_epoch()
-                    bar.update()
-                    bar.set_postfix(gap=estimate, rows=len(descent.active))
-                    if estimate * descent.gap_per_estimate <= self.tol or descent.optimal:
-                        gap = descent.compute_gap()
-                        if gap <= self.tol or descent.optimal:
-                            return TrainingReport(n_iter, gap, "solved")
-                return TrainingReport(n_iter, descent.compute_gap(), "max_iter")
-            except KeyboardInterrupt:
-                return TrainingReport(n_iter, descent.compute_gap(), "interrupted")
+        descent = _ShrinkingDescent(rows, problem, machine, dual, self.random, self.tol)
+        run = iterate(
+            descent, name="dual descent", max_iter=self.max_iter, at_start=False, total=self.max_iter, verbose=self.verbose
+        )
+        gap = descent.gap if run.status is Status.SOLVED else descent.compute_gap()
+        return TrainingReport(run.n_iter, gap, run.status)
 
 
 class _ShrinkingDescent:
@@ -91,29 +82,46 @@ class _ShrinkingDescent:
         conditions in the epoch before: that of its column, or with Crammer and Singer's loss the first, which is of all.
     optimal : bool
         Whether the last pass found no violation at all.
+    gap : float
+        The relative duality gap: the estimate of the last epoch, or what `compute_gap` found after it.
     gap_per_estimate : float
         The gap that `compute_gap` found, divided by the estimate of the epoch before.
     """
 
+    objective = np.nan  # it is not computed on the way
+
     def __init__(
-        self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray, random: np.random.RandomState
+        self,
+        rows: EmbeddedRows,
+        problem: Problem,
+        machine: Machine,
+        dual: np.ndarray,
+        random: np.random.RandomState,
+        tol: float,
     ) -> None:
         self.rows = rows
         self.problem = problem
         self.machine = machine
         self.dual = dual
         self.random = random
-        self.n_sweeps = _SWEEPS if rows.embedding.ladder is None else _SWEEPS_OF_PHI
+        self.tol = tol
+        self.n_sweeps = _SWEEPS if rows.embedding.difference_operator is None else _SWEEPS_OF_PHI
         self.state = np.full(dual.shape, AWAKE, np.int8)
         self.limits = np.full(len(machine.bias), np.inf)
         self.gap_per_estimate = _GAP_PER_ESTIMATE
         self.optimal = False
-        self._estimate = np.inf
+        self.gap = np.inf
         self._numbers = np.arange(len(rows), dtype=rows.index_dtype)  # the one array of row numbers: active ones come first
         self.active: Integers = self._numbers
 
-    def run_epoch(self) -> float:
-        """Visit the active rows in a random order; returns an estimate of the relative duality gap."""
+    def look(self) -> Status | None:
+        """Compute the gap where its estimate is small enough, and return SOLVED if the gap is within ``tol``."""
+        if self.gap * self.gap_per_estimate > self.tol and not self.optimal:
+            return None
+        return Status.SOLVED if self.compute_gap() <= self.tol or self.optimal else None
+
+    def step(self) -> None:
+        """Visit the active rows in a random order, and estimate the relative duality gap."""
         self.random.shuffle(self.active)
         gap_and_violation = np.zeros((2, len(self.machine.bias)))
         n_active = 0
@@ -127,11 +135,11 @@ class _ShrinkingDescent:
         gap, violation = gap_and_violation
         self.limits = np.where(violation > 0, violation, np.inf)
         self.optimal = not violation.any()
-        self._estimate = relative_gap(gap, self._dual_objective(), self.problem.joint)
-        return self._estimate
+        self.gap = relative_gap(gap, self._dual_objective(), self.problem.joint)
 
     def compute_gap(self) -> float:
-        """The relative duality gap over all rows at the present weights; also wakes what should not be shrunk."""
+        """Return the relative duality gap over all rows at the present weights; also wake what should not be shrunk."""
+        estimate = self.gap
         gap_and_violation = np.zeros((2, len(self.machine.bias)))
         n_active = 0
         for _, numbers, chunk in self.rows.phi_blocks():
@@ -140,7 +148,8 @@ class _ShrinkingDescent:
         self.active = self._numbers[:n_active]
         self.optimal = not gap_and_violation[1].any()
         gap = relative_gap(gap_and_violation[0], self._dual_objective(), self.problem.joint)
-        self.gap_per_estimate = min(gap / self._estimate, 1.0) if 0 < self._estimate < np.inf else 1.0
+        self.gap_per_estimate = min(gap / estimate, 1.0) if 0 < estimate < np.inf else 1.0
+        self.gap = gap
         return gap
 
     def _keep_active(self, n_active: int, numbers: Integers) -> int:

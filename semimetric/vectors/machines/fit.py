@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..._foundation.errors import ConvergenceWarning, warn
+from ..._foundation.iteration import Status
 from ..._kernels.coordinate_descent import Machine, Problem
 from .dual_descent import DualDescent, TrainingReport, add_weights_of_dual
 from .pegasos import Pegasos, StepCounter, run_epoch
@@ -56,19 +57,19 @@ class TrainedState:
         return TrainedState(machine)
 
     def _has_dual_of(self, problem: Problem, n_columns: int) -> bool:
-        """Whether there are dual variables for the rows and the columns of this problem."""
+        """Return True if there are dual variables for the rows and the columns of this problem."""
         if self.dual is None or self.codes is None:
             return False
         return self.dual.shape == (len(problem.codes), n_columns) and np.array_equal(self.codes, problem.codes)
 
 
 def _objective_of(problem: Problem) -> tuple:
-    """What two objectives on the same rows may differ in; targets and weights of the rows are taken to be the same."""
+    """Return the numbers in which two objectives on the same rows may differ; targets and weights are taken to be the same."""
     return (*problem.own, *problem.other, problem.epsilon, problem.squared, problem.two_sided, problem.joint)
 
 
 def _have_the_same_columns(a: Machine, b: Machine) -> bool:
-    """Whether the weights of both machines belong to the same columns, ladders included."""
+    """Return True if the weights of both machines belong to the same columns, difference operators included."""
     shapes = a.weights.shape == b.weights.shape and a.bias.shape == b.bias.shape
     return shapes and a.order == b.order and np.array_equal(a.starts, b.starts)
 
@@ -149,15 +150,15 @@ def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedStat
 def _warn_unless_solved(report: TrainingReport, unit: str, keep_dual: bool) -> None:
     """Warn after Ctrl-C, and where a solver used up its passes or steps, whose ``unit`` is said, or met rounding."""
     known = f"the objective is at most {report.gap:.2g} of its value above the optimum (duality_gap_)"
-    if report.status == "interrupted":
+    if report.status is Status.INTERRUPTED:
         then = "call fit again to go on" if keep_dual else "only with warm_start=True does another fit go on from there"
         warn(f"interrupted after {report.n_iter} {unit}: {known}; {then}", ConvergenceWarning)
-    elif report.status == "max_iter":
+    elif report.status is Status.LIMIT:
         warn(
             f"stopped after max_iter={report.n_iter} {unit}: {known}; scale the features, lower C, or raise max_iter or tol",
             ConvergenceWarning,
         )
-    elif report.status == "rounding":
+    elif report.status is Status.INACCURATE:
         warn(
             f"stopped after {report.n_iter} {unit}, since rounding lets the objective fall no more: {known}; scale the "
             "features, or lower C; more steps change nothing",

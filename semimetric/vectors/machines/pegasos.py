@@ -7,11 +7,11 @@ lower bound of the optimum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..._foundation.progress import progress_bar
+from ..._foundation.iteration import Status, iterate
 from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem, answer_pass, stochastic_pass
 from .dual_descent import TrainingReport, relative_gap
@@ -20,7 +20,7 @@ from .rows import EmbeddedRows, squared_norms
 
 @dataclass
 class StepCounter:
-    """What the step size n_rows / (n_steps + 1) is made of.
+    """Numbers that make the step size n_rows / (n_steps + 1).
 
     Parameters
     ----------
@@ -58,18 +58,34 @@ class Pegasos:
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
         """Go on from the weights of the machine, which are of phi, and the steps of the counter; both change in place."""
-        order = np.arange(len(rows), dtype=rows.index_dtype)
-        status = "done"
-        n_iter = 0
-        with progress_bar(self.max_iter, "pegasos", verbose=self.verbose) as bar:
-            try:
-                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
-                    self.random.shuffle(order)
-                    run_epoch(rows, order, problem, machine, counter)
-                    bar.update()
-            except KeyboardInterrupt:
-                status = "interrupted"
-        return TrainingReport(n_iter, bound_gap(rows, problem, machine), status)
+        epochs = _Epochs(rows, problem, machine, counter, self.random)
+        run = iterate(epochs, name="pegasos", max_iter=self.max_iter, at_start=False, total=self.max_iter, verbose=self.verbose)
+        status = Status.FINISHED if run.status is Status.LIMIT else run.status
+        return TrainingReport(run.n_iter, bound_gap(rows, problem, machine), status)
+
+
+@dataclass
+class _Epochs:
+    """Epochs over all rows, each in a new random order."""
+
+    objective = np.nan  # neither is computed on the way
+    gap = np.nan
+    rows: EmbeddedRows
+    problem: Problem
+    machine: Machine
+    counter: StepCounter
+    random: np.random.RandomState
+    order: Integers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = np.arange(len(self.rows), dtype=self.rows.index_dtype)
+
+    def step(self) -> None:
+        self.random.shuffle(self.order)
+        run_epoch(self.rows, self.order, self.problem, self.machine, self.counter)
+
+    def look(self) -> Status | None:
+        return None
 
 
 def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, counter: StepCounter) -> None:

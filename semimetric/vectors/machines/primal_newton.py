@@ -16,7 +16,7 @@ that cost something, if these are at most as many as the weights, are found from
 
     (K + diag(1 / (2 c))) a = z,   K_ij = <phi_i, phi_j>,   W = sum_i a_i phi_i
 
-which certify the gap and may be better weights. If they do not, training ends with the status "rounding".
+which certify the gap and may be better weights. If they do not, training ends with the status INACCURATE.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from scipy import linalg, sparse
 from scipy.linalg.blas import dsymv
 
 from ..._foundation.errors import InputError
+from ..._foundation.iteration import Status
 from ..._foundation.progress import progress_bar
 from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem
@@ -80,10 +81,11 @@ class PrimalNewton:
                         self._descend(_WeightColumn(rows, problem, machine, c), left, known, bar)
                     gap, moved = bound_gap(rows, problem, machine, known), left != before
                     if gap <= self.tol:
-                        return TrainingReport(self.max_iter - min(left), gap, "solved")
-                return TrainingReport(self.max_iter - min(left), gap, "rounding" if min(left) else "max_iter")
+                        return TrainingReport(self.max_iter - min(left), gap, Status.SOLVED)
+                return TrainingReport(self.max_iter - min(left), gap, Status.INACCURATE if min(left) else Status.LIMIT)
             except KeyboardInterrupt:
-                return TrainingReport(self.max_iter - min(left), bound_gap(rows, problem, machine, known), "interrupted")
+                gap = bound_gap(rows, problem, machine, known)
+                return TrainingReport(self.max_iter - min(left), gap, Status.INTERRUPTED)
 
     def _descend(self, column: _WeightColumn, left: list[int], known: Floats, bar: Any) -> None:
         """Take steps until the column is done, or as many as are ``left`` for it, which are counted down.
@@ -210,7 +212,7 @@ class _WeightColumn:
         return matrix
 
     def _length(self, direction: Floats, along: Floats, slope: float) -> float:
-        """How far along a direction the objective is least: steps to the zero of its slope, a piecewise linear function."""
+        """Return the step at which the objective is least along a direction: the zero of its piecewise linear slope."""
         low, high, length = 0.0, np.inf, 1.0
         linear, square = float(self.weights @ direction), float(direction @ direction)
         for _ in range(_SEARCHES):

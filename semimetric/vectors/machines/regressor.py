@@ -7,7 +7,6 @@ from typing import Any, Self
 from sklearn.base import RegressorMixin
 
 from ..._foundation.arrays import as_targets, check_squares, record_features
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha
@@ -15,11 +14,9 @@ from ..._kernels.coordinate_descent import Problem
 from ..embeddings.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
 from .rows import regression_problem
-from .shared_parameters import LINEAR_PARAMETERS
 
 
 @storable
-@with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
 
@@ -29,23 +26,51 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     Parameters
     ----------
-    {embedding}
+    embedding : FeatureMap, "linear" or None, default None
+        Embedding of the rows. None is `PL1Embedding()`, which writes every feature as weights of its two nearest knots, of at
+        most 8; "linear" keeps the features as they are, for comparison. An embedding that is not fitted is cloned and fitted
+        on X, y; a fitted one is used as it is.
     epsilon : float, default 0.0
         Residuals up to it cost nothing, in units of y.
-    {C}
+    C : float, default 1.0
+        Weight of the losses. Where C |phi|² is far above 10, margins are nearly hard and
+        many passes are needed. So long rows need a small C: on the 54 features of covtype_75k the rows of PL2 have
+        |phi|² = 1,300, and those of ``PL2Embedding(zero_preserving=True)``, which make the same functions, 46.
     loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, default "squared_epsilon_insensitive"
         Squares of what residuals exceed ``epsilon`` by, or the excess itself.
-    {solver}
-    {fit_intercept}
-    {intercept_scaling}
-    {positive}
-    {tol}
-    {max_iter}
-    {warm_start}
-    {block_size}
-    {n_jobs}
-    {random_state}
-    {verbose}
+    solver : {"dual", "newton", "pegasos"}, default "dual"
+        Dual coordinate descent, until the duality gap is within ``tol``; or Pegasos, which keeps no dual variables. "newton" is
+        for squared losses and at most 5,000 columns: ten or twenty steps, of which each solves with the second moments of the
+        rows that cost something (Keerthi & DeCoste 2005). Scales of columns and large C do not slow it down, so it is the
+        choice for a few hundred columns or less, such as those of `ConicEmbedding`. Where C |phi|² is beyond 1e15 or so,
+        rounding can end it before the gap is within ``tol``, which a warning says.
+    fit_intercept : bool, default True
+        True gives rows one column more, a constant, whose weight makes the intercept.
+    intercept_scaling : float, default 1.0
+        Value of the column whose weight is penalised like the others and makes the intercept (B of Maji 2011).
+    positive : bool or list of int or str, default False
+        Weights that must not be negative: True means all but the intercept's, or numbers or names of features, for the columns
+        that depend on these alone. With a `ConicEmbedding` they make a weighted norm (Ceylan & Birbil 2020), and with a
+        `BSplineEmbedding` of ``penalty_order=1``, whose weights are differences, functions that never fall. It needs the solver
+        "dual".
+    tol : float, default 1e-4
+        Relative duality gap at which "dual" and "newton" stop.
+    max_iter : int or None, default None
+        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all of them. With "newton"
+        steps of each column of weights, of about two passes; None is 200.
+    warm_start : bool, default False
+        True starts from the dual variables (with "newton" and "pegasos" from the weights) of the fit before, which are kept
+        for that. Weights that were trained for another objective, such as another C, count as one pass of "pegasos".
+    block_size : int or None, default None
+        Number of rows that are embedded at a time: fewer rows need less memory, and more passes. None takes as many as an
+        eighth of the bytes of X holds, but at least 128 KiB and at most 32 MiB.
+    n_jobs : int or None, default None
+        Number of threads in predictions: None is one, -1 all.
+    random_state : int, RandomState or None, default 0
+        Orders the rows.
+    verbose : bool or None, default None
+        True shows progress bars, False does not; None shows them at a terminal and in notebooks for work of more than ten
+        seconds.
 
     Attributes
     ----------
@@ -56,8 +81,9 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     duality_gap_ : float
         ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``.
         Loose for "pegasos"; NaN after `partial_fit`.
-    status_ : {"solved", "max_iter", "rounding", "done", "interrupted"}
-        Why learning stopped: within ``tol``, at ``max_iter``, by rounding ("newton"), after all passes of "pegasos", by Ctrl-C.
+    status_ : Status
+        SOLVED to ``tol``, LIMIT at ``max_iter``, INACCURATE where rounding ends "newton", FINISHED after all passes of
+        "pegasos" and after `partial_fit`, or INTERRUPTED by Ctrl-C.
     n_features_in_ : int
 
     Examples
@@ -123,7 +149,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         InputError
             If the data or a parameter cannot be used.
         KeyboardInterrupt
-            On Ctrl-C. The weights so far are kept, and a warning tells their gap.
+            On Ctrl-C. The weights so far are kept, and a warning gives their gap.
         """
         self._check()
         values = self._targets(X, y)

@@ -12,21 +12,21 @@ from scipy import sparse
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem
-from ..._kernels.csr_rows import Chunk, Ladder
+from ..._kernels.csr_rows import Chunk, DifferenceOperator
 from ..._kernels.difference_penalties import gather_block, prefix_sums, suffix_sum_rows, suffix_sum_widths
 from ..embeddings.base import FeatureMap, dense_rows
 
 _MIN_BUFFER = 1 << 17  # bytes
 _MAX_BUFFER = 1 << 25  # bytes
 _ITEMS_PER_BUFFER = 8  # the buffer has the bytes of the items, divided by this
-_MORE_ROOM = 1.2  # than a block of rows phi needs, for the next ones
+_SPARE = 1.2  # than a block of rows phi needs, for the next ones
 _INT32 = np.iinfo(np.int32).max
 
 
 class EmbeddedRows:
     """The rows of ``items`` under a fitted embedding; memory is one `Chunk`, whatever the number of rows.
 
-    For embeddings with a ladder it is two: rows psi, and while a machine learns the rows phi of the same block.
+    For embeddings with a difference operator it is two: rows psi, and while a machine learns the rows phi of the same block.
 
     Parameters
     ----------
@@ -78,15 +78,19 @@ class EmbeddedRows:
             yield place, numbers, self._written(dense_rows(self.items, numbers))
 
     def phi_blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
-        """`blocks` of rows phi: for an embedding with a ladder sums of the rows psi, in a buffer of their own."""
-        ladder = self.embedding.ladder
-        if ladder is None:
+        """`blocks` of rows phi: for an embedding with a difference operator sums of the rows psi, in a buffer of their own."""
+        difference_operator = self.embedding.difference_operator
+        if difference_operator is None:
             yield from self.blocks(rows)
             return
         for place, numbers in self._numbered(rows):
             items = dense_rows(self.items, numbers)
-            phi = self.embedding.write_phi(items, partial(self._room, len(numbers)))
-            yield place, numbers, self._suffix_sums(self._written(items), ladder, len(numbers)) if phi is None else phi
+            phi = self.embedding.write_phi(items, partial(self._buffer, len(numbers)))
+            yield (
+                place,
+                numbers,
+                self._suffix_sums(self._written(items), difference_operator, len(numbers)) if phi is None else phi,
+            )
 
     def _numbered(self, rows: Integers | None) -> Iterator[tuple[slice, Integers]]:
         """The place of every block among ``rows``, and the numbers of its rows."""
@@ -96,26 +100,26 @@ class EmbeddedRows:
             yield place, np.arange(place.start, place.stop, dtype=self.index_dtype) if rows is None else rows[place]
 
     def _written(self, items: Floats) -> Chunk:
-        """What the embedding writes of a block of items."""
+        """Return the rows that the embedding writes for a block of items."""
         chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(items) + 1])
         self.embedding.write(items, chunk)
         return chunk
 
-    def _room(self, n: int, n_entries: int) -> Chunk:
+    def _buffer(self, n: int, n_entries: int) -> Chunk:
         """Buffers for n rows phi with so many entries; the next call gives the same."""
         if len(self._phi.data) < n_entries:
-            room = int(n_entries * _MORE_ROOM)
+            most = int(n_entries * _SPARE)
             self._phi = self._phi._replace(
-                indices=np.empty(room, self._phi.indices.dtype), data=np.empty(room, self._phi.data.dtype)
+                indices=np.empty(most, self._phi.indices.dtype), data=np.empty(most, self._phi.data.dtype)
             )
         return self._phi._replace(indptr=np.zeros(n + 1, np.int64))
 
-    def _suffix_sums(self, psi: Chunk, ladder: Ladder, n: int) -> Chunk:
+    def _suffix_sums(self, psi: Chunk, difference_operator: DifferenceOperator, n: int) -> Chunk:
         """phi of the n rows of psi; the next call writes over it."""
-        widths = suffix_sum_widths(psi, (0, n), ladder.starts)
-        out = self._room(n, int(widths.sum()))
+        widths = suffix_sum_widths(psi, (0, n), difference_operator.starts)
+        out = self._buffer(n, int(widths.sum()))
         np.cumsum(widths, out=out.indptr[1:])
-        suffix_sum_rows(psi, (0, n), ladder.starts, ladder.order, out)
+        suffix_sum_rows(psi, (0, n), difference_operator.starts, difference_operator.order, out)
         return out
 
 
@@ -194,13 +198,15 @@ def zero_machine(
 ) -> Machine:
     """A machine whose weights are all 0.
 
-    ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept. ``positive`` (n_columns,) tells whose
+    ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept. ``positive`` (n_columns,) says whose
     weights W of phi must not be negative.
     """
     weights = np.zeros(embedding.n_columns_ * n_classes)
     bias = np.zeros(n_classes)
-    ladder = embedding.ladder
-    order, starts = (0, np.zeros(2, np.int64)) if ladder is None else (int(ladder.order), np.asarray(ladder.starts, np.int64))
+    order, starts = 0, np.zeros(2, np.int64)
+    if embedding.difference_operator is not None:
+        order = int(embedding.difference_operator.order)
+        starts = np.asarray(embedding.difference_operator.starts, np.int64)
     held = np.zeros(0, np.bool_) if positive is None else positive
     return Machine(weights, bias, float(intercept_scaling), order, starts, held)
 
@@ -214,7 +220,7 @@ def coefficients(machine: Machine) -> Floats:
 
 
 def of_phi(machine: Machine) -> Machine:
-    """The machine with the weights W of phi, which is what kernels learn; without a ladder it is the same object.
+    """The machine with the weights W of phi, which is what kernels learn; without a difference operator it is the same object.
 
     W = D_d W_d are d times the differences within every block of columns, the first kept. Both share the bias.
     """
@@ -248,7 +254,7 @@ def clip_weights(machine: Machine) -> None:
 
 
 def squared_norms(machine: Machine) -> Floats:
-    """What the penalty sums up, shape (n_classes,): the squared norm of W_c plus the squared weight of the intercept."""
+    """Return the sum that is penalised, shape (n_classes,): |W_c|² plus the squared weight of the intercept."""
     return np.array([w @ w for w in coefficients(machine)]) + machine.bias**2
 
 

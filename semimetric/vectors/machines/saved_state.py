@@ -1,4 +1,4 @@
-"""What a file holds of a trained machine: its weights, and where stochastic steps go on; dual variables are left out."""
+"""The state of a trained machine in a file: its weights, and where stochastic steps go on; dual variables are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an additive model has learned, as functions of one feature and of two (paper 0, section 2 and Figs. 2 and 4).
+"""The functions of one feature and of two that an additive model has learned (paper 0, section 2 and Figs. 2 and 4).
 
     f(x) = intercept + sum_n f_n(x_n) + sum_{n,l} f_{n,l}(x_n, x_l)
 
@@ -29,51 +29,6 @@ from ..embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
 from ..embeddings.piecewise import PL2Embedding
 from ..embeddings.splines import BSplineEmbedding
 from .base import EmbeddedLinear
-
-
-class ShapesInFrames:
-    """The part of `Shapes` that shows them as a frame of pandas."""
-
-    knots: Mapping[int, Floats]
-    curves: Mapping[int, Floats]
-    tables: Mapping[tuple[int, int], Floats]
-    feature_names: Any
-
-    def to_frame(self) -> Any:
-        """The values of all functions at their knots as a frame of pandas, a row for each.
-
-        Returns
-        -------
-        DataFrame with the columns "feature", "value" and "score"
-            The name of the feature, or of two joined by " * "; a knot, or a tuple of two; and what is added there.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-
-        Examples
-        --------
-        >>> from semimetric import PL1Embedding
-        >>> from semimetric.vectors import Shapes
-        >>> Shapes.of(PL1Embedding(2).fit([[0.0], [1.0]]), [-1.0, 1.0]).to_frame()
-          feature  value  score
-        0      x0    0.0   -1.0
-        1      x0    1.0    1.0
-        """
-        names = list(self.feature_names)
-        rows: list[tuple[str, Any, float]] = [
-            (names[f], float(v), float(s))
-            for f, curve in self.curves.items()
-            for v, s in zip(self.knots[f], curve, strict=True)
-        ]
-        rows += [
-            (f"{names[f]} * {names[g]}", point, float(s))
-            for (f, g), table in self.tables.items()
-            for point, s in zip(product(self.knots[f].tolist(), self.knots[g].tolist()), np.ravel(table), strict=True)
-        ]
-        return optional("pandas").DataFrame(rows, columns=["feature", "value", "score"])
-
 
 _IN_A_CELL = 16  # places in each cell of a spline that is curved there
 _IN_A_RANGE = 201  # places in the range of a feature whose functions are waves or polynomials
@@ -230,7 +185,7 @@ def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, repr=False)
-class Shapes(ShapesInFrames):
+class Shapes:
     """The functions of an additive linear model, by their values at knots, or at many places where they are curved.
 
     Of PL1, PL2 and B-splines of degree 1 they are exact: linear between the knots. Of other B-splines, Fourier and Hermite
@@ -360,6 +315,41 @@ class Shapes(ShapesInFrames):
         mean = np.asarray(embedding.transform(items[:, list(features)]).mean(axis=0)).ravel()
         term = embedding.terms_[-1]
         return mean[term.start : term.stop].reshape([len(k) for k in knots])
+
+    def to_frame(self) -> Any:
+        """The values of all functions at their knots as a frame of pandas, a row for each.
+
+        Returns
+        -------
+        DataFrame with the columns "feature", "value" and "score"
+            The name of the feature, or of two joined by " * "; a knot, or a tuple of two; and what is added there.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from semimetric import PL1Embedding
+        >>> from semimetric.vectors import Shapes
+        >>> Shapes.of(PL1Embedding(2).fit([[0.0], [1.0]]), [-1.0, 1.0]).to_frame()
+          feature  value  score
+        0      x0    0.0   -1.0
+        1      x0    1.0    1.0
+        """
+        names = list(self.feature_names)
+        rows: list[tuple[str, Any, float]] = [
+            (names[f], float(v), float(s))
+            for f, curve in self.curves.items()
+            for v, s in zip(self.knots[f], curve, strict=True)
+        ]
+        rows += [
+            (f"{names[f]} * {names[g]}", point, float(s))
+            for (f, g), table in self.tables.items()
+            for point, s in zip(product(self.knots[f].tolist(), self.knots[g].tolist()), np.ravel(table), strict=True)
+        ]
+        return optional("pandas").DataFrame(rows, columns=["feature", "value", "score"])
 
 
 def machine_of(model: Any) -> tuple[FeatureMap, Any]:

@@ -19,8 +19,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ...distances.model.semimetric import Semimetric
-from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
+from .support_pairs import DistinctPlaces, SupportPairs, check_neighbors, find_distinct_places, find_support_pairs
 
 
 def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
@@ -31,19 +30,6 @@ def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, A
     if len(classes) < 2:
         raise InputError(f"y has one class only, {classes.tolist()[0]!r}; items of at least two classes are required: add some")
     return items, classes, codes.astype(np.int64)
-
-
-def check_semimetric(semimetric: Any, n_features: int) -> None:
-    """Refuse what is neither None nor a `Semimetric` of ``n_features`` numeric features."""
-    if semimetric is None:
-        return
-    if not isinstance(semimetric, Semimetric):
-        raise InputError(f"semimetric={semimetric!r} is no Semimetric; give model.semimetric_ of a learner, or None for Euclid")
-    if semimetric.n_features != n_features or not semimetric.schema.plain:
-        raise InputError(
-            f"semimetric is a distance of {semimetric.n_features} features, X has {n_features}; a distance of the same "
-            "features, all of them numbers, is required: learn one from items like X"
-        )
 
 
 def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
@@ -107,9 +93,10 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
 
     Parameters
     ----------
-    semimetric : Semimetric or None, default None
-        A learned distance that takes the place of the Euclidean one in equation 3. Equation 7 is about bisectors and stays
-        Euclidean; properties 1 and 2 and theorem 1 are then not proved.
+    neighbors : estimator or None, default None
+        An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
+        scikit-learn's NearestNeighbors. It takes the place of the Euclidean distance in equation 3. Equation 7 is about
+        bisectors and stays Euclidean. Properties 1 and 2 and theorem 1 are then not proved.
     n_jobs : int or None, default None
         Number of threads.
 
@@ -135,7 +122,7 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
     Raises
     ------
     InputError
-        If there are not two classes, or ``semimetric`` is none for these features.
+        If there are not two classes, or ``neighbors`` cannot be fitted to these features.
 
     Examples
     --------
@@ -172,8 +159,8 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
         "feature_names_in_": NotRequired[NDArray[Any]],
     }
 
-    def __init__(self, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> None:
-        self.semimetric = semimetric
+    def __init__(self, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None) -> None:
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BoundaryPoints:
@@ -184,9 +171,9 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has "
                 f"{len(self.classes_)} classes, two are required; set one against the rest, (y == one)"
             )
-        check_semimetric(self.semimetric, items.shape[1])
+        check_neighbors(self.neighbors)
         places = find_distinct_places(items, codes, 2)
-        pairs = find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs)
+        pairs = find_support_pairs(places, neighbors=self.neighbors, n_jobs=self.n_jobs)
         self._set_boundary(places, pairs)
         self._set_support(places, pairs)
         return self
@@ -214,7 +201,7 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
         check_sorted_classes(self.classes_, 2)
         d, m, n = self.n_features_in_, len(self.boundary_points_), len(self.boundary_of_)
         check_names(self, d)
-        check_semimetric(self.semimetric, d)
+        check_neighbors(self.neighbors)
         shapes = {"boundary_points_": (m, d), "directions_": (m, d), "pairs_": (m, 2), "multiplicities_": (m,)}
         shapes |= {"boundary_of_": (n,), "edge_points_": (n, d)}
         for name, shape in shapes.items():

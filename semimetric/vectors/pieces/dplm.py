@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, ClassVar, NotRequired
+from typing import Any, ClassVar, NotRequired, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import check_sorted_classes, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ...distances.model.semimetric import Semimetric
-from .boundary_points import check_classes, check_semimetric
-from .gibbs_chains import ChainsResult, Schedule
+from .boundary_points import check_classes
+from .gibbs_chains import ChainsResult, GibbsChains
 from .mixture_fit import FoundPieces, MixtureSettings, find_pieces, warn_unless_converged
 from .mixture_prior import WPrior, check_w_prior
 from .piece_choice import PieceChoice, check_overlap
 from .piecewise_boundary import Pieces
-from .shared_parameters import CHAIN_PARAMETERS
+from .support_pairs import check_neighbors
 from .two_classes import class_pairs, split_classes, votes_of_pairs
 
 
@@ -35,7 +32,6 @@ def _has_probabilities(model: DPLMClassifier) -> bool:
 
 
 @storable
-@with_shared_parameters(CHAIN_PARAMETERS)
 class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     """Classes separated by pieces of planes, whose number is inferred from the data (Gai & Zhang 2010).
 
@@ -87,23 +83,17 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         to it, or once in all. Points that count several times rarely change their component, and the chains hardly mix.
     prior_points : {"boundary", "items"}, default "boundary"
         The points x^m of equations 25 to 27, whose mean and covariance set the prior.
-    n_sweeps : int, default 10000
-        Number of sweeps of each chain.
-    burn_in : int or None, default None
-        Number of sweeps that are left out at first; None is a tenth of all. The sweeps from there to the middle vote on the
-        number of components.
-    n_auxiliary : int, default 3
-        Candidates for a new component in algorithm 8: with more of them chains take more time, and mix better.
-    n_chains : int, default 2
-        Number of chains, which vote together. Each starts from planes that are merged, as long as that is more probable, out of
-        another number of small groups of boundary points.
-    refine : bool, default True
-        Whether EM refines the best state of the chains, unless a component would lose all its points.
-    semimetric : Semimetric or None, default None
-        The distance of support points, in place of Euclid in equation 3; planes stay Euclidean.
-    {n_jobs}
-    {random_state}
-    {verbose}
+    chains : GibbsChains or None, default None
+        Number and length of the chains of Gibbs sampling; None is ``GibbsChains()``, of two chains with 10,000 sweeps.
+    neighbors : estimator or None, default None
+        An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
+        scikit-learn's NearestNeighbors. It finds the support points of equation 3 in place of Euclid; planes stay Euclidean.
+    n_jobs : int or None, default None
+        Number of threads.
+    random_state : int or None, default 0
+    verbose : bool or None, default None
+        True shows the progress of the chains, False does not; None shows it at a terminal and in notebooks, if it takes more
+        than ten seconds.
 
     Attributes
     ----------
@@ -140,7 +130,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     --------
     >>> from semimetric.datasets import make_horseshoe
     >>> X, y = make_horseshoe()
-    >>> model = DPLMClassifier(n_sweeps=2000, random_state=0).fit(X, y)
+    >>> model = DPLMClassifier(chains=GibbsChains(n_sweeps=2000), random_state=0).fit(X, y)
     >>> model.n_components_, bool(model.score(X, y) > 0.97)
     (6, True)
     """
@@ -176,12 +166,8 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         w_prior: WPrior = "auto",
         counted: bool = False,
         prior_points: str = "boundary",
-        n_sweeps: int = 10_000,
-        burn_in: int | None = None,
-        n_auxiliary: int = 3,
-        n_chains: int = 2,
-        refine: bool = True,
-        semimetric: Semimetric | None = None,
+        chains: GibbsChains | None = None,
+        neighbors: BaseEstimator | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool | None = None,
@@ -195,21 +181,22 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         self.w_prior = w_prior
         self.counted = counted
         self.prior_points = prior_points
-        self.n_sweeps = n_sweeps
-        self.burn_in = burn_in
-        self.n_auxiliary = n_auxiliary
-        self.n_chains = n_chains
-        self.refine = refine
-        self.semimetric = semimetric
+        self.chains = chains
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; where ``chains`` is None, ``chains__n_sweeps`` and the like change the default chains."""
+        if self.chains is None and "chains" not in parameters and any(name.startswith("chains__") for name in parameters):
+            self.chains = GibbsChains()
+        return super().set_params(**parameters)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> DPLMClassifier:
         """Find the pieces between the classes y (n_items,) of X (n_items, n_features)."""
         self._check()
         items, classes, codes = check_classes(self, X, y)
-        check_semimetric(self.semimetric, items.shape[1])
         problems = split_classes(items, codes, classes, self.multi_class)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._set_attributes(classes, *find_pieces(problems, self._settings(), rng))
@@ -228,11 +215,10 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
         check_choice("prior_points", self.prior_points, ("boundary", "items"))
         check_w_prior(self.w_prior)
-        for name in ("n_sweeps", "n_auxiliary", "n_chains"):
-            check_count(name, getattr(self, name))
-        if self._burn_in >= self.n_sweeps:
-            given = f"burn_in={self.burn_in!r} and n_sweeps={self.n_sweeps!r}"
-            raise InputError(f"{given}: sweeps must be left behind the burn-in; raise n_sweeps")
+        check_neighbors(self.neighbors)
+        if not isinstance(self.chains, GibbsChains | None):
+            raise InputError(f"chains={self.chains!r} is no GibbsChains; give GibbsChains(...), or None for its defaults")
+        self._chains.check()
 
     @property
     def _given_number(self) -> int | None:
@@ -240,15 +226,24 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         return None if self.n_components is None or isinstance(self.n_components, str) else int(self.n_components)
 
     @property
-    def _burn_in(self) -> int:
-        return self.n_sweeps // 10 if self.burn_in is None else check_count("burn_in", self.burn_in, minimum=0)
+    def _chains(self) -> GibbsChains:
+        return GibbsChains() if self.chains is None else self.chains
 
     def _settings(self) -> MixtureSettings:
         alpha = None if self.alpha == "auto" else float(self.alpha)
         return MixtureSettings(
-            schedule=Schedule(alpha, self.n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary),
+            schedule=self._chains.schedule(alpha),
             n_components=self._given_number or self.n_components,
-            **{f.name: getattr(self, f.name) for f in fields(MixtureSettings) if f.name not in ("schedule", "n_components")},
+            local=self.local,
+            C=self.C,
+            overlap=self.overlap,
+            w_prior=self.w_prior,
+            counted=self.counted,
+            prior_points=self.prior_points,
+            refine=self._chains.refine,
+            neighbors=self.neighbors,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
 
     def _set_attributes(self, classes: Any, fits: list[FoundPieces], choice: PieceChoice | None) -> None:
@@ -274,14 +269,14 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         self.r_hat_ = r_hats[0] if is_single else np.array(r_hats)
         if any(isinstance(run, ChainsResult) and run.interrupted for run in runs):
             raise KeyboardInterrupt
-        warn_unless_converged(max(r_hats), f"n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}")
+        chains = self._chains
+        warn_unless_converged(max(r_hats), f"n_sweeps={chains.n_sweeps} or n_auxiliary={chains.n_auxiliary} of chains")
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
         self._check()
         d = self.n_features_in_
         check_names(self, d)
-        check_semimetric(self.semimetric, d)
         check_sorted_classes(self.classes_)
         pairs = class_pairs(len(self.classes_))
         is_ovo = self.multi_class == "ovo" and len(self.classes_) > 2

@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from ..._foundation.errors import InputError
+from ..._foundation.estimator import ShortRepr
 from ..._foundation.progress import progress_bar
+from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
+from ..._foundation.validation import check_count
 from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
 from .merged_planes import merged_labels
 from .mixture_em import Planes, planes_of_labels
@@ -150,6 +155,66 @@ class Schedule:
         return _MEAN_ALPHA if self.alpha is None else self.alpha
 
 
+@storable
+class GibbsChains(ShortRepr, BaseEstimator):
+    """Number and length of the Markov chains by which `DPLMClassifier` samples, algorithm 8 of Neal (2000).
+
+    Parameters
+    ----------
+    n_sweeps : int, default 10000
+        Number of sweeps of each chain.
+    burn_in : int or None, default None
+        Number of sweeps that are left out at first; None is a tenth of all. The sweeps from there to the middle vote on the
+        number of components.
+    n_auxiliary : int, default 3
+        Candidates for a new component in algorithm 8: with more of them chains take more time, and mix better.
+    n_chains : int, default 2
+        Number of chains, which vote together. Each starts from planes that are merged, as long as that is more probable, out of
+        another number of small groups of boundary points.
+    refine : bool, default True
+        True lets EM refine the best state of the chains, unless a component would lose all its points.
+
+    Examples
+    --------
+    >>> GibbsChains(n_sweeps=2000, n_chains=1)
+    GibbsChains(n_chains=1, n_sweeps=2000)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_sweeps: int = 10_000,
+        burn_in: int | None = None,
+        n_auxiliary: int = 3,
+        n_chains: int = 2,
+        refine: bool = True,
+    ) -> None:
+        self.n_sweeps = n_sweeps
+        self.burn_in = burn_in
+        self.n_auxiliary = n_auxiliary
+        self.n_chains = n_chains
+        self.refine = refine
+
+    def check(self) -> None:
+        """Refuse numbers that are out of their range.
+
+        Raises
+        ------
+        InputError
+            If a number is too small, or no sweep is left behind the burn-in.
+        """
+        for name in ("n_sweeps", "n_auxiliary", "n_chains"):
+            check_count(name, getattr(self, name))
+        if self.burn_in is not None and check_count("burn_in", self.burn_in, minimum=0) >= self.n_sweeps:
+            given = f"burn_in={self.burn_in!r} and n_sweeps={self.n_sweeps!r}"
+            raise InputError(f"{given}: sweeps must be left behind the burn-in; raise n_sweeps")
+
+    def schedule(self, alpha: float | None) -> Schedule:
+        """Return these numbers with the concentration ``alpha``; None draws it."""
+        burn_in = self.n_sweeps // 10 if self.burn_in is None else self.burn_in
+        return Schedule(alpha, self.n_sweeps, burn_in, self.n_chains, self.n_auxiliary)
+
+
 def run_chains(
     points: Points,
     prior: Prior,
@@ -202,7 +267,7 @@ def _advance(chains: list[Chain], n_sweeps: int, n_components: int, place: slice
 
 
 def _votes(trace: Floats, schedule: Schedule) -> Integers:
-    """How many of the states between the burn-in and the middle of the chains have 0, 1, 2, ... components."""
+    """Count the states between the burn-in and the middle of the chains that have 0, 1, 2, ... components."""
     middle = max(schedule.n_sweeps // 2, schedule.burn_in + 1)
     n_components = trace[:, schedule.burn_in : middle, 1].astype(np.int64)
     return np.bincount(n_components.ravel(), minlength=1)

@@ -14,21 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from .gibbs_chains import ChainsResult, Schedule
 from .mixture_em import Planes, fit_planes
-from .mixture_fit import sample_planes, say_if_fewer, warn_unless_converged
+from .mixture_fit import sample_planes, warn_if_fewer, warn_unless_converged
 from .mixture_prior import Units, WPrior, base_measure, check_w_prior
-from .shared_parameters import CHAIN_PARAMETERS
 
 _FARTHEST = 1e70  # spreads from a centre
 
 
 @storable
-@with_shared_parameters(CHAIN_PARAMETERS)
 class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     """Clouds of points as pieces of hyperplanes, whose number is inferred: subspace segmentation (Gai & Zhang 2010).
 
@@ -57,9 +54,12 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         Number of sweeps of each chain of Gibbs sampling, of which the first tenth is left out.
     n_chains : int, default 2
         Number of chains, which vote on the number of pieces together.
-    {n_jobs}
-    {random_state}
-    {verbose}
+    n_jobs : int or None, default None
+        Number of threads.
+    random_state : int or None, default 0
+    verbose : bool or None, default None
+        True shows the progress of the chains, False does not; None shows it at a terminal and in notebooks, if it takes more
+        than ten seconds.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
             planes, labels, run = sample_planes(points, prior, schedule, rng, n_jobs=self.n_jobs, verbose=self.verbose)
         else:
             planes, labels, run = fit_planes(points, self.n_components, prior, rng)
-            say_if_fewer(len(np.unique(labels)), self.n_components)
+            warn_if_fewer(len(np.unique(labels)), self.n_components)
         self._set(planes, labels, units, run)
         return self
 

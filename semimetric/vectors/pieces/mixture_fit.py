@@ -8,24 +8,24 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning as NotConverged
 
 from ..._foundation.errors import ConvergenceWarning, InputError, warn
 from ..._foundation.types import Floats, Integers
 from ..._kernels.mixture import Points, Prior
-from ...distances.model.semimetric import Semimetric
 from .boundary_points import Boundary
 from .gibbs_chains import ChainsResult, Schedule, run_chains
 from .merged_planes import merged_labels
 from .mixture_em import Planes, fine_labels, fit_planes, planes_of_labels, run_em
 from .mixture_prior import Units, WPrior, base_measure
-from .piece_choice import PieceChoice, PieceMachine, Way, choose_pieces, machines_to_try, ways_to_try
+from .piece_choice import PieceChoice, PieceMachine, PieceOptions, choose_pieces, machines_to_try, options_to_try
 from .piecewise_boundary import Pieces, with_support_vector_machines
 from .support_pairs import find_support_pairs
 from .two_classes import TwoClasses
 
 _MAX_R_HAT = 1.1  # above it the chains are taken not to have converged
-_PASSES_OF_JUDGED = 1_000  # over the items, of machines that only judge a prior: on data of wild scales they never end
+_PASSES_OF_SCORED = 1_000  # over the items, of machines that only score a prior: on data of wild scales they never end
 _GROUPS_BY_FOLD = 12  # of boundary points, before they are merged, where priors are compared
 
 
@@ -42,7 +42,7 @@ class MixtureSettings:
     counted: bool
     prior_points: str
     refine: bool
-    semimetric: Semimetric | None
+    neighbors: BaseEstimator | None
     n_jobs: int | None
     verbose: bool | None
 
@@ -66,7 +66,7 @@ class _Setup:
 
     @classmethod
     def of(cls, problem: TwoClasses, settings: MixtureSettings) -> _Setup:
-        pairs = find_support_pairs(problem.places, semimetric=settings.semimetric, n_jobs=settings.n_jobs)
+        pairs = find_support_pairs(problem.places, neighbors=settings.neighbors, n_jobs=settings.n_jobs)
         boundary = Boundary.of(problem.places, pairs)
         units = Units.of(boundary.points if settings.prior_points == "boundary" else problem.items, boundary.directions)
         weight = boundary.counts if settings.counted else np.ones(len(boundary.points))
@@ -107,16 +107,16 @@ def find_pieces(
         raise InputError(
             f"n_components={settings.n_components} is more than there are boundary points, {n_points}; give fewer, or None"
         )
-    ways = ways_to_try(settings.w_prior, settings.n_components, settings.local)
+    options = options_to_try(settings.w_prior, settings.n_components, settings.local)
     machines = machines_to_try(settings.C, settings.overlap, settings.local)
-    candidates = [(way, machine) for way in ways for machine in machines]
+    candidates = [(option, machine) for option in options for machine in machines]
     choice = None
     if len(candidates) > 1:
-        choice = choose_pieces(problems, ways, machines, _Judge(settings), random_state=int(rng.integers(2**31)))
-    way, machine = candidates[0 if choice is None else choice.chosen]
+        choice = choose_pieces(problems, options, machines, _Evaluation(settings), random_state=int(rng.integers(2**31)))
+    option, machine = candidates[0 if choice is None else choice.chosen]
     found: list[FoundPieces] = []
     for setup in setups:
-        planes, labels, run = _planes(setup, way, settings, rng)
+        planes, labels, run = _planes(setup, option, settings, rng)
         found.append(FoundPieces(setup.with_machine(setup.pieces(planes, labels), machine), run))
         if isinstance(run, ChainsResult) and run.interrupted:
             settings = replace(settings, schedule=replace(settings.schedule, n_sweeps=0))
@@ -124,19 +124,19 @@ def find_pieces(
 
 
 def _planes(
-    setup: _Setup, way: Way, settings: MixtureSettings, rng: np.random.Generator
+    setup: _Setup, option: PieceOptions, settings: MixtureSettings, rng: np.random.Generator
 ) -> tuple[Planes, Integers, ChainsResult | Floats]:
     """The planes, the labels (m,) of the boundary points, and the result of the chains, or the trace of EM or of the groups."""
-    prior = setup.prior(way.w_prior)
-    if way.n_groups > 1:
-        labels = fine_labels(setup.points, way.n_groups, int(rng.integers(2**31)))
+    prior = setup.prior(option.w_prior)
+    if option.n_groups > 1:
+        labels = fine_labels(setup.points, option.n_groups, int(rng.integers(2**31)))
         planes = planes_of_labels(setup.points, labels, int(labels.max()) + 1, prior)
         of_points = planes.log_density(setup.points)[np.arange(len(labels)), labels]
         return planes, labels, np.array([setup.points.weight @ of_points + planes.log_prior(prior).sum()])
-    n_components = 1 if way.n_groups else settings.n_components
+    n_components = 1 if option.n_groups else settings.n_components
     if isinstance(n_components, int):
         planes, labels, trace = fit_planes(setup.points, n_components, prior, rng)
-        say_if_fewer(len(np.unique(labels)), n_components)
+        warn_if_fewer(len(np.unique(labels)), n_components)
         return planes, labels, trace
     return sample_planes(
         setup.points,
@@ -150,19 +150,19 @@ def _planes(
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Evaluation:
     """It makes pieces of some items without sampling, by groups or by merging groups, and decides on other items."""
 
     settings: MixtureSettings
 
     def __call__(
-        self, problem: TwoClasses, others: Floats, ways: Sequence[Way], machines: Sequence[PieceMachine]
+        self, problem: TwoClasses, others: Floats, options: Sequence[PieceOptions], machines: Sequence[PieceMachine]
     ) -> tuple[Floats, Floats]:
         setup = _Setup.of(problem, self.settings)
         decided, n_components = [], []
-        for way in ways:
-            prior = setup.prior(way.w_prior)
-            labels = self._labels(setup.points, prior, way)
+        for option in options:
+            prior = setup.prior(option.w_prior)
+            labels = self._labels(setup.points, prior, option)
             pieces = setup.pieces(planes_of_labels(setup.points, labels, int(labels.max()) + 1, prior), labels)
             n_components.append(pieces.n_components)
             with warnings.catch_warnings():
@@ -170,10 +170,10 @@ class _Judge:
                 decided += _decisions(setup, pieces, machines, others)
         return np.array(decided), np.array(n_components, dtype=np.float64)
 
-    def _labels(self, points: Points, prior: Prior, way: Way) -> Integers:
+    def _labels(self, points: Points, prior: Prior, option: PieceOptions) -> Integers:
         """Groups of points, or what merging them finds: as many as are given, or as the joint density asks for."""
-        if way.n_groups:
-            return fine_labels(points, way.n_groups, 0)
+        if option.n_groups:
+            return fine_labels(points, option.n_groups, 0)
         given = self.settings.n_components if isinstance(self.settings.n_components, int) else None
         start = max(2 * (given or 0), _GROUPS_BY_FOLD)
         return merged_labels(points, prior, self.settings.schedule.first_alpha, start, 0, n_components=given)
@@ -185,12 +185,12 @@ def _decisions(setup: _Setup, pieces: Pieces, machines: Sequence[PieceMachine], 
     for machine in machines:
         of = replace(machine, overlap=1.0) if pieces.n_components == 1 else machine
         if of not in known:
-            known[of] = setup.with_machine(pieces, of, max_iter=_PASSES_OF_JUDGED).decision(others)
+            known[of] = setup.with_machine(pieces, of, max_iter=_PASSES_OF_SCORED).decision(others)
         known[machine] = known[of]
     return [known[machine] for machine in machines]
 
 
-def say_if_fewer(found: int, asked: int) -> None:
+def warn_if_fewer(found: int, asked: int) -> None:
     """Warn if there are fewer pieces than were asked for, and say why."""
     if found < asked:
         warn(

@@ -1,11 +1,11 @@
-"""How pieces are found and which machines separate them: held-out items choose, for all pairs of classes together.
+"""Choice of pieces and of the machines that separate them: held-out items choose, for all pairs of classes together.
 
 A vague prior makes pieces costly, and a narrow one makes planes thick. Where a boundary bends, the posterior has the few pieces
 that explain its boundary points, and more of them may classify better. Which of them helps depends on how much the classes
-overlap, and boundary points alone do not tell. So the distinct places of the items are cut into folds. For each fold, pieces
-are made of the boundary points of the others in every way, without chains, and judged by the items of the fold. The way with
-the fewest pieces is taken, unless another is right more often by more than 1.5 standard errors, paired by item: where classes
-overlap, pieces win by chance. A pair of several classes has few items, so the errors of all pairs together choose.
+overlap, and boundary points alone do not show. So the distinct places of the items are cut into folds. For each fold, pieces
+are made of the boundary points of the others by every option, without chains, and scored by the items of the fold. The option
+with the fewest pieces is taken, unless another is right more often by more than 1.5 standard errors, paired by item: where
+classes overlap, pieces win by chance. A pair of several classes has few items, so the errors of all pairs together choose.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class PieceMachine:
 
 
 @dataclass(frozen=True)
-class Way:
-    """How pieces are found: as many as the posterior says, in a given number, or as groups of boundary points.
+class PieceOptions:
+    """An option to find pieces: as many as the posterior says, in a given number, or as groups of boundary points.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Way:
         The factor of equation 26.
     n_groups : int
         The number of groups of boundary points that lie and face alike, each of which is a piece; 0 where the posterior
-        tells the number of pieces, or EM fits a given one.
+        gives the number of pieces, or EM fits a given one.
     """
 
     w_prior: WPrior = _VAGUE
@@ -59,12 +59,12 @@ class Way:
 @storable
 @dataclass(frozen=True, eq=False)
 class PieceChoice:
-    """What held-out items said about candidates, each of which is a way to find pieces and machines to separate them.
+    """Results of held-out items for candidates, each of which is an option to find pieces and machines to separate them.
 
     Parameters
     ----------
     n_groups : ndarray of shape (n_candidates,)
-        Groups of boundary points that are pieces, 1 for one piece; 0 where the posterior tells their number, or it is given.
+        Groups of boundary points that are pieces, 1 for one piece; 0 where the posterior gives their number, or it is given.
     w_prior : ndarray of shape (n_candidates,)
         Factors of equation 26; NaN where it plays no part, or is given by a name.
     C, overlap : ndarray of shape (n_candidates,)
@@ -90,7 +90,7 @@ class PieceChoice:
 
     @property
     def one_piece(self) -> bool:
-        """Whether one piece was chosen."""
+        """True if one piece was chosen."""
         return bool(self.n_groups[self.chosen] == 1)
 
     def check(self) -> None:
@@ -107,13 +107,13 @@ class PieceChoice:
             raise InputError("the choice of the pieces has not one entry for each candidate; restore the file")
 
 
-def ways_to_try(w_prior: WPrior, n_components: int | str | None, local: str) -> list[Way]:
-    """What is given; else one piece, the posterior under three priors and, for "auto", groups in four numbers."""
+def options_to_try(w_prior: WPrior, n_components: int | str | None, local: str) -> list[PieceOptions]:
+    """Return what is given; else one piece, the posterior under three priors and, for "auto", groups in four numbers."""
     if isinstance(n_components, int) or (w_prior != "auto" and n_components is None):
-        return [Way(_VAGUE if w_prior == "auto" else w_prior)]
+        return [PieceOptions(_VAGUE if w_prior == "auto" else w_prior)]
     priors = _PRIORS if w_prior == "auto" else (w_prior,)
     groups = _GROUPS if n_components == "auto" and local == "svm" else ()
-    return [Way(n_groups=1), *map(Way, priors), *(Way(n_groups=n) for n in groups)]
+    return [PieceOptions(n_groups=1), *map(PieceOptions, priors), *(PieceOptions(n_groups=n) for n in groups)]
 
 
 def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[PieceMachine]:
@@ -130,12 +130,17 @@ def check_overlap(overlap: float | str) -> None:
         raise InputError(f"overlap={overlap!r}, a number >= 1 is required: 1 leaves every item to the machine of its own piece")
 
 
-# The decisions of pieces between two classes on other items, (n_ways * n_machines, n_others), and their numbers (n_ways,).
-Judge = Callable[[TwoClasses, Floats, Sequence[Way], Sequence[PieceMachine]], tuple[Floats, Floats]]
+# The decisions of pieces between two classes on other items, (n_ways * n_machines, n_others), and their numbers (n_options,).
+Evaluate = Callable[[TwoClasses, Floats, Sequence[PieceOptions], Sequence[PieceMachine]], tuple[Floats, Floats]]
 
 
 def choose_pieces(
-    problems: Sequence[TwoClasses], ways: Sequence[Way], machines: Sequence[PieceMachine], judge: Judge, *, random_state: int
+    problems: Sequence[TwoClasses],
+    options: Sequence[PieceOptions],
+    machines: Sequence[PieceMachine],
+    evaluate: Evaluate,
+    *,
+    random_state: int,
 ) -> PieceChoice:
     """The choice by the items at held-out places of all problems.
 
@@ -144,59 +149,68 @@ def choose_pieces(
     Parameters
     ----------
     problems : sequence of TwoClasses
-    ways, machines : sequences
-        Each way with each machine is a candidate, in the order in which ``judge`` decides.
-    judge : Callable
-        It is given a problem to learn from, items to decide on, the ways, and the machines.
+    options, machines : sequences
+        Each option with each machine is a candidate, in the order in which ``evaluate`` decides.
+    evaluate : Callable
+        It is given a problem to learn from, items to decide on, the options, and the machines.
     random_state : int
         Of the folds.
     """
-    n = len(ways) * len(machines)
+    n = len(options) * len(machines)
     errors = np.zeros((n, 1 + max(int(problem.rows.max()) for problem in problems)))
-    n_components, n_decisions = np.zeros(len(ways)), 0
+    n_components, n_decisions = np.zeros(len(options)), 0
     for problem in problems:
-        wrong, found = _held_out(problem, ways, machines, judge, random_state)
+        wrong, found = _held_out(problem, options, machines, evaluate, random_state)
         errors[:, problem.rows] += wrong
         n_components += found
         n_decisions += len(problem.rows) if found.any() else 0
     if not n_decisions:
         nothing = np.full(n, np.nan)
-        return _choice(ways, machines, nothing, nothing, nothing, 0)
+        return _choice(options, machines, nothing, nothing, nothing, 0)
     more = errors - errors[errors.sum(axis=1).argmin()]
     error = more.std(axis=1, ddof=1) * np.sqrt(more.shape[1])
     good = np.flatnonzero(more.sum(axis=1) <= _STANDARD_ERRORS * error + 1e-9)
     of_candidates = np.repeat(n_components, len(machines))
     chosen = good[np.lexsort((good, errors.sum(axis=1)[good], of_candidates[good]))[0]]
     accuracy = 1 - errors.sum(axis=1) / n_decisions
-    return _choice(ways, machines, of_candidates, accuracy, error / n_decisions, int(chosen))
+    return _choice(options, machines, of_candidates, accuracy, error / n_decisions, int(chosen))
 
 
 def _held_out(
-    problem: TwoClasses, ways: Sequence[Way], machines: Sequence[PieceMachine], judge: Judge, random_state: int
+    problem: TwoClasses,
+    options: Sequence[PieceOptions],
+    machines: Sequence[PieceMachine],
+    evaluate: Evaluate,
+    random_state: int,
 ) -> tuple[Floats, Floats]:
-    """Who errs among the held-out items, (n_candidates, n_items), and mean numbers of pieces, (n_ways,); 0 without folds."""
+    """Return errors of held-out items, (n_candidates, n_items), and mean numbers of pieces, (n_options,); 0 without folds."""
     places = problem.places
-    wrong, n_components = np.zeros((len(ways) * len(machines), len(problem.items))), np.zeros(len(ways))
+    wrong, n_components = np.zeros((len(options) * len(machines), len(problem.items))), np.zeros(len(options))
     n_folds = min(_MOST_FOLDS, int(np.bincount(places.codes, minlength=2).min()))
     if n_folds < 2:
         return wrong, n_components
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
     for kept, _ in folds.split(places.points, places.codes):
         rest = np.flatnonzero(~np.isin(places.place_of_item, kept))
-        decisions, found = judge(problem.of_places(kept), problem.items[rest], ways, machines)
+        decisions, found = evaluate(problem.of_places(kept), problem.items[rest], options, machines)
         wrong[:, rest] = (decisions > 0) != problem.positive[rest]
         n_components += found / n_folds
     return wrong, n_components
 
 
 def _choice(
-    ways: Sequence[Way], machines: Sequence[PieceMachine], n_components: Floats, accuracy: Floats, error: Floats, chosen: int
+    options: Sequence[PieceOptions],
+    machines: Sequence[PieceMachine],
+    n_components: Floats,
+    accuracy: Floats,
+    error: Floats,
+    chosen: int,
 ) -> PieceChoice:
-    """The choice of one of all ways with all machines, told by arrays of one entry each."""
-    candidates = [(way, machine) for way in ways for machine in machines]
-    priors = [np.nan if way.n_groups or isinstance(way.w_prior, str) else way.w_prior for way, _ in candidates]
+    """The choice of one of all options with all machines, as arrays of one entry each."""
+    candidates = [(option, machine) for option in options for machine in machines]
+    priors = [np.nan if option.n_groups or isinstance(option.w_prior, str) else option.w_prior for option, _ in candidates]
     return PieceChoice(
-        n_groups=np.array([way.n_groups for way, _ in candidates]),
+        n_groups=np.array([option.n_groups for option, _ in candidates]),
         w_prior=np.array(priors),
         C=np.array([machine.C for _, machine in candidates]),
         overlap=np.array([machine.overlap for _, machine in candidates]),

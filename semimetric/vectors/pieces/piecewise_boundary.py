@@ -19,7 +19,7 @@ from .mixture_prior import Units
 from .support_pairs import common_unit
 
 _FARTHEST = 1e140
-_NARROWEST = 1e-9  # of the spread of all items: a machine with the strength C tells nothing of a piece that is narrower
+_NARROWEST = 1e-9  # of the spread of all items: a machine with the strength C shows nothing of a piece that is narrower
 
 
 @storable

@@ -8,15 +8,19 @@ more, every class is set against all others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.neighbors import NearestNeighbors
 
 from ..._foundation.errors import InputError, warn
+from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.support import nearest_points, tightest_bisectors
-from ...distances.model.semimetric import Semimetric
-from ...distances.search.index import NeighborIndex
+
+storable(NearestNeighbors)  # models that find support points by it can be saved
 
 _ROWS_PER_TASK = 256  # queries that one thread answers at a time
 
@@ -106,24 +110,65 @@ class SupportPairs:
 
 
 def find_support_pairs(
-    places: DistinctPlaces, *, semimetric: Semimetric | None = None, n_jobs: int | None = None
+    places: DistinctPlaces, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None
 ) -> SupportPairs:
-    """Support points of all places, by O(n²) work and O(n) memory; only equation 3 measures by ``semimetric``, if given."""
+    """Find the support points of all places, by O(n²) work and O(n) memory.
+
+    Only equation 3 measures by ``neighbors``, an unfitted estimator; None is Euclid. Equation 7 always stays Euclidean.
+    """
     n = len(places.points)
     pairs = SupportPairs(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))
     scaled = places.points / common_unit(places.points)
     for code in np.unique(places.codes):
         own = np.flatnonzero(places.codes == code)
         others = np.flatnonzero(places.codes != code)
-        if semimetric is None:
+        if neighbors is None:
             nearest = _nearest(scaled[own], scaled[others], n_jobs)
         else:
-            index = NeighborIndex(semimetric, n_jobs=n_jobs).fit(places.points[others])
-            nearest = index.kneighbors(places.points[own], 1)[1][:, 0]
+            nearest = nearest_rows(clone(neighbors).fit(places.points[others]), places.points[own], len(others))
         pairs.other[own] = others[nearest]
         tightest, pairs.cut[own] = _tightest_bisectors(scaled[own], scaled[pairs.other[own]], n_jobs)
         pairs.own[own] = own[tightest]
     return pairs
+
+
+def check_neighbors(neighbors: Any) -> None:
+    """Refuse what is neither None nor an estimator with ``fit`` and ``kneighbors``."""
+    is_estimator = isinstance(neighbors, BaseEstimator) and hasattr(neighbors, "fit") and hasattr(neighbors, "kneighbors")
+    if neighbors is None or is_estimator:
+        return
+    raise InputError(
+        f"neighbors={neighbors!r} finds no neighbors; give an unfitted estimator with fit and kneighbors, such as "
+        "NeighborIndex(model.semimetric_) or NearestNeighbors(metric=...), or None for Euclid"
+    )
+
+
+def nearest_rows(index: Any, queries: Floats, n_points: int) -> Integers:
+    """Return the row of the point that is nearest to each query; ties go to the smallest row.
+
+    Parameters
+    ----------
+    index : estimator
+        It was fitted to the points.
+    queries : ndarray of shape (n_queries, n_features)
+    n_points : int
+        Number of points.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+    """
+    nearest = np.empty(len(queries), np.int64)
+    asked = np.arange(len(queries))
+    n_neighbors = min(2, n_points)
+    while len(asked):
+        distances, rows = index.kneighbors(queries[asked], n_neighbors)
+        tied = distances == distances[:, :1]
+        nearest[asked] = np.where(tied, rows, n_points).min(axis=1)
+        # where all that were found are equally near, others may be as near and have a smaller row
+        asked = asked[tied.all(axis=1)] if n_neighbors < n_points else asked[:0]
+        n_neighbors = min(2 * n_neighbors, n_points)
+    return nearest
 
 
 def _nearest(queries: Floats, points: Floats, n_jobs: int | None) -> Integers:

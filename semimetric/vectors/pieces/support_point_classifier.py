@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,10 +16,8 @@ from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_n_jobs
-from ...distances.model.semimetric import Semimetric
-from ...distances.search.index import NeighborIndex
-from .boundary_points import check_classes, check_semimetric, support_places
-from .support_pairs import common_unit, find_distinct_places, find_support_pairs
+from .boundary_points import check_classes, support_places
+from .support_pairs import check_neighbors, common_unit, find_distinct_places, find_support_pairs, nearest_rows
 
 
 @storable
@@ -38,9 +36,10 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
 
     Parameters
     ----------
-    semimetric : Semimetric or None, default None
-        A learned distance that takes the place of the Euclidean one in equation 3, and by which the nearest support point is
-        found. Bisectors, equation 7, stay Euclidean, so that neither theorem is proved for it.
+    neighbors : estimator or None, default None
+        An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
+        scikit-learn's NearestNeighbors. It takes the place of the Euclidean distance in equation 3, and finds the nearest
+        support point of a query. Bisectors, equation 7, stay Euclidean, so that neither theorem is proved for it.
     n_jobs : int or None, default None
         Number of threads.
 
@@ -52,6 +51,8 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     support_points_ : ndarray of shape (n_support, n_features)
     support_codes_ : ndarray of shape (n_support,)
         The place of the class of each in ``classes_``.
+    neighbors_ : estimator or None
+        The clone of ``neighbors`` that was fitted to the support points.
     support_share_ : float
         Their number, divided by the number of items.
     generalization_bound_ : float
@@ -61,7 +62,7 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     Raises
     ------
     InputError
-        If there are not two classes at least, or ``semimetric`` is none for these features.
+        If there are not two classes at least, or ``neighbors`` cannot be fitted to these features.
 
     Examples
     --------
@@ -89,16 +90,16 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         "feature_names_in_": NotRequired[NDArray[Any]],
     }
 
-    def __init__(self, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> None:
-        self.semimetric = semimetric
+    def __init__(self, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None) -> None:
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SupportPointClassifier:
         """Keep the support points of X (n_items, n_features) with classes y (n_items,)."""
         items, self.classes_, codes = check_classes(self, X, y)
-        check_semimetric(self.semimetric, items.shape[1])
+        check_neighbors(self.neighbors)
         places = find_distinct_places(items, codes, len(self.classes_))
-        pairs = find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs)
+        pairs = find_support_pairs(places, neighbors=self.neighbors, n_jobs=self.n_jobs)
         support, self_support = support_places(pairs)
         self.support_ = np.sort(places.rows[support])
         self.support_share_ = len(support) / places.n_items
@@ -106,16 +107,17 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         self.generalization_bound_ = min(1.0, n_errors / places.n_items)
         self._codes = codes[self.support_]
         self._unit = common_unit(items)
-        self._keep(items[self.support_] / self._unit)
+        self._search_among(items[self.support_] / self._unit)
         return self
 
-    def _keep(self, points: Floats) -> None:
+    def _search_among(self, points: Floats) -> None:
         """Search among the support points (n_support, n_features), in units of ``_unit``."""
         self._points = points
-        if self.semimetric is None:
+        self.neighbors_ = None
+        if self.neighbors is None:
             self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(points)
         else:
-            self._index = NeighborIndex(self.semimetric, n_jobs=self.n_jobs).fit(points * self._unit)
+            self.neighbors_ = clone(self.neighbors).fit(points * self._unit)
 
     @property
     def support_points_(self) -> Floats:
@@ -144,15 +146,15 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         if (np.diff(self.support_) <= 0).any() or self.support_[0] < 0:
             raise InputError("support_ are not different rows in ascending order; restore the file")
         check_names(self, points.shape[1])
-        check_semimetric(self.semimetric, points.shape[1])
-        self._keep(points)
+        check_neighbors(self.neighbors)
+        self._search_among(points)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of the nearest support point, shape (n_queries,)."""
         check_is_fitted(self, "support_")
         items = validated(self, X, dtype=np.float64, reset=False)
-        if self.semimetric is None:
+        if self.neighbors_ is None:
             nearest = self._nearest.kneighbors(items / self._unit, return_distance=False)[:, 0]
         else:
-            nearest = self._index.kneighbors(items, 1)[1][:, 0]
+            nearest = nearest_rows(self.neighbors_, items, len(self._points))
         return self.classes_[self._codes[nearest]]

@@ -37,7 +37,7 @@ class TwoClasses:
     rows: Integers
 
     def of_places(self, kept: Integers) -> TwoClasses:
-        """What lies at the places with the numbers ``kept``, which are sorted."""
+        """Return the problem at the places with the numbers ``kept``, which are sorted."""
         places, rows = _some_places(self.places, kept)
         return TwoClasses(self.items[rows], self.positive[rows], places, self.rows[rows])
 
@@ -102,7 +102,7 @@ def _pair(items: Floats, codes: Integers, places: DistinctPlaces, pair: tuple[in
 
 
 def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
-    """The votes for every class, from those between all pairs, and less than a third of a vote that tells equal votes apart.
+    """The votes for every class, from those between all pairs, and less than a third of a vote that separates equal votes.
 
     Every pair gives a vote to the class on whose side an item lies. To the votes is added s / (3 (|s| + 1)), where s is the
     sum of the signed distances to the planes, in their units, which count for the positive class and against the negative
@@ -127,7 +127,7 @@ def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
         votes[:, positive] += is_positive
         votes[:, negative] += ~is_positive
         with np.errstate(over="ignore"):
-            told = np.clip(decision / unit, -_FARTHEST, _FARTHEST)
-        sums[:, positive] += told
-        sums[:, negative] -= told
+            clipped = np.clip(decision / unit, -_FARTHEST, _FARTHEST)
+        sums[:, positive] += clipped
+        sums[:, negative] -= clipped
     return votes + sums / (3 * (np.abs(sums) + 1))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
-from semimetric.distances.solvers.base import Status
+from semimetric.distances import Status
 from semimetric.distances.solvers.column_generation import generate_columns
 
 

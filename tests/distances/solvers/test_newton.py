@@ -34,7 +34,7 @@ def test_the_step_is_the_least_along_the_segment(loss, rng):
     program = cases.margin_program("quadruplets", loss, (Ridge(1e-3),))
     for _ in range(10):
         w, goal = (program.lower + 5 * rng.random(len(program.lower)) for _ in range(2))
-        run = _NewtonRun(program, w)
+        run = _NewtonRun(program, w, 1e-6)
         gradient = run.point.product + program.penalty.gradient(w)
         length = run._step_length(goal - w, program.design.matvec(goal - w), gradient)
         found = minimize_scalar(lambda t: program.objective(w + t * (goal - w)), bounds=(0, 1), method="bounded")  # noqa: B023

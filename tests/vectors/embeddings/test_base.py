@@ -40,8 +40,8 @@ def test_rows_are_canonical_and_columns_have_terms_and_names(name):
     assert rows.shape == (len(X), embedding.n_columns_)
     assert rows.has_canonical_format
     assert (rows.data != 0).all()
-    assert (np.diff(rows.indptr) <= embedding.room(X)).all()
-    assert (embedding.room(X) <= embedding.most_nonzeros).all()
+    assert (np.diff(rows.indptr) <= embedding.nonzeros_at_most(X)).all()
+    assert (embedding.nonzeros_at_most(X) <= embedding.most_nonzeros).all()
     names = embedding.get_feature_names_out()
     assert len(set(names)) == len(names) == embedding.n_columns_
     ends = [0] + [term.stop for term in embedding.terms_]

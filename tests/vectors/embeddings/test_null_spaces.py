@@ -127,7 +127,7 @@ def test_rows_are_those_of_b_splines_times_the_maps(rng, extrapolation, missing)
     assert_allclose(phi.toarray(), np.hstack(want), atol=1e-12)
     assert phi.data.all()
     assert phi.has_canonical_format
-    assert free.ladder is None
+    assert free.difference_operator is None
     assert len(set(free.get_feature_names_out())) == free.n_columns_ == free.terms_[-1].stop == phi.shape[1]
     narrow = free.set_params(dtype=np.float32).transform(Z)
     assert narrow.data.all()

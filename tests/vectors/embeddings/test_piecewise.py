@@ -61,7 +61,7 @@ def test_zeros_add_nothing(case, missing):
         packed = embedding.transform(sparse.csr_array(x))
         assert (packed != rows).nnz == 0
         assert packed.indptr[-1] == packed.indptr[-2]
-        assert (np.diff(rows.indptr) <= embedding.room(x)).all()
+        assert (np.diff(rows.indptr) <= embedding.nonzeros_at_most(x)).all()
 
 
 @given(points_on_grids(min_knots=2))
@@ -180,7 +180,7 @@ def test_rows_of_sparse_vectors_take_the_room_of_their_non_zeros(rng):
     rows, active = embedding.transform(X), np.diff(X.indptr)
     assert embedding.n_columns_ == 2 * 3000 + 4 * 3000 * 2999 // 2
     assert rows.indices.max() > 2**23
-    assert 0 < rows.nnz <= embedding.room(X).sum() == (2 * active + 3 * active * (active - 1) // 2).sum()
+    assert 0 < rows.nnz <= embedding.nonzeros_at_most(X).sum() == (2 * active + 3 * active * (active - 1) // 2).sum()
 
 
 BAD = {

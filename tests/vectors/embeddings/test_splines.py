@@ -104,12 +104,12 @@ def test_local_rows_and_the_ladder_give_transform(X, n_bins, degree, order, extr
     for r in range(len(Z)):
         here = slice(*chunk.indptr[r : r + 2])
         psi[r, chunk.indices[here]] = chunk.data[here]
-    phi, ladder = embedding.transform(Z), embedding.ladder
-    assert ladder.order == order
-    for start, stop in zip(ladder.starts[:-1], ladder.starts[1:], strict=True):
+    phi, difference_operator = embedding.transform(Z), embedding.difference_operator
+    assert difference_operator.order == order
+    for start, stop in zip(difference_operator.starts[:-1], difference_operator.starts[1:], strict=True):
         want = psi[:, start:stop] @ np.linalg.inv(differences(stop - start, order))
         assert_allclose(phi.toarray()[:, start:stop], want, rtol=1e-12, atol=1e-12)
-    assert ladder.starts[-1] == embedding.n_columns_
+    assert difference_operator.starts[-1] == embedding.n_columns_
     assert phi.data.all()
     assert phi.has_canonical_format
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
 from semimetric import BSplineEmbedding, ConvergenceWarning, EmbeddedLinearClassifier, InputError, NotSupportedError
+from semimetric.distances import Status
 from semimetric.vectors.embeddings.piecewise import PL1Embedding
 from semimetric.vectors.machines import classifier as classifier_module
 from semimetric.vectors.machines.dual_descent import DualDescent
@@ -168,7 +169,7 @@ def test_ctrl_c_ends_calibration_too(fits, monkeypatch):
     def train(*arguments):
         calls.append(arguments)
         report = original(*arguments)
-        return report._replace(status="interrupted") if len(calls) > fits else report
+        return report._replace(status=Status.INTERRUPTED) if len(calls) > fits else report
 
     monkeypatch.setattr(DualDescent, "train", train)
     model = EmbeddedLinearClassifier(PL1, calibration="logistic", tol=1e-3)
@@ -176,7 +177,7 @@ def test_ctrl_c_ends_calibration_too(fits, monkeypatch):
     with pytest.raises(KeyboardInterrupt), warns, pytest.warns(UserWarning, match="scores but no probabilities"):
         model.fit(X, Y)
     assert len(calls) == fits + 1
-    assert model.status_ == ("solved" if fits else "interrupted")
+    assert model.status_ == (Status.SOLVED if fits else Status.INTERRUPTED)
     assert model.score(X, Y) > 0.9
     with pytest.raises(NotFittedError, match="scores but no probabilities"):
         model.predict_proba(X)
@@ -190,7 +191,7 @@ def test_ctrl_c_between_the_passes_of_calibration_keeps_the_scores(monkeypatch):
     model = EmbeddedLinearClassifier(PL1, calibration="logistic")
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="scores but no probabilities"):
         model.fit(X, Y)
-    assert (model.status_, model.score(X, Y) > 0.9) == ("solved", True)
+    assert (model.status_, model.score(X, Y) > 0.9) == (Status.SOLVED, True)
 
 
 BAD = {

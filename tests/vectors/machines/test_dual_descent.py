@@ -12,6 +12,7 @@ from reference import linear_objective, problem_dual, problem_losses
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier
 from semimetric._kernels.dual_states import ASLEEP
+from semimetric.distances import Status
 from semimetric.vectors.embeddings.identity import IdentityEmbedding
 from semimetric.vectors.machines import dual_descent as dual_module
 from semimetric.vectors.machines.dual_descent import DualDescent, add_weights_of_dual, relative_gap
@@ -61,7 +62,7 @@ def test_columns_that_learn_together_are_as_near_their_optima_as_each_alone(kind
 
     def objectives(problem):
         machine, dual = start(rows, problem)
-        assert descent.train(rows, problem, machine, dual).status == "solved"
+        assert descent.train(rows, problem, machine, dual).status == Status.SOLVED
         W = np.column_stack([coefficients(machine), machine.bias])
         return problem_losses(problem, np.column_stack([items, np.full(40, machine.scaling)]) @ W.T) + 0.5 * (W**2).sum(axis=1)
 
@@ -76,20 +77,19 @@ def test_columns_that_learn_together_are_as_near_their_optima_as_each_alone(kind
 def test_a_class_sleeps_at_a_row_where_others_are_awake(monkeypatch):
     """What falls asleep in an epoch keeps its dual variable in the next, whatever the others at its row do."""
     _, rows, problem = small_problem("hinge", n=60, n_classes=6)
-    descent, run_epoch, kept = dual_module._ShrinkingDescent, dual_module._ShrinkingDescent.run_epoch, []
+    descent, step, kept = dual_module._ShrinkingDescent, dual_module._ShrinkingDescent.step, []
 
     def run_and_look(self):
         asleep, before = self.state == ASLEEP, self.dual.copy()
-        estimate = run_epoch(self)
+        step(self)
         active = np.isin(np.arange(60), self.active)
         kept.append((asleep & active[:, None]).sum())
         assert (self.state[asleep] == ASLEEP).all()
         np.testing.assert_array_equal(self.dual[asleep], before[asleep])
-        return estimate
 
-    monkeypatch.setattr(descent, "run_epoch", run_and_look)
+    monkeypatch.setattr(descent, "step", run_and_look)
     machine, dual = start(rows, problem)
-    assert DualDescent(1e-6, 20_000, np.random.RandomState(0)).train(rows, problem, machine, dual).status == "solved"
+    assert DualDescent(1e-6, 20_000, np.random.RandomState(0)).train(rows, problem, machine, dual).status == Status.SOLVED
     assert max(kept) > 20
 
 
@@ -102,19 +102,19 @@ def without_limits(kernel):
 def test_shrinking_leaves_out_rows_and_changes_no_optimum(kind, monkeypatch):
     _, rows, problem = small_problem(kind, n=60)
     descent, visited = dual_module._ShrinkingDescent, []
-    run_epoch = descent.run_epoch
+    step = descent.step
 
     def run_and_count(self):
         visited.append(len(self.active))
-        return run_epoch(self)
+        step(self)
 
     def scores():
         machine, dual = start(rows, problem)
         report = DualDescent(1e-10, 20_000, np.random.RandomState(0)).train(rows, problem, machine, dual)
-        assert (report.status, report.gap <= 1e-10) == ("solved", True)
+        assert (report.status, report.gap <= 1e-10) == (Status.SOLVED, True)
         return decision_values(machine, rows)
 
-    monkeypatch.setattr(descent, "run_epoch", run_and_count)
+    monkeypatch.setattr(descent, "step", run_and_count)
     shrunk = scores()
     assert "squared" in kind or min(visited) < 60  # of squared losses few variables are at a bound
     for name in ("dual_pass", "gap_pass"):
@@ -182,6 +182,6 @@ def test_ctrl_c_keeps_the_weights(monkeypatch):
     interrupts, warns = pytest.raises(KeyboardInterrupt), pytest.warns(ConvergenceWarning, match="only with warm_start=True")
     with interrupts, warns:
         model.fit(X, TWO)
-    assert model.status_ == "interrupted"
+    assert model.status_ == Status.INTERRUPTED
     assert model.score(X, TWO) > 0.8
     assert 0 < model.duality_gap_ <= 1

@@ -12,6 +12,7 @@ from reference import linear_objective
 from sklearn.base import clone
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier, SemimetricWarning
+from semimetric.distances import Status
 from semimetric.vectors.machines.dual_descent import DualDescent
 from semimetric.vectors.machines.fit import TrainedState, _make_feasible, fit_machine, partial_fit_machine
 from semimetric.vectors.machines.pegasos import Pegasos, StepCounter, run_epoch
@@ -80,7 +81,7 @@ def test_what_was_not_solved_is_warned_of_with_its_gap():
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 passes: .*\(duality_gap_\); scale the features"):
         fit_machine(DualDescent(0.0, 1, np.random.RandomState(0)), rows, problem, fresh(rows, problem))
     report = fit_machine(Pegasos(2, np.random.RandomState(0)), rows, problem, fresh(rows, problem))
-    assert (report.n_iter, report.status) == (2, "done")
+    assert (report.n_iter, report.status) == (2, Status.FINISHED)
 
 
 def test_a_warm_start_of_pegasos_keeps_to_the_intercept_and_ladder_that_are_asked_for():
@@ -89,12 +90,12 @@ def test_a_warm_start_of_pegasos_keeps_to_the_intercept_and_ladder_that_are_aske
     rescaled = clone(model).fit(X, TWO).set_params(intercept_scaling=1e-9).fit(X, TWO)
     np.testing.assert_allclose(rescaled.intercept_, before * 2 / 4, rtol=1e-6)  # the weights of two passes fade over two more
     assert before != 0 == model.set_params(fit_intercept=False).fit(X, TWO).intercept_
-    ladder = (
+    difference_operator = (
         EmbeddedLinearClassifier(Ladders(0), solver="pegasos", warm_start=True).fit(X, TWO).set_params(embedding=Ladders(1))
     )
     with pytest.warns(UserWarning, match="starting afresh"):
-        ladder.fit(X, TWO)
-    assert (ladder.coef_ == clone(ladder).fit(X, TWO).coef_).all()
+        difference_operator.fit(X, TWO)
+    assert (difference_operator.coef_ == clone(difference_operator).fit(X, TWO).coef_).all()
 
 
 def test_weights_of_another_objective_count_as_one_pass():

@@ -8,6 +8,7 @@ from linear_machines import PL1, PROBLEMS, TWO, X, small_problem
 from reference import pegasos_steps, problem_losses
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier
+from semimetric.distances import Status
 from semimetric.vectors.embeddings.identity import IdentityEmbedding
 from semimetric.vectors.machines import pegasos as pegasos_module
 from semimetric.vectors.machines.dual_descent import DualDescent
@@ -47,7 +48,7 @@ def test_the_gap_bounds_the_distance_to_the_optimum(kind, seed, max_iter):
     n_columns = len(problem.own)
     machine, best = (zero_machine(rows.embedding, n_columns, 1.0) for _ in range(2))
     report = Pegasos(max_iter, np.random.RandomState(seed)).train(rows, problem, machine, StepCounter(0.0, float(len(rows))))
-    assert (report.n_iter, report.status) == (max_iter, "done")
+    assert (report.n_iter, report.status) == (max_iter, Status.FINISHED)
     dual = np.zeros((len(rows), n_columns))
     DualDescent(1e-9, 20_000, np.random.RandomState(0)).train(rows, problem, best, dual)
     found, least = values(items, problem, machine), values(items, problem, best)
@@ -80,6 +81,6 @@ def test_ctrl_c_keeps_the_weights(monkeypatch):
     interrupts, warns = pytest.raises(KeyboardInterrupt), pytest.warns(ConvergenceWarning, match="only with warm_start=True")
     with interrupts, warns:
         model.fit(X, TWO)
-    assert model.status_ == "interrupted"
+    assert model.status_ == Status.INTERRUPTED
     assert model.score(X, TWO) > 0.8
     assert 0 < model.duality_gap_ <= 1

@@ -24,6 +24,7 @@ from semimetric import (
     EmbeddedLinearRegressor,
     NotSupportedError,
 )
+from semimetric.distances import Status
 from semimetric.vectors.machines import primal_newton as newton_module
 from semimetric.vectors.machines.dual_descent import DualDescent
 from semimetric.vectors.machines.primal_newton import PrimalNewton
@@ -38,7 +39,7 @@ def test_the_optimum_is_that_of_dual_descent(kind, seed, n_classes):
     dual = np.zeros((len(rows), len(problem.own)))
     DualDescent(1e-13, 20_000, np.random.RandomState(0)).train(rows, problem, slow, dual)
     report = PrimalNewton(1e-12, 50).train(rows, problem, fast)
-    assert report.status == "solved"
+    assert report.status == Status.SOLVED
     assert report.gap <= 1e-12
     assert report.n_iter <= 15
     assert_allclose(coefficients(fast), coefficients(slow), atol=1e-5)
@@ -106,13 +107,13 @@ def test_a_warm_start_goes_on_from_the_weights():
     assert first > 1
     assert model.fit(X, TWO).n_iter_ <= 1
     assert_allclose(model.coef_, coefficients_before, atol=1e-5)
-    assert model.partial_fit(X, TWO).status_ == "done"
+    assert model.partial_fit(X, TWO).status_ == Status.FINISHED
 
 
 def test_a_limit_of_steps_is_told():
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
         model = EmbeddedLinearClassifier(PL1, solver="newton", max_iter=2, C=100.0, tol=1e-9).fit(X, TWO)
-    assert (model.n_iter_, model.status_) == (2, "max_iter")
+    assert (model.n_iter_, model.status_) == (2, Status.LIMIT)
     assert model.duality_gap_ > 1e-9
 
 
@@ -124,9 +125,9 @@ def test_rounding_ends_the_descent(dual_equations, monkeypatch):
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         model = EmbeddedLinearClassifier(PL1, solver="newton", tol=0.0).fit(X, TWO)
-    assert model.status_ == ("rounding" if model.duality_gap_ else "solved")
+    assert model.status_ == (Status.INACCURATE if model.duality_gap_ else Status.SOLVED)
     assert model.duality_gap_ or dual_equations
-    assert len(warned) == (model.status_ == "rounding")
+    assert len(warned) == (model.status_ == Status.INACCURATE)
     assert model.n_iter_ < 200
     assert model.duality_gap_ < 1e-12
 
@@ -137,7 +138,7 @@ def test_rounding_ends_the_descent(dual_equations, monkeypatch):
 def test_the_dual_equations_certify_what_scores_are_too_coarse_for(scale, C, own, fit_intercept):
     """Raw columns of wine, whose margins are all but hard: the optimum of the hard margin, which SciPy finds."""
     model = EmbeddedLinearClassifier("linear", C=C, solver="newton", fit_intercept=fit_intercept).fit(scale * X, Y == own)
-    assert model.status_ == "solved"
+    assert model.status_ == Status.SOLVED
     assert model.duality_gap_ <= 1e-4
     signed = np.where(Y == own, 1.0, -1.0)[:, None] * np.c_[X, np.full(len(X), fit_intercept / scale)]
     weights = scale * np.append(model.coef_, model.intercept_)
@@ -150,7 +151,7 @@ def test_the_dual_equations_of_regression_keep_their_signs():
     rows, values = X_DIABETES[:7], VALUES[:7]
     model = EmbeddedLinearRegressor("linear", C=1e5, epsilon=0.1, fit_intercept=False, solver="newton").fit(1e6 * rows, values)
     weights = 1e6 * model.coef_
-    assert model.status_ == "solved"
+    assert model.status_ == Status.SOLVED
     assert np.abs(rows @ weights - values).max() < 0.1 + 1e-6
     bounds = np.append(values - 0.1, -values - 0.1)
     assert weights @ weights <= hard_margin(np.vstack([rows, -rows]), bounds) * (1 + 2e-4)
@@ -160,14 +161,14 @@ def test_where_nothing_helps_the_status_is_rounding():
     """At the default tolerance, with columns so long that all digits of the second moments are lost."""
     with pytest.warns(ConvergenceWarning, match="rounding lets the objective fall no more") as warned:
         model = EmbeddedLinearClassifier("linear", solver="newton").fit(1e9 * X, Y)
-    assert model.status_ == "rounding"
+    assert model.status_ == Status.INACCURATE
     assert model.n_iter_ < 200
     assert 1e-4 < model.duality_gap_ <= 1.0
     text = str(warned[0].message)
     assert "scale the features" in text
     assert "max_iter" not in text
     assert "passes" not in text
-    assert EmbeddedLinearClassifier("linear", solver="newton").fit(X, TWO).status_ == "solved"
+    assert EmbeddedLinearClassifier("linear", solver="newton").fit(X, TWO).status_ == Status.SOLVED
 
 
 def test_a_step_holds_one_square_besides_the_moments():
@@ -205,7 +206,7 @@ def test_ctrl_c_keeps_the_weights(monkeypatch):
     model = EmbeddedLinearClassifier(PL1, solver="newton", C=10.0, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 steps"), pytest.raises(KeyboardInterrupt):
         model.fit(X, TWO)
-    assert model.status_ == "interrupted"
+    assert model.status_ == Status.INTERRUPTED
     assert model.score(X, TWO) > 0.9
 
 

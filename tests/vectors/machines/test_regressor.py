@@ -8,6 +8,7 @@ from reference import linear_objective
 from sklearn.svm import LinearSVR
 
 from semimetric import ConvergenceWarning, EmbeddedLinearRegressor, InputError
+from semimetric.distances import Status
 
 R = EmbeddedLinearRegressor
 
@@ -44,7 +45,7 @@ def test_a_stream_of_blocks_learns():
     for _ in range(30):
         line.partial_fit(X[:, :1] / 10, X[:, 0] / 10)
     assert line.score(X[:, :1] / 10, X[:, 0] / 10) > 0.9
-    assert (line.n_iter_, line.status_) == (30, "done")
+    assert (line.n_iter_, line.status_) == (30, Status.FINISHED)
     assert np.isnan(line.duality_gap_)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from sklearn.neighbors import KNeighborsClassifier
 from strategies import labelled_items
 
-from semimetric import BoundaryPoints, DistanceRegressor, InputError, SemimetricWarning
+from semimetric import BoundaryPoints, DistanceRegressor, InputError, NeighborIndex, SemimetricWarning
 from semimetric.datasets.planar import make_horseshoe
 
 TWO = labelled_items(n_classes=2)
@@ -113,13 +113,17 @@ def test_a_learned_distance_may_choose_the_nearest_opposite():
     distances = np.abs(X[index[:, 0], 0] - X[index[:, 1], 0]) + 1e-3 * np.abs(X[index[:, 0], 1] - X[index[:, 1], 1])
     d = DistanceRegressor(n_knots=3, alpha=1e-6, preprocessor=X).fit(index, distances).semimetric_
     y = (X[:, 1] > 0.5).astype(int)
-    found = BoundaryPoints(semimetric=d).fit(X, y)
+    found = BoundaryPoints(neighbors=NeighborIndex(d)).fit(X, y)
     for i in range(80):
         others = np.flatnonzero(y != y[i])
         s = found.pairs_[found.boundary_of_[i], y[i]]
         assert d(X[i], X[s]) == pytest.approx(d.pairwise(X[i : i + 1], X[others]).min())
-    assert_refused(lambda: BoundaryPoints(semimetric=d).fit(X[:, :1], y), "of 2 features, X has 1", "same features")
-    assert_refused(lambda: BoundaryPoints(semimetric="l2").fit(X, y), "'l2' is no Semimetric", "", "None for Euclid")
+    assert_refused(
+        lambda: BoundaryPoints(neighbors=NeighborIndex(d)).fit(X[:, :1], y), "X has 1 features", "2 features are required"
+    )
+    assert_refused(
+        lambda: BoundaryPoints(neighbors="l2").fit(X, y), "neighbors='l2'", "an unfitted estimator", "None for Euclid"
+    )
 
 
 def test_other_classes_are_refused():

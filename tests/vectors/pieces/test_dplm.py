@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from scipy.stats import norm
+from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, LinearSVC
 
-from semimetric import ConvergenceWarning, DPLMClassifier, SemimetricWarning
+from semimetric import ConvergenceWarning, DPLMClassifier, GibbsChains, SemimetricWarning
 from semimetric.datasets.planar import make_horseshoe, make_s_shape, make_zigzag
 from semimetric.vectors.pieces import dplm
 from semimetric.vectors.pieces.gibbs_chains import Chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
-PLANES = {"local": "plane", "n_sweeps": 300, "n_chains": 1}
+PLANES = {"local": "plane", "chains": GibbsChains(n_sweeps=300, n_chains=1)}
 
 
 def separable(rng, n=60, d=2, slope=0.5):
@@ -26,7 +28,7 @@ def separable(rng, n=60, d=2, slope=0.5):
 @pytest.fixture(scope="module")
 def horseshoe():
     X, y = make_horseshoe()
-    return DPLMClassifier(alpha=1.0, n_sweeps=2000, local="plane").fit(X, y)
+    return DPLMClassifier(alpha=1.0, chains=GibbsChains(n_sweeps=2000), local="plane").fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,11 @@ def small():
     return X, y, DPLMClassifier(**PLANES).fit(X, y)
 
 
-IN_ANY_UNIT = (PLANES | {"n_sweeps": 150, "local": "svm"}, {"n_components": 3, "local": "plane"})
+SHORT = GibbsChains(n_sweeps=20)
+IN_ANY_UNIT = (
+    PLANES | {"chains": GibbsChains(n_sweeps=150, n_chains=1), "local": "svm"},
+    {"n_components": 3, "local": "plane"},
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +61,14 @@ def test_the_horseshoe_has_six_planes_and_seven_segments(horseshoe):
 
 @pytest.mark.parametrize("make", [make_horseshoe, make_s_shape])
 def test_machines_separate_what_bends(make):
-    model = DPLMClassifier(alpha=1.0, n_sweeps=1500).fit(*make())
+    model = DPLMClassifier(alpha=1.0, chains=GibbsChains(n_sweeps=1500)).fit(*make())
     assert model.score(*make(random_state=4)) > 0.97
     assert not hasattr(model, "predict_proba")
 
 
 def test_a_linearly_separable_set_gives_one_piece_and_its_plane(rng):
     X, y = separable(rng, n=150)
-    model = DPLMClassifier(**PLANES | {"n_sweeps": 1500}).fit(X, y)
+    model = DPLMClassifier(**PLANES | {"chains": GibbsChains(n_sweeps=1500, n_chains=1)}).fit(X, y)
     assert model.n_components_ == 1
     normal = model.pieces_[0].normals[0]
     assert normal @ np.array([1.0, -0.5]) / np.hypot(1, 0.5) > 0.95
@@ -118,17 +124,17 @@ def test_every_class_against_the_rest_or_every_other(rng, multi_class):
     centres = np.array([[0.0, 0], [4, 0], [0, 4]])
     y = rng.integers(0, 3, 150)
     X = centres[y] + rng.normal(size=(150, 2)) * 0.5
-    model = DPLMClassifier(n_sweeps=200, multi_class=multi_class).fit(X, np.array(["a", "b", "c"])[y])
+    model = DPLMClassifier(chains=GibbsChains(n_sweeps=200), multi_class=multi_class).fit(X, np.array(["a", "b", "c"])[y])
     assert model.score(X, np.array(["a", "b", "c"])[y]) > 0.97
     assert model.decision_function(X).shape == (150, 3)
     assert model.n_components_.shape == model.r_hat_.shape == (3,)
     assert len(model.posterior_n_components_) == len(model.trace_) == 3
     if multi_class == "ovr":
-        two = DPLMClassifier(n_sweeps=200).fit(X, y == 1)
+        two = DPLMClassifier(chains=GibbsChains(n_sweeps=200)).fit(X, y == 1)
         assert np.array_equal(model.pieces_[1].boundary_points, two.pieces_[0].boundary_points)
         assert not hasattr(model, "class_pairs_")
     else:
-        two = DPLMClassifier(n_sweeps=200).fit(X[y != 1], y[y != 1])
+        two = DPLMClassifier(chains=GibbsChains(n_sweeps=200)).fit(X[y != 1], y[y != 1])
         assert model.class_pairs_.tolist() == [[0, 1], [0, 2], [1, 2]]
         assert np.array_equal(model.pieces_[1].boundary_points, two.pieces_[0].boundary_points)
         votes = np.round(model.decision_function(X))
@@ -150,15 +156,14 @@ def spirals(n, seed):
 @pytest.mark.slow
 def test_three_curved_classes_are_told_apart_as_well_as_by_a_kernel():
     (X, y), unseen = spirals(600, 0), spirals(600, 1)
-    model = DPLMClassifier(n_components="auto", n_sweeps=500).fit(X, y)
+    model = DPLMClassifier(n_components="auto", chains=GibbsChains(n_sweeps=500)).fit(X, y)
     assert model.score(*unseen) > SVC(C=100.0).fit(X, y).score(*unseen) - 0.01
     assert model.score(*unseen) > LinearSVC(C=10.0).fit(X, y).score(*unseen) + 0.3
     assert model.n_components_.max() <= 24
     assert (model.n_components_ > 1).all()
     assert not model.choice_.one_piece
-    assert DPLMClassifier(n_components="auto", n_sweeps=500).fit(3.7 * X, y).predict(3.7 * unseen[0]).tolist() == (
-        model.predict(unseen[0]).tolist()
-    )
+    scaled = DPLMClassifier(n_components="auto", chains=GibbsChains(n_sweeps=500)).fit(3.7 * X, y)
+    assert scaled.predict(3.7 * unseen[0]).tolist() == model.predict(unseen[0]).tolist()
 
 
 def test_a_wider_overlap_teaches_machines_from_more_items(monkeypatch):
@@ -179,20 +184,20 @@ def test_a_wider_overlap_teaches_machines_from_more_items(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("counted", True), ("prior_points", "items"), ("w_prior", "precision"), ("refine", False)]
+    ("name", "value"), [("counted", True), ("prior_points", "items"), ("w_prior", "precision"), ("chains__refine", False)]
 )
 def test_readings_of_the_paper_change_what_they_should(name, value, small):
     X, y, one = small
-    other = DPLMClassifier(**PLANES, **{name: value}).fit(X, y)
+    other = clone(DPLMClassifier(**PLANES)).set_params(**{name: value}).fit(X, y)
     assert not np.array_equal(one.decision_function(X), other.decision_function(X))
     assert np.isfinite(other.decision_function(X)).all()
-    assert np.array_equal(one.trace_, other.trace_) == (name == "refine")
+    assert np.array_equal(one.trace_, other.trace_) == (name == "chains__refine")
 
 
 def test_what_has_not_settled_is_said():
     X, y = make_horseshoe()
     with pytest.warns(ConvergenceWarning, match=r"R-hat .* is \d+\.\d+, at most 1.1 is required; .*raise n_sweeps=60"):
-        DPLMClassifier(n_sweeps=60).fit(X, y)
+        DPLMClassifier(chains=GibbsChains(n_sweeps=60)).fit(X, y)
 
 
 def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
@@ -207,7 +212,7 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
     monkeypatch.setattr(Chain, "advance", stopping)
     for labels, n_traces in ((y, 1), (np.arange(160) % 3, 3)):
         calls = iter(range(100))
-        model = DPLMClassifier(n_sweeps=1000, n_chains=1, w_prior=1000.0)
+        model = DPLMClassifier(chains=GibbsChains(n_sweeps=1000, n_chains=1), w_prior=1000.0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, labels)
         assert len(model.predict(X)) == 160
@@ -216,11 +221,11 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
 
 
 def test_few_and_degenerate_items():
-    one = DPLMClassifier(n_sweeps=20).fit([[1.0, 7.0], [2.0, 7.0]], ["a", "b"])  # one item a class, a constant feature
+    one = DPLMClassifier(chains=SHORT).fit([[1.0, 7.0], [2.0, 7.0]], ["a", "b"])  # one item a class, a constant feature
     assert one.predict([[0.0, 7.0], [9.0, 7.0]]).tolist() == ["a", "b"]
-    assert DPLMClassifier(n_sweeps=20, local="plane").fit([[1.0], [2.0]], [0, 1]).predict([[1.4], [1.6]]).tolist() == [0, 1]
+    assert DPLMClassifier(chains=SHORT, local="plane").fit([[1.0], [2.0]], [0, 1]).predict([[1.4], [1.6]]).tolist() == [0, 1]
     with pytest.warns(SemimetricWarning, match="belong to several classes"):
-        DPLMClassifier(n_sweeps=20).fit([[0.0], [0.0], [0.0], [1.0]], [0, 0, 1, 1])
+        DPLMClassifier(chains=SHORT).fit([[0.0], [0.0], [0.0], [1.0]], [0, 0, 1, 1])
 
 
 def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
@@ -234,10 +239,10 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
     refused("alpha=0", "> 0", alpha=0)
     refused("alpha='many'", "'auto'", alpha="many")
     refused("alpha=-1.0", "> 0", alpha=-1.0)
-    refused("n_sweeps=0", ">= 1", n_sweeps=0)
-    refused("burn_in=10", "left behind the burn-in", "raise n_sweeps", n_sweeps=10, burn_in=10)
-    refused("n_chains=0", ">= 1", n_chains=0)
-    refused("n_auxiliary=0", ">= 1", n_auxiliary=0)
+    refused("n_sweeps=0", ">= 1", chains=GibbsChains(n_sweeps=0))
+    refused("burn_in=10", "left behind the burn-in", "raise n_sweeps", chains=GibbsChains(n_sweeps=10, burn_in=10))
+    refused("n_chains=0", ">= 1", chains=GibbsChains(n_chains=0))
+    refused("n_auxiliary=0", ">= 1", chains=GibbsChains(n_auxiliary=0))
     refused("n_components=0", ">= 1", n_components=0)
     refused("local='tree'", "use one of 'svm', 'plane'", local="tree")
     refused("w_prior='wide'", "'precision', 'covariance'", w_prior="wide")
@@ -250,17 +255,18 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
     refused("overlap='wide'", "'auto'", overlap="wide")
     refused("multi_class='all'", "'ovo', 'ovr'", multi_class="all")
     refused("n_components='many'", "'auto'", n_components="many")
-    refused("semimetric='l2' is no", "Semimetric", "None for Euclid", semimetric="l2")
+    refused("neighbors='l2' finds no", "an unfitted estimator", "None for Euclid", neighbors="l2")
+    refused("chains=500 is no GibbsChains", "", "None for its defaults", chains=500)
     assert_refused(lambda: DPLMClassifier().fit(X, np.zeros(32)), "one class only", "two classes", "add some")
 
 
 def test_it_pickles_and_is_seeded():
     X, y = make_s_shape(150)
-    model = DPLMClassifier(n_sweeps=100).fit(X, y)
+    model = DPLMClassifier(chains=GibbsChains(n_sweeps=100)).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert (again.decision_function(X) == model.decision_function(X)).all()
-    assert np.array_equal(DPLMClassifier(n_sweeps=100).fit(X, y).trace_, model.trace_)
-    assert not np.array_equal(DPLMClassifier(n_sweeps=100, random_state=1).fit(X, y).trace_, model.trace_)
+    assert np.array_equal(DPLMClassifier(chains=GibbsChains(n_sweeps=100)).fit(X, y).trace_, model.trace_)
+    assert not np.array_equal(DPLMClassifier(chains=GibbsChains(n_sweeps=100), random_state=1).fit(X, y).trace_, model.trace_)
     given = DPLMClassifier(n_components=3).fit(X, y)
     assert given.n_components_ <= 3
     assert not hasattr(given, "r_hat_")
@@ -278,7 +284,7 @@ PIECES_OF = {
 @pytest.mark.parametrize("make", PIECES_OF)
 def test_by_default_sets_get_the_pieces_that_they_have(make):
     fewest, most = PIECES_OF[make]
-    model = DPLMClassifier(n_sweeps=1000).fit(*make(random_state=1))
+    model = DPLMClassifier(chains=GibbsChains(n_sweeps=1000)).fit(*make(random_state=1))
     assert fewest <= model.n_components_ <= most
     assert model.score(*make(random_state=3)) > 0.96
     choice = model.choice_
@@ -289,7 +295,7 @@ def test_by_default_sets_get_the_pieces_that_they_have(make):
 def test_where_classes_overlap_along_a_plane_held_out_items_ask_for_one_piece(rng):
     X = rng.normal(size=(80, 4))
     y = X[:, 0] + rng.normal(size=80) > 0
-    model = DPLMClassifier(n_sweeps=100).fit(X, y)
+    model = DPLMClassifier(chains=GibbsChains(n_sweeps=100)).fit(X, y)
     assert model.n_components_ == 1
     assert model.r_hat_ == 1
     assert model.posterior_n_components_.tolist() == [0, 1]
@@ -300,7 +306,7 @@ def test_where_classes_overlap_along_a_plane_held_out_items_ask_for_one_piece(rn
 
 
 def test_a_class_of_one_item_leaves_nothing_to_choose_by():
-    model = DPLMClassifier(n_sweeps=20).fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
+    model = DPLMClassifier(chains=SHORT).fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
     assert model.choice_.one_piece
     assert np.isnan(model.choice_.accuracy).all()
 
@@ -314,3 +320,13 @@ def test_as_many_pieces_as_asked_for_or_a_warning():
         SemimetricWarning, match=r"n_components=40 pieces were asked for, (\d+) are left: .*give n_components=\1, "
     ):
         DPLMClassifier(n_components=40).fit(X, y)
+
+
+def test_parameters_of_chains_are_set_through_the_model():
+    model = DPLMClassifier().set_params(chains__n_sweeps=30, chains__n_chains=1)
+    assert model.get_params()["chains__n_sweeps"] == 30
+    assert clone(model).chains.n_chains == 1
+    assert DPLMClassifier().get_params()["chains"] is None
+    X, y = make_horseshoe(40, 30)
+    search = GridSearchCV(DPLMClassifier(n_components=2, local="plane"), {"chains__n_sweeps": [20, 40]}, cv=2).fit(X, y)
+    assert search.best_params_["chains__n_sweeps"] in (20, 40)

@@ -2,28 +2,35 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric.vectors.pieces.piece_choice import PieceChoice, PieceMachine, Way, choose_pieces, machines_to_try, ways_to_try
+from semimetric.vectors.pieces.piece_choice import (
+    PieceChoice,
+    PieceMachine,
+    PieceOptions,
+    choose_pieces,
+    machines_to_try,
+    options_to_try,
+)
 from semimetric.vectors.pieces.two_classes import split_classes
 
-WAYS = ways_to_try("auto", None, "svm")
+WAYS = options_to_try("auto", None, "svm")
 PLANES = machines_to_try("auto", "auto", "plane")
 
 
 def choice_with(errors, pieces, n=200, n_classes=2, machines=PLANES):
-    """The choice where each candidate is wrong on so many items of every problem, and each way has so many pieces."""
+    """The choice where each candidate is wrong on so many items of every problem, and each option has so many pieces."""
     X = np.arange(float(n))[:, None]
     y = (np.arange(n) % n_classes).astype(np.int64)
     problems = split_classes(X, y, np.arange(n_classes), "ovo")
     seen = []
 
-    def judge(problem, others, ways, given):
-        assert len(errors) == len(ways) * len(given)
+    def evaluate(problem, others, options, given):
+        assert len(errors) == len(options) * len(given)
         seen.append((problem, others))
         known = dict(zip(problem.items[:, 0] % n_classes, problem.positive, strict=True))
         truth = np.where([known[k] for k in others[:, 0] % n_classes], 1.0, -1.0)
         return np.array([np.where(others[:, 0] < count, -truth, truth) for count in errors]), np.array(pieces, dtype=float)
 
-    return choose_pieces(problems, WAYS, machines, judge, random_state=0), seen
+    return choose_pieces(problems, WAYS, machines, evaluate, random_state=0), seen
 
 
 @pytest.mark.parametrize(
@@ -69,11 +76,11 @@ def test_a_fold_learns_from_what_it_does_not_judge():
 
 
 def test_what_is_given_is_not_chosen():
-    assert ways_to_try("auto", 3, "svm") == [Way(1000.0)]
-    assert ways_to_try(30.0, None, "svm") == [Way(30.0)]
-    assert ways_to_try("precision", None, "plane") == [Way("precision")]
-    assert [way.n_groups for way in ways_to_try(30.0, "auto", "svm")] == [1, 0, 6, 10, 16, 24]
-    assert [way.n_groups for way in ways_to_try("auto", "auto", "plane")] == [1, 0, 0, 0]
+    assert options_to_try("auto", 3, "svm") == [PieceOptions(1000.0)]
+    assert options_to_try(30.0, None, "svm") == [PieceOptions(30.0)]
+    assert options_to_try("precision", None, "plane") == [PieceOptions("precision")]
+    assert [option.n_groups for option in options_to_try(30.0, "auto", "svm")] == [1, 0, 6, 10, 16, 24]
+    assert [option.n_groups for option in options_to_try("auto", "auto", "plane")] == [1, 0, 0, 0]
     assert machines_to_try(10.0, 1.0, "svm") == [PieceMachine(10.0, 1.0)]
     assert [m.overlap for m in machines_to_try(10.0, "auto", "svm")] == [1.0, 1.5]
     assert [m.C for m in machines_to_try("auto", 1.2, "svm")] == [1.0, 10.0, 100.0]

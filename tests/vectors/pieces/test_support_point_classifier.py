@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 from strategies import labelled_items
 
-from semimetric import Semimetric, SemimetricWarning, SupportPointClassifier
+from semimetric import NeighborIndex, Semimetric, SemimetricWarning, SupportPointClassifier
 
 
 @given(labelled_items())
@@ -67,15 +67,19 @@ def test_a_distance_takes_the_place_of_euclids(rng):
     X, new = rng.normal(size=(120, 2)), rng.normal(size=(200, 2))
     y = X[:, 0] * X[:, 1] > 0
     l1 = Semimetric.l1(np.vstack([X, new]))
-    model = SupportPointClassifier(semimetric=l1).fit(X, y)
+    model = SupportPointClassifier(neighbors=NeighborIndex(l1)).fit(X, y)
     among = KNeighborsClassifier(1, metric="manhattan").fit(X[model.support_], y[model.support_])
     assert np.array_equal(model.predict(new), among.predict(new))
     assert not np.array_equal(model.support_, SupportPointClassifier().fit(X, y).support_)
     assert (model.predict(X) == y).mean() > 0.97
     assert_refused(
-        lambda: SupportPointClassifier(semimetric="l1").fit(X, y), "semimetric='l1'", "Semimetric", "None for Euclid"
+        lambda: SupportPointClassifier(neighbors="l1").fit(X, y), "neighbors='l1'", "an unfitted estimator", "None for Euclid"
     )
-    assert_refused(lambda: SupportPointClassifier(semimetric=l1).fit(X[:, :1], y), "2 features", "X has 1", "the same features")
+    assert_refused(
+        lambda: SupportPointClassifier(neighbors=NeighborIndex(l1)).fit(X[:, :1], y),
+        "X has 1 features",
+        "2 features are required",
+    )
 
 
 def test_support_points_are_rows_of_the_fit_with_their_classes():

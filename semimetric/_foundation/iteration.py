@@ -1,0 +1,104 @@
+"""The loop that runs every iterative method, and the statuses with which they stop."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from .progress import progress_bar
+from .stored import storable
+
+Step = tuple[int, float, float]  # the number of an iteration, the objective there, and the gap
+
+
+@storable
+class Status(Enum):
+    """The reason why a method stopped; the text also advises what to do about it."""
+
+    SOLVED = "solved to the tolerance"
+    FINISHED = "finished the number of passes that was asked for"
+    LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
+    INTERRUPTED = "interrupted by the user: the weights are the best so far"
+    INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
+
+
+class Method(Protocol):
+    """An iterative method with a state: the caller makes steps, and looks at the point now and then."""
+
+    @property
+    def objective(self) -> float:
+        """The objective by the last look; NaN where it is not computed."""
+
+    @property
+    def gap(self) -> float:
+        """An upper bound of objective - optimum by the last look; NaN where it is not computed."""
+
+    def step(self) -> None:
+        """Make one iteration."""
+
+    def look(self) -> Status | None:
+        """Certify the current point, and return the status if the method is to stop."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a method: why it stopped, after how many steps, and what every look has found."""
+
+    status: Status
+    n_iter: int
+    steps: list[Step] = field(default_factory=list)
+
+
+def iterate(
+    method: Method,
+    *,
+    name: str,
+    max_iter: int,
+    every: int = 1,
+    at_start: bool = True,
+    total: int | None = None,
+    failures: tuple[type[Exception], ...] = (),
+    verbose: bool | None = None,
+) -> Run:
+    """Make steps until a look at the method gives a status, the limit is reached, or Ctrl-C is pressed.
+
+    Parameters
+    ----------
+    method : Method
+    name : str
+        The name at the progress bar.
+    max_iter : int
+        Most steps; then the status is LIMIT.
+    every : int
+        Number of steps between two looks.
+    at_start : bool
+        True looks once before the first step.
+    total : int or None
+        Number of steps that the bar counts to; None of a method that usually ends earlier.
+    failures : tuple of exceptions
+        Those that say that rounding allows no more progress; the status is then INACCURATE.
+    verbose : bool or None
+        See `progress_bar`.
+    """
+    status: Status | None = None
+    steps: list[Step] = []
+    n_iter = 0
+    with progress_bar(total, name, verbose=verbose) as bar:
+        try:
+            while True:
+                if n_iter % every == 0 and (n_iter or at_start):
+                    status = method.look()
+                    steps.append((n_iter, method.objective, method.gap))
+                    found = {"objective": method.objective, "gap": method.gap}
+                    bar.set_postfix({key: value for key, value in found.items() if not np.isnan(value)})
+                if status is not None or n_iter == max_iter:
+                    break
+                method.step()
+                n_iter += 1
+                bar.update()
+        except failures:
+            status = Status.INACCURATE
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+    return Run(status or Status.LIMIT, n_iter, steps)
