@@ -132,6 +132,10 @@ PLAIN = FAST | {"directions": None}
 
 def made(kind, **settings):
     """Return an unfitted learner; settings are the flat names of parameters."""
+    if kind is sm.DPLMClassifier:
+        nested = sm.GibbsChains().get_params()
+        settings = {f"chains__{name}" if name in nested else name: value for name, value in settings.items()}
+        return kind().set_params(**settings)
     return kind(**settings)
 
 
@@ -803,7 +807,7 @@ def value_machine(settings):
 @answer
 def boundary_points():
     found = sm.BoundaryPoints().fit(X, NAMES)
-    other = sm.BoundaryPoints(semimetric=sm.Semimetric.l1(X)).fit(X, TWO)
+    other = sm.BoundaryPoints(neighbors=sm.NeighborIndex(sm.Semimetric.l1(X))).fit(X, TWO)
     return [
         [m.boundary_points_, m.directions_, m.multiplicities_, m.pairs_, m.support_, m.support_share_] for m in (found, other)
     ]
@@ -812,7 +816,7 @@ def boundary_points():
 @answer
 def support_points():
     out = []
-    for settings in ({}, {"semimetric": sm.Semimetric.l1(X)}):
+    for settings in ({}, {"neighbors": sm.NeighborIndex(sm.Semimetric.l1(X))}):
         model = sm.SupportPointClassifier(**settings).fit(X, NAMES)
         out += [model.predict(ASKED[0]), model.support_points_, model.support_codes_]
     return out

@@ -15,11 +15,10 @@ that public ones inherit from.
    the next hold for private names and modules too.
 6. The first line of a docstring is its first sentence: it ends with a full stop, and has at most 120 characters.
 
-Docstrings are read from the source. Only a class that completes its docstring when it is made (`COMPLETED_BY`) is imported.
+Docstrings are read from the source; nothing is imported.
 """
 
 import ast
-import importlib
 import inspect
 import re
 import sys
@@ -28,7 +27,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 FACES = ("", "datasets", "distances", "out_of_core", "plotting", "vectors")
-COMPLETED_BY = "with_shared_parameters"
 NO_OPENINGS = ("Of", "What", "Where", "Which", "How", "Whether", "Who", "Whose")
 LONGEST_OPENING = 120  # characters of the first line
 
@@ -191,15 +189,6 @@ class Package:
         direct = [self.classes[name_of(b)] for b in node.bases if name_of(b) in self.classes]
         return [*direct, *(far for near in direct for far in self.bases(near))]
 
-    def docstring(self, node: Definition) -> str:
-        """Return the docstring: from the source, or of the imported class if a decorator completes it."""
-        if not isinstance(node, ast.ClassDef) or COMPLETED_BY not in decorators(node):
-            return ast.get_docstring(node) or ""
-        if str(self.root.parent) not in sys.path:
-            sys.path.insert(0, str(self.root.parent))
-        module = importlib.import_module(self.home[node].name)
-        return inspect.getdoc(getattr(module, node.name)) or ""
-
     def parameters(self, node: Definition) -> list[Parameter]:
         """Return the parameters of a function, or of the constructor of a class."""
         if not isinstance(node, ast.ClassDef):
@@ -214,7 +203,7 @@ class Package:
     def describes(self, node: ast.ClassDef, method: str) -> bool:
         """Return True if a base class in the package has a docstring for the method, or names it as an attribute."""
         for base in self.bases(node):
-            known, attributes = methods(base).get(method), entries(self.docstring(base), "Attributes") or []
+            known, attributes = methods(base).get(method), entries((ast.get_docstring(base) or ""), "Attributes") or []
             if (known is not None and ast.get_docstring(known)) or any(method in entry.names for entry in attributes):
                 return True
         return False
@@ -303,7 +292,7 @@ def check_class(package: Package, node: ast.ClassDef) -> Iterator[tuple[Definiti
 
 def check_definition(package: Package, node: Definition, *, face: bool) -> Iterator[tuple[Definition, str]]:
     """Yield the findings on a public function or class."""
-    docstring, signature = package.docstring(node), package.parameters(node)
+    docstring, signature = (ast.get_docstring(node) or ""), package.parameters(node)
     if not docstring:
         yield node, f"{node.name} has no docstring"
     elif face and signature and entries(docstring) is None:

@@ -278,8 +278,9 @@ def rebalance(folder: Any, n_shards: int | None = None, *, client: Any = None) -
 
     Parameters
     ----------
-    folder, client : as in `build_index`
+    folder : as in `build_index`
     n_shards : int or None for as many as there are, default None
+    client : as in `fit`
 
     Examples
     --------
@@ -354,9 +355,10 @@ def radius_neighbors(
 
     Parameters
     ----------
-    folder, client, key : as in `kneighbors`
+    folder : as in `kneighbors`
     X : array-like or Dask array of shape (n, n_features), or frame
     radius : float, default 1.0
+    client, key : as in `kneighbors`
 
     Examples
     --------
@@ -375,9 +377,10 @@ def kneighbors_graph(
 
     Parameters
     ----------
-    folder, X, n_neighbors, client, key : as in `kneighbors`
+    folder, X, n_neighbors : as in `kneighbors`
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
+    client, key : as in `kneighbors`
 
     Examples
     --------

@@ -205,20 +205,6 @@ def test_what_is_wrong_in_a_class_is_found(found, name, entry, text):
     assert any(text in finding for finding in findings), findings
 
 
-def test_a_class_that_completes_its_docstring_is_read_as_it_is_made(found):
-    source = (
-        "def with_shared_parameters(text):\n    'Fills.'\n\n    def complete(cls):\n"
-        "        cls.__doc__ = cls.__doc__.replace('{a}', text)\n        return cls\n    return complete\n\n\n"
-        "__all__ = ['Filled']\n\n\n@with_shared_parameters('a : int, default 2')\nclass Filled:\n"
-        "    '''F.\n\n    Parameters\n    ----------\n    {a}\n    '''\n\n    def __init__(self, a=1):\n        self.a = a\n"
-    )
-    try:
-        assert found(source) == ["Filled: a is said to be 2 by default; the signature has 1"]
-    finally:
-        for name in [m for m in sys.modules if m.split(".")[0] == "toy"]:
-            del sys.modules[name]
-
-
 @pytest.mark.parametrize("word", lint.NO_OPENINGS)
 def test_a_docstring_that_begins_without_a_verb_or_noun_is_found(found, word):
     source = (
