@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -335,14 +334,14 @@ def kneighbors(
     array([0, 1])
     """
     engine = _engine(client)
-    queries = computed(X) if client is not None else None
-    parts = [] if client is not None else item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
+    queries = None if client is None else computed(X)
+    parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))) if client is None else []
 
-    def search(places: list[ShardLocation]) -> list[Neighbors]:
-        ask = partial(nearest, engine, places, k=n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
-        if client is not None:
-            return [ask(X=queries)]
-        return [_call(lambda rows: ask(X=rows), part) for part in parts]
+    def search(locations: list[ShardLocation]) -> list[Neighbors]:
+        def ask(rows: Any) -> Neighbors:
+            return nearest(engine, locations, rows, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+
+        return [_call(ask, part) for part in parts] if client is None else [ask(queries)]
 
     found = read_locations(folder, search, key=key)
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
