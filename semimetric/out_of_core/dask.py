@@ -164,8 +164,8 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
 
     Examples
     --------
-    >>> from semimetric import distributed
-    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> from semimetric import out_of_core
+    >>> client = out_of_core.connect()  # doctest: +SKIP
     >>> client.close()  # doctest: +SKIP
     """
     distributed = optional("distributed")

@@ -330,6 +330,7 @@ def test_scikit_learns_checks_of_defaults_that_choose(estimator, check):
 def test_every_public_estimator_is_checked_with_four_settings():
     elsewhere = {"EmbeddedLinearClassifier", "EmbeddedLinearRegressor", "NeighborIndex", "ShardedIndex"}  # in their rooms
     elsewhere |= {
+        "GibbsChains",
         "LandmarkFeatures",
         "PointCloudFeatures",
         "SeriesFeatures",

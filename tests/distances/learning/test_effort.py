@@ -9,7 +9,7 @@ import pytest
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner
 from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, SearchCost
 
-PAGE = Path(__file__).parents[2] / "docs" / "effort.md"
+PAGE = Path(__file__).parents[3] / "docs" / "effort.md"
 KINDS = {
     "labelled items": LABELS,
     "comparisons": COMPARISONS,
