@@ -118,7 +118,8 @@ def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
     assert f'{5 * len(choices)} fits; effort="thorough" makes {choices.cost.n_thorough}' in repr(choices)
     assert repr(choices).count("*") == 2  # in the title, and at the choice
     chosen = choices.chosen
-    assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
+    names = ("alpha", "n_knots", "tables")
+    assert [getattr(model.recipe_, name) for name in names] == [chosen.settings[name] for name in names]
     again = LargeMarginLearner().fit(X[::2], Y[::2])
     assert_array_equal(again.semimetric_.weights, model.semimetric_.weights)
 
