@@ -20,6 +20,7 @@ from scipy.stats import spearmanr
 
 from semimetric import (
     DistanceApproximator,
+    DistanceRegressor,
     EditBounds,
     FilterRefineIndex,
     LandmarkFeatures,
@@ -73,7 +74,7 @@ def proved(name: str, s: dict, bounds: object) -> dict:
     """How many calls prove the ten nearest of every query, beside itself, in the order of a learned distance."""
     words, queries = s["words"], s["queries"]
     model = DistanceApproximator(
-        Levenshtein.distance, features=StringFeatures(q=(1,)), tables="warped", n_knots=2, alpha=1e-3
+        Levenshtein.distance, DistanceRegressor(tables="warped", n_knots=2, alpha=1e-3), features=StringFeatures(q=(1,))
     ).fit(words[:N_LEARNED])
     codes = model.encode(words)
     index = FilterRefineIndex(model.semimetric_, Levenshtein.distance, bounds=bounds)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from cases import MAPS, RECIPES, cityblock, fitted, sample, warped_sum
+from learners import made
 from sklearn.base import clone
 
 from semimetric import (
@@ -10,6 +11,7 @@ from semimetric import (
     AutoGroups,
     BoundaryPoints,
     BSplineEmbedding,
+    Columns,
     ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
@@ -31,6 +33,7 @@ from semimetric import (
     PL1Embedding,
     PL2Embedding,
     PointCloudFeatures,
+    Program,
     QuadrupletLearner,
     Ridge,
     Semimetric,
@@ -43,6 +46,7 @@ from semimetric import (
     SeriesFeatures,
     StringFeatures,
     SupportPointClassifier,
+    Tables,
     TripletLearner,
 )
 from semimetric.distances.features.objects import ObjectFeatures
@@ -65,46 +69,51 @@ def recipe(name):
 
 
 def pair_learner(method=None):
-    model = PairLearner(**PLAIN).fit(PAIRS, JUDGED)
+    model = made(PairLearner, **PLAIN).fit(PAIRS, JUDGED)
     return model if method is None else model.calibrate_probabilities(PAIRS, JUDGED, method)
 
 
 def large_margin(**changes):
-    return LargeMarginLearner(**PLAIN | {"tables": "warped"} | changes).fit(ITEMS, CLASSES)
+    return made(LargeMarginLearner, **PLAIN | {"tables": "warped"} | changes).fit(ITEMS, CLASSES)
 
 
 def classifier(X, y, weight=None, learner=None, **changes):
-    learner = LargeMarginLearner(**PLAIN | {"tables": "warped", "outside": "clip"}) if learner is None else learner
+    learner = made(LargeMarginLearner, **PLAIN | {"tables": "warped", "outside": "clip"}) if learner is None else learner
     return SemimetricClassifier(learner, **changes).fit(X, y, weight)
 
 
 def regressor_of(X, y, weight=None, learner=None, **changes):
-    learner = DistanceRegressor(**FAST) if learner is None else learner
+    learner = made(DistanceRegressor, **FAST) if learner is None else learner
     return SemimetricRegressor(learner, n_pairs=200, **changes).fit(X, y, weight)
 
 
 def auto_regressor():
     items, index, y = sample(n_pairs=400)
-    return DistanceRegressor(n_knots=3, groups=AutoGroups(max_groups=1), preprocessor=items).fit(index, y)
+    return DistanceRegressor(n_knots=3, tables=Tables(groups=AutoGroups(max_groups=1)), preprocessor=items).fit(index, y)
 
 
 def linked_regressor(**changes):
     items, index, y = sample(n_pairs=400)
-    return DistanceRegressor(**FAST | changes, preprocessor=items).fit(index, np.sqrt(y))
+    return made(DistanceRegressor, **FAST | changes, preprocessor=items).fit(index, np.sqrt(y))
 
 
 def rich():
     items, index, y = sample()
     model = DistanceRegressor(
-        n_knots=np.array([3, 4, 3]), knots="uniform", alpha=1e-3, penalty=[Ridge(1e-3), Lasso(1e-3)],
-        loss="huber", solver=InteriorPoint(tol=1e-7), constraints=[Monotone([0])], periodic={2: 2.0},
-        preprocessor=items.tolist(), n_jobs=1,
-    )  # fmt: skip
+        n_knots=np.array([3, 4, 3]),
+        tables=Tables(knots="uniform"),
+        alpha=1e-3,
+        program=Program(penalty=[Ridge(1e-3), Lasso(1e-3)], constraints=[Monotone([0])], solver=InteriorPoint(tol=1e-7)),
+        loss="huber",
+        columns=Columns(periodic={2: 2.0}),
+        preprocessor=items.tolist(),
+        n_jobs=1,
+    )
     return model.fit(index, y)
 
 
 def approximator(distance=cityblock, X=ITEMS, **changes):
-    return DistanceApproximator(distance, n_pairs=200, **FAST | changes).fit(X)
+    return made(DistanceApproximator, distance, n_pairs=200, **FAST | changes).fit(X)
 
 
 def embedding_of(given, y=CLASSES):
@@ -187,16 +196,16 @@ FITTED = (
         "pairs": pair_learner,
         "pairs with a line": lambda: pair_learner("sigmoid"),
         "pairs with steps": lambda: pair_learner("isotonic"),
-        "triplets": lambda: TripletLearner(**PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
-        "quadruplets": lambda: QuadrupletLearner(**FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
+        "triplets": lambda: made(TripletLearner, **PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
+        "quadruplets": lambda: made(QuadrupletLearner, **FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
         "large margin": large_margin,
         "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
-        "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
+        "large margin of a frame": lambda: made(LargeMarginLearner, **PLAIN, tables="warped").fit(FRAME, NAMES),
         "large margin from a prior": lambda: large_margin(prior=Semimetric.l1(ITEMS, weights=[1.0, 2.0, 0.5])),
         "classifier": lambda: classifier(ITEMS, CLASSES),
         "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
         "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
-        "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=LargeMarginLearner(**PLAIN, periodic={0: 24})),
+        "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=made(LargeMarginLearner, **PLAIN, periodic={0: 24})),
         "classifier with balanced classes": lambda: classifier(ITEMS, NAMES, class_weight="balanced", weights="kernel"),
         "classifier with weights of classes": lambda: classifier(ITEMS, CLASSES, WEIGHTS, class_weight={0: 0.5}),
         "kernel regression": lambda: KernelRegressionLearner().fit(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
@@ -205,7 +214,7 @@ FITTED = (
         "regressor by votes": lambda: regressor_of(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
         "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
         "regressor with a base distance": lambda: regressor_of(
-            ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
+            ITEMS, ITEMS.sum(axis=1), learner=made(DistanceRegressor, **FAST, base_distances=[cityblock])
         ),
         "clusters": lambda: SemimetricClusterer("l1", n_clusters=3, random_state=1).fit(ITEMS),
         "imputer": lambda: SemimetricImputer(n_neighbors=2).fit(FRAME),
@@ -214,12 +223,12 @@ FITTED = (
             FRAME
         ),
         "clusters of a frame": lambda: SemimetricClusterer(n_clusters=2).fit(FRAME, cannot_link=[(0, 1)]),
-        "clusters with a learner": lambda: SemimetricClusterer("l1", learner=PairLearner(**FAST), n_clusters=2).fit(
+        "clusters with a learner": lambda: SemimetricClusterer("l1", learner=made(PairLearner, **FAST), n_clusters=2).fit(
             ITEMS, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(0, 2), (1, 4), (3, 6)]
         ),
         "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
         "transformer with a learner": lambda: SemimetricNeighborsTransformer(
-            learner=LargeMarginLearner(**PLAIN), mode="connectivity"
+            learner=made(LargeMarginLearner, **PLAIN), mode="connectivity"
         ).fit(FRAME, CLASSES),
     }
 )

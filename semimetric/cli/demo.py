@@ -6,6 +6,7 @@
 It needs the extra ``demo``: POT for exact distances, and matplotlib for the picture.
 """
 
+from semimetric import Program
 import time
 import warnings
 from collections.abc import Callable
@@ -139,9 +140,15 @@ def _learn(
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
     model = DistanceRegressor(
-        tables="warped", n_knots=2, directions=HistogramFeatures(digits.bin_coordinates), relative=True,
-        preprocessor=images, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-    )  # fmt: skip
+        tables="warped",
+        n_knots=2,
+        directions=HistogramFeatures(digits.bin_coordinates),
+        program=Program(relative=True),
+        preprocessor=images,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+    )
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # some corner pixels are white in every image

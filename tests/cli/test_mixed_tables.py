@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import LargeMarginLearner, SemimetricWarning
+from semimetric import Columns, LargeMarginLearner, SemimetricWarning
 from semimetric.cli.mixed_tables import labels_of, read_features_of, read_mixed
 from semimetric.cli.table_files import read_table
 
@@ -106,7 +106,7 @@ def test_classes_are_text_and_on_every_row(tmp_path):
 
 def test_features_of_a_model_come_by_name_and_categories_by_how_they_are_written(flowers, tmp_path):
     table = read_mixed(flowers, "kind", "name")
-    learner = LargeMarginLearner(n_knots=2, alpha=0.1, directions=None, tables="warped", categorical_features=["colour"])
+    learner = LargeMarginLearner(n_knots=2, alpha=0.1, directions=None, tables="warped", columns=Columns(["colour"]))
     d = learner.fit(table.features, table.labels).semimetric_
     path = write(tmp_path / "rows.csv", "other,colour,width\nx,7.0,1\ny,NA,2\nz,green,0.5\n")
     read = read_features_of(d.schema, path)

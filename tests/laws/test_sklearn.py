@@ -12,6 +12,7 @@ import numpy as np
 import pandas
 import pytest
 import sklearn
+from learners import made
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -25,6 +26,7 @@ from semimetric import (
     AdditiveChi2Embedding,
     BoundaryPoints,
     BSplineEmbedding,
+    Columns,
     ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
@@ -148,52 +150,56 @@ class QuadrupletsOf(PairsOf):
 
 QUICK = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = QUICK | {"directions": None}
-MARGIN = LargeMarginLearner(**PLAIN, tables="warped", n_passes=1)
-VALUES = DistanceRegressor(**QUICK)
+MARGIN = made(LargeMarginLearner, **PLAIN, tables="warped", n_passes=1)
+VALUES = made(DistanceRegressor, **QUICK)
 
 # every public estimator, with its defaults and at least three other settings
 CHECKED = [
-    PairsOf(DistanceRegressor(**QUICK)),
-    PairsOf(DistanceRegressor(**QUICK, tables="warped", axioms="metric")),
-    PairsOf(DistanceRegressor(**QUICK, axioms=None, penalty="roughness", loss="huber")),
-    PairsOf(DistanceRegressor(**QUICK, link="sqrt", directions="pca")),
-    PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, **QUICK)),
-    PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, **QUICK, tables="warped")),
-    PairsOf(DistanceApproximator(Cityblock(), method="vertices", n_knots=3)),
-    PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, **QUICK, relative=True, n_jobs=2)),
-    JudgedPairsOf(PairLearner(**PLAIN)),
-    JudgedPairsOf(PairLearner(**PLAIN, tables="full")),
-    JudgedPairsOf(PairLearner(**PLAIN, loss="hinge")),
-    JudgedPairsOf(PairLearner(**PLAIN, penalty="lasso", outside="clip")),
-    TripletsOf(TripletLearner(**PLAIN)),
-    TripletsOf(TripletLearner(**QUICK, directions="discriminant")),
-    TripletsOf(TripletLearner(**PLAIN, tables="full")),
-    TripletsOf(TripletLearner(**PLAIN, missing="level")),
-    QuadrupletsOf(QuadrupletLearner(**PLAIN)),
-    QuadrupletsOf(QuadrupletLearner(**QUICK, directions="pca")),
-    QuadrupletsOf(QuadrupletLearner(**PLAIN, tables="full")),
-    QuadrupletsOf(QuadrupletLearner(**PLAIN, axioms="metric", n_jobs=2)),
+    PairsOf(made(DistanceRegressor, **QUICK)),
+    PairsOf(made(DistanceRegressor, **QUICK, tables="warped", axioms="metric")),
+    PairsOf(made(DistanceRegressor, **QUICK, axioms=None, penalty="roughness", loss="huber")),
+    PairsOf(made(DistanceRegressor, **QUICK, link="sqrt", directions="pca")),
+    PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK)),
+    PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK, tables="warped")),
+    PairsOf(DistanceApproximator(Cityblock(), DistanceRegressor(n_knots=3), method="vertices")),
+    PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK, relative=True, n_jobs=2)),
+    JudgedPairsOf(made(PairLearner, **PLAIN)),
+    JudgedPairsOf(made(PairLearner, **PLAIN, tables="full")),
+    JudgedPairsOf(made(PairLearner, **PLAIN, loss="hinge")),
+    JudgedPairsOf(made(PairLearner, **PLAIN, penalty="lasso", outside="clip")),
+    TripletsOf(made(TripletLearner, **PLAIN)),
+    TripletsOf(made(TripletLearner, **QUICK, directions="discriminant")),
+    TripletsOf(made(TripletLearner, **PLAIN, tables="full")),
+    TripletsOf(made(TripletLearner, **PLAIN, missing="level")),
+    QuadrupletsOf(made(QuadrupletLearner, **PLAIN)),
+    QuadrupletsOf(made(QuadrupletLearner, **QUICK, directions="pca")),
+    QuadrupletsOf(made(QuadrupletLearner, **PLAIN, tables="full")),
+    QuadrupletsOf(made(QuadrupletLearner, **PLAIN, axioms="metric", n_jobs=2)),
     MARGIN,
-    LargeMarginLearner(**PLAIN, tables="full", n_passes=1, mu=0.5),
-    LargeMarginLearner(**PLAIN, axioms="quasimetric", n_passes=1),
-    LargeMarginLearner(**QUICK, tables="warped", directions="lda", even="places", n_passes=1, n_targets=1, n_impostors=2),
-    LargeMarginLearner(**PLAIN, loss="hinge", penalty="lasso", tables="warped", missing="level", n_passes=1),
+    made(LargeMarginLearner, **PLAIN, tables="full", n_passes=1, mu=0.5),
+    made(LargeMarginLearner, **PLAIN, axioms="quasimetric", n_passes=1),
+    made(LargeMarginLearner, **QUICK, tables="warped", directions="lda", even="places", n_passes=1, n_targets=1, n_impostors=2),
+    made(LargeMarginLearner, **PLAIN, loss="hinge", penalty="lasso", tables="warped", missing="level", n_passes=1),
     SemimetricClassifier(MARGIN),  # what is left to choose takes fits on folds, so two of the settings leave nothing
     SemimetricClassifier(MARGIN, n_neighbors=8, weights="distance", random_state=0),
     SemimetricClassifier(MARGIN, n_neighbors=5, weights="uniform", algorithm="approximate"),
-    SemimetricClassifier(LargeMarginLearner(**PLAIN, tables="full", n_passes=1), n_neighbors=1, algorithm="brute"),
+    SemimetricClassifier(made(LargeMarginLearner, **PLAIN, tables="full", n_passes=1), n_neighbors=1, algorithm="brute"),
     SemimetricClassifier(MARGIN, class_weight="balanced", weights="kernel"),
     SemimetricRegressor(),
     SemimetricRegressor(average="median", effort="fast", random_state=2),
     KernelRegressionLearner(),
     KernelRegressionLearner(n_steps=0),
     KernelRegressionLearner(n_steps=10, effort="fast"),
-    KernelRegressionLearner(missing="level", effort="thorough", n_steps=5),
+    KernelRegressionLearner(columns=Columns(missing="level"), effort="thorough", n_steps=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="uniform", n_neighbors=3),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5, algorithm="brute", random_state=1),
     SemimetricRegressor(
-        DistanceRegressor(**QUICK, tables="warped"), n_pairs=100, weights="distance", n_neighbors=5, algorithm="approximate"
+        made(DistanceRegressor, **QUICK, tables="warped"),
+        n_pairs=100,
+        weights="distance",
+        n_neighbors=5,
+        algorithm="approximate",
     ),
     GraphOf(learner=MARGIN),
     GraphOf(learner=MARGIN, mode="connectivity"),

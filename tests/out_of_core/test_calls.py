@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 from scipy import sparse
 
 from semimetric import DistanceRegressor, NeighborIndex, PL1Embedding, StorageError, out_of_core
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
-    return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
+    return out_of_core.fit(made(DistanceRegressor, **options), pairs, y, weight, **more)
 
 
 def test_the_same_blocks_give_the_same_bits_wherever_they_are(tmp_path, monkeypatch):
@@ -33,7 +34,7 @@ def test_row_numbers_of_items_in_a_file(tmp_path):
     np.save(tmp_path / "items.npy", ITEMS)
     options = cases.FAST | {"preprocessor": np.load(tmp_path / "items.npy", mmap_mode="r")}
     parts = in_blocks(options, INDEX)
-    np.testing.assert_allclose(parts.predict(INDEX), DistanceRegressor(**options).fit(INDEX, Y).predict(INDEX), rtol=1e-9)
+    np.testing.assert_allclose(parts.predict(INDEX), made(DistanceRegressor, **options).fit(INDEX, Y).predict(INDEX), rtol=1e-9)
 
 
 def test_tables_of_pairs(tmp_path):
@@ -42,11 +43,13 @@ def test_tables_of_pairs(tmp_path):
     sides = {f"{side}.{name}": POINTS[:, s, k] for s, side in enumerate(("left", "right")) for k, name in enumerate("uvw")}
     pd.DataFrame(sides | {"d": Y, "w": 1.0}).to_parquet(tmp_path / "pairs.parquet", row_group_size=25)
     pd.DataFrame({"left": INDEX[:, 0], "right": INDEX[:, 1], "d": Y}).to_parquet(tmp_path / "rows.parquet", row_group_size=25)
-    a = out_of_core.fit(DistanceRegressor(**cases.FAST), tmp_path / "pairs.parquet", "d", "w")
+    a = out_of_core.fit(made(DistanceRegressor, **cases.FAST), tmp_path / "pairs.parquet", "d", "w")
     assert a.semimetric_.feature_names == ("u", "v", "w")
     b = in_blocks(cases.FAST | {"preprocessor": ITEMS}, tmp_path / "rows.parquet", "d")
-    np.testing.assert_allclose(a.predict(POINTS), DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS), rtol=1e-9)
-    whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
+    np.testing.assert_allclose(
+        a.predict(POINTS), made(DistanceRegressor, **cases.FAST).fit(POINTS, Y).predict(POINTS), rtol=1e-9
+    )
+    whole = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
     np.testing.assert_allclose(b.predict(INDEX), whole.predict(INDEX), rtol=1e-9)
     assert_refused(lambda: in_blocks(cases.FAST, tmp_path / "pairs.parquet", "e"), "'e'", "missing", "same columns")
     assert_refused(lambda: in_blocks(cases.FAST, tmp_path / "rows.parquet", "d"), "left, right", "left.NAME", "preprocessor=")

@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, out_of_core
 
@@ -27,40 +28,40 @@ def frame(points=POINTS, y=Y):
 
 @pytest.mark.parametrize("name", ["singles", "touched", "relative", "pca", "trees"])
 def test_the_same_parts_give_the_same_bits(name, client, small):
-    there, here = (DistanceRegressor(**cases.RECIPES[name]) for _ in range(2))
+    there, here = (made(DistanceRegressor, **cases.RECIPES[name]) for _ in range(2))
     out_of_core.fit(there, POINTS, Y, client=client)
     out_of_core.fit(here, POINTS, Y)
     assert (there.semimetric_.weights == here.semimetric_.weights).all()
-    whole = DistanceRegressor(**cases.RECIPES[name]).fit(POINTS, Y)
+    whole = made(DistanceRegressor, **cases.RECIPES[name]).fit(POINTS, Y)
     assert there.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
 
 
 def test_dask_arrays_and_frames(client, tmp_path):
     np.save(tmp_path / "y.npy", Y)
-    whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
+    whole = made(DistanceRegressor, **cases.FAST).fit(POINTS, Y).predict(POINTS)
     series = dd.from_pandas(frame(), npartitions=3)
     for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
-        model = out_of_core.fit(DistanceRegressor(**cases.FAST), pairs, y, client=client)
+        model = out_of_core.fit(made(DistanceRegressor, **cases.FAST), pairs, y, client=client)
         np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     rows = da.from_array(INDEX, chunks=60)
     options = cases.FAST | {"preprocessor": da.from_array(ITEMS, chunks=7)}
-    model = out_of_core.fit(DistanceRegressor(**options), rows, Y, client=client)
-    whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
+    model = out_of_core.fit(made(DistanceRegressor, **options), rows, Y, client=client)
+    whole = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
     np.testing.assert_allclose(model.semimetric_.paired(*POINTS.swapaxes(0, 1)), whole.predict(INDEX), rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_other_losses_go_the_same_way_as_here(client):
     options = cases.FAST | {"loss": "huber", "solver": FirstOrder(max_iter=10)}
-    there = out_of_core.fit(DistanceRegressor(**options), *arrays(), client=client)
-    here = DistanceRegressor(**options).fit(POINTS, Y)
+    there = out_of_core.fit(made(DistanceRegressor, **options), *arrays(), client=client)
+    here = made(DistanceRegressor, **options).fit(POINTS, Y)
     assert there.solution_.objective == pytest.approx(here.solution_.objective, rel=1e-9)
 
 
 def test_bad_parts_are_named(client, tmp_path):
     def refused(pairs, y, *parts):
-        assert_refused(lambda: out_of_core.fit(DistanceRegressor(**cases.FAST), pairs, y, client=client), *parts)
+        assert_refused(lambda: out_of_core.fit(made(DistanceRegressor, **cases.FAST), pairs, y, client=client), *parts)
 
     pairs, y = arrays()
     spoilt = POINTS.copy()

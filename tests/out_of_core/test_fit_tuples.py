@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.linear_model import Ridge
 
 from semimetric import Bounded, DistanceRegressor, LargeMarginLearner, NotSupportedError, SemimetricRegressor, out_of_core
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
-    return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
+    return out_of_core.fit(made(DistanceRegressor, **options), pairs, y, weight, **more)
 
 
 def spoilt(at, value, array=POINTS):
@@ -45,7 +46,7 @@ def test_bad_blocks_are_named():
         (np.zeros(150), "sample_weight is 0 for all pairs"),
         (np.arange(150) - 1.0, "sample_weight[0] is -1"),
     ):
-        call = lambda w=weights: out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, w)  # noqa: E731
+        call = lambda w=weights: out_of_core.fit(made(DistanceRegressor, **cases.FAST), POINTS, Y, w)  # noqa: E731
         assert_refused(call, part, "required", "correct it")
 
 
@@ -60,9 +61,9 @@ def test_says_what_cannot_be_learned_from_blocks():
         "DistanceRegressor",
         "sample",
     )
-    refused(DistanceRegressor(**cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
+    refused(made(DistanceRegressor, **cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
     refused(
-        DistanceRegressor(**cases.FAST, loss="huber", solver="reference"),
+        made(DistanceRegressor, **cases.FAST, loss="huber", solver="reference"),
         "Reference needs all rows",
         "FirstOrder learn",
         '"auto"',
@@ -99,17 +100,17 @@ def test_alpha_is_asked_for_only_where_the_penalty_has_none_of_its_own(penalty):
     given = in_blocks(options)
     options.pop("alpha")
     assert in_blocks(options).semimetric_.weights.tobytes() == given.semimetric_.weights.tobytes()
-    blocks = DistanceRegressor(**options).partial_fit(POINTS, Y)
+    blocks = made(DistanceRegressor, **options).partial_fit(POINTS, Y)
     np.testing.assert_allclose(blocks.predict(POINTS), given.predict(POINTS), rtol=1e-5)
 
 
 def test_learners_say_what_their_task_is():
-    assert isinstance(task_of(DistanceRegressor(**cases.FAST)), TupleTask)
+    assert isinstance(task_of(made(DistanceRegressor, **cases.FAST)), TupleTask)
     assert isinstance(task_of(LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")), ItemTask)
 
 
 def test_no_parts_at_all_are_refused():
-    model = DistanceRegressor(**cases.FAST)
+    model = made(DistanceRegressor, **cases.FAST)
     task = model.part_task()
     call = lambda: fit_tuples(SerialEngine(), model, task, [], TupleTable(("u", "v", "w"), task.targets))  # noqa: E731
     assert_refused(call, "there are 0 parts of pairs", "at least one is required")
@@ -117,7 +118,7 @@ def test_no_parts_at_all_are_refused():
 
 def test_a_fit_from_parts_forgets_the_columns_of_an_earlier_fit():
     frame = pytest.importorskip("pandas").DataFrame(ITEMS, columns=["u", "v", "w"])
-    model = DistanceRegressor(**cases.FAST, preprocessor=frame).fit(INDEX, Y)
+    model = made(DistanceRegressor, **cases.FAST, preprocessor=frame).fit(INDEX, Y)
     assert model.feature_names_in_.tolist() == ["u", "v", "w"]
     out_of_core.fit(model.set_params(preprocessor=None), POINTS, Y)
     assert not hasattr(model, "feature_names_in_")

@@ -7,6 +7,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 
 from semimetric import (
     FirstOrder,
@@ -126,10 +127,10 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
 def test_items_beyond_given_knots_are_told_once():
     index, _ = said("triplets")
     with pytest.warns(SemimetricWarning, match=r"of 900 items, .*, some lie beyond the knots \(x0: \d+") as told:
-        parts = out_of_core.fit(TripletLearner(**FAST | {"knots": [[0.2, 0.8]] * 3}), ITEMS[index])
+        parts = out_of_core.fit(made(TripletLearner, **FAST | {"knots": [[0.2, 0.8]] * 3}), ITEMS[index])
     assert len([w for w in told if "beyond" in str(w.message)]) == 1
     with pytest.warns(SemimetricWarning):
-        whole = TripletLearner(**FAST | {"knots": [[0.2, 0.8]] * 3}).fit(ITEMS[index])
+        whole = made(TripletLearner, **FAST | {"knots": [[0.2, 0.8]] * 3}).fit(ITEMS[index])
     assert parts.semimetric_.epsilon == pytest.approx(whole.semimetric_.epsilon)
 
 
@@ -172,7 +173,9 @@ def test_bad_tuples_are_named_by_part():
     refused("triplets", "(300, 4, 3)", "(n_triplets, 3, n_features)", "preprocessor=", data=ITEMS[INDEX])
     refused("triplets", "triplet 0 is", "row numbers between 0 and 59", data=INDEX[:, :3] + 40, preprocessor=ITEMS)
     refused("triplets", "300 tuples compares equal points", "that differ", data=np.repeat(ITEMS[INDEX[:, :1]], 3, axis=1))
-    assert_refused(lambda: out_of_core.fit(PairLearner(**FAST), ITEMS[INDEX[:, :2]]), "y is None", "+1 or -1 for every pair")
+    assert_refused(
+        lambda: out_of_core.fit(made(PairLearner, **FAST), ITEMS[INDEX[:, :2]]), "y is None", "+1 or -1 for every pair"
+    )
     unsaid = {"error": NotSupportedError}
     refused(
         "triplets", "directions='auto' compares all data", "give None", "semimetric_.directions", directions="auto", **unsaid

@@ -15,6 +15,7 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
+from learners import made
 
 from semimetric import (
     DistanceRegressor,
@@ -69,18 +70,18 @@ def sample():
 
 def regression(folder, **options):
     pairs, y, _ = sample()
-    model = out_of_core.fit(DistanceRegressor(**_NUMBERS, **options), chunks(pairs), chunks(y), client=client())
+    model = out_of_core.fit(made(DistanceRegressor, **_NUMBERS, **options), chunks(pairs), chunks(y), client=client())
     return model.semimetric_.weights
 
 
 def comparisons(folder):
     return out_of_core.fit(
-        TripletLearner(**_NUMBERS, loss="squared_hinge"), chunks(sample()[2], 4), client=client()
+        made(TripletLearner, **_NUMBERS, loss="squared_hinge"), chunks(sample()[2], 4), client=client()
     ).semimetric_.weights
 
 
 def classes(folder):
-    X, model = problem()[2], LargeMarginLearner(**_NUMBERS, tables="warped", n_passes=2)
+    X, model = problem()[2], made(LargeMarginLearner, **_NUMBERS, tables="warped", n_passes=2)
     scratch = folder / "scratch"
     scratch.mkdir()
     try:

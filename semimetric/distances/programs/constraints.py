@@ -72,10 +72,10 @@ class Monotone(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Monotone
+    >>> from semimetric import DistanceRegressor, Monotone, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[Monotone([0])]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(constraints=[Monotone([0])])).fit(pairs, y)
     >>> d = model.semimetric_
     >>> d([0.2, 0.5], [0.6, 0.5]) <= d([0.1, 0.5], [0.9, 0.5])
     True
@@ -139,10 +139,10 @@ class Bounded(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Bounded
+    >>> from semimetric import Bounded, DistanceRegressor, Program, Tables
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, outside="clip", constraints=[Bounded(2.0)]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(outside="clip"), program=Program(constraints=[Bounded(2.0)])).fit(pairs, y)
     >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
     True
     """
@@ -192,10 +192,10 @@ class TranslationInvariant(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, TranslationInvariant
+    >>> from semimetric import DistanceRegressor, Program, Tables, TranslationInvariant
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0])]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=Program(constraints=[TranslationInvariant([0])])).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(np.isclose(width[0, 1], width[1, 2]))
     True
@@ -247,11 +247,11 @@ class Concave(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
+    >>> from semimetric import Concave, DistanceRegressor, Program, Tables, TranslationInvariant
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
     >>> shape = [TranslationInvariant([0]), Concave([0])]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=shape).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=Program(constraints=shape)).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
     True
@@ -303,10 +303,10 @@ class AtLeast(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtLeast
+    >>> from semimetric import AtLeast, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])])).fit(pairs, y)
     >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
     True
     """
@@ -333,10 +333,10 @@ class AtMost(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtMost
+    >>> from semimetric import AtMost, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])])).fit(pairs, y)
     >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
     True
     """

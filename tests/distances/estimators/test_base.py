@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_absent, assert_refused
+from learners import made
 
 from semimetric import ConvergenceWarning, DistanceRegressor, FirstOrder, Gram, NotSupportedError, Reference
 from semimetric.data.grid import Grid
@@ -74,7 +75,7 @@ def test_names_come_from_a_frame():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     items, index, y = cases.sample()
     frame = pd.DataFrame(items, columns=["u", "v", "w"])
-    model = DistanceRegressor(**cases.FAST, preprocessor=frame).fit(index, y)
+    model = made(DistanceRegressor, **cases.FAST, preprocessor=frame).fit(index, y)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     assert model.feature_names_in_.tolist() == ["u", "v", "w"]
     assert feature_names(pd.DataFrame(items), 3) == feature_names(items, 3) == ("x0", "x1", "x2")
@@ -85,7 +86,7 @@ def test_a_frame_of_other_columns_is_refused():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     items, index, y = cases.sample()
     frame = pd.DataFrame(items, columns=["u", "v", "w"])
-    model = DistanceRegressor(**cases.RECIPES["warped"], preprocessor=frame).fit(index, y)
+    model = made(DistanceRegressor, **cases.RECIPES["warped"], preprocessor=frame).fit(index, y)
     d, turned, other = model.semimetric_, frame[["w", "v", "u"]], frame.rename(columns={"u": "t"})
     assert (d.pairwise(frame, items) == d.pairwise(items)).all()
     assert (model.predict(index) == d.paired_by_index(items, index)).all()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from cases import assert_absent, assert_refused
 from comparisons import FAST, INDEX, ITEMS, LEARNERS, PAIRS, TRIPLETS, Y, every_learner, learned
+from learners import made
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -112,10 +113,10 @@ def test_contradictions_are_outvoted(name):
 
 BAD = {
     "constant": (lambda: TripletLearner().fit(np.ones((5, 3, 2))), "all 2 features are constant", "required", "give other"),
-    "same": (lambda: TripletLearner(**FAST).fit(ITEMS[INDEX[:, [0, 0, 0]]]), "600 tuples", "compares equal points", "differ"),
+    "same": (lambda: made(TripletLearner, **FAST).fit(ITEMS[INDEX[:, [0, 0, 0]]]), "600 tuples", "compares equal points", "differ"),
     "loss": (lambda: TripletLearner(loss="squared").fit(ITEMS[TRIPLETS]), "loss='squared'", "not known", "'squared_hinge'"),
     "axioms": (lambda: TripletLearner(axioms=None).fit(ITEMS[TRIPLETS]), "axioms=None", "not known", "'semimetric'"),
-    "weights": (lambda: TripletLearner(**FAST).fit(ITEMS[TRIPLETS], sample_weight=-np.ones(600)), "sample_weight", "non-neg"),
+    "weights": (lambda: made(TripletLearner, **FAST).fit(ITEMS[TRIPLETS], sample_weight=-np.ones(600)), "sample_weight", "non-neg"),
     "knots": (lambda: TripletLearner(n_knots="many").fit(ITEMS[TRIPLETS]), "n_knots='many'", "must be a number"),
 }  # fmt: skip
 
@@ -220,6 +221,9 @@ def test_what_rules_one_kind_of_tables_out_is_not_compared():
     assert {c.tables for c in open_.choices_} == {"warped", "full"}
     assert not hasattr(TripletLearner(tables="auto"), "transform")
     assert_refused(
-        TripletLearner(**FAST, tables="auto").part_task, 'tables="auto" compares', "fit on a sample", error=NotSupportedError
+        made(TripletLearner, **FAST, tables="auto").part_task,
+        'tables="auto" compares',
+        "fit on a sample",
+        error=NotSupportedError,
     )
     assert_refused(lambda: tables(axioms="semimetric", alpha=1e-3, loss="none"), "loss='none'", "not known")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_absent
+from learners import made
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
@@ -24,7 +25,7 @@ FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
 
 
 def learned(**changes):
-    return LargeMarginLearner(**FAST | changes)
+    return made(LargeMarginLearner, **FAST | changes)
 
 
 def test_it_beats_euclid_where_a_feature_is_noise():
@@ -290,7 +291,7 @@ def test_a_time_budget_is_for_the_sum_and_shows_seconds():
     assert model.held_out_neighbors_
     for changes in ({"directions": None}, {"tables": "full"}, {"even": "places"}):
         with pytest.raises(NotSupportedError, match="time_budget= is for the sum"):
-            LargeMarginLearner(time_budget=5, **changes).fit(X, Y)
+            made(LargeMarginLearner, time_budget=5, **changes).fit(X, Y)
     with pytest.raises(InputError, match="time_budget=0: seconds"):
         LargeMarginLearner(time_budget=0).fit(X, Y)
     with pytest.raises(NotSupportedError, match="parts compare nothing"):

@@ -5,6 +5,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from learners import made
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
@@ -39,7 +40,7 @@ LEARNERS = {
 
 
 def room(n_features, directions=None, **rule):
-    return LargeMarginLearner(**FAST | {"directions": directions} | rule).part_task().item_bytes(n_features)
+    return made(LargeMarginLearner, **FAST | {"directions": directions} | rule).part_task().item_bytes(n_features)
 
 
 def test_directions_take_room_as_features_do():
@@ -77,7 +78,7 @@ def test_learners_say_what_tuples_they_take(name):
 
 
 def test_distances_may_have_any_sign_without_axioms():
-    assert DistanceRegressor(**FAST).part_task().targets.least == 0
+    assert made(DistanceRegressor, **FAST).part_task().targets.least == 0
     assert DistanceRegressor(n_knots=4, alpha=1e-2, axioms=None).part_task().targets.least == -np.inf
 
 
@@ -114,7 +115,7 @@ def test_directions_that_compare_all_data_are_refused(learner):
 
 
 def test_kinds_of_tables_are_not_compared_on_parts():
-    call = lambda: LargeMarginLearner(**FAST | {"tables": "auto"}).part_task()  # noqa: E731
+    call = lambda: made(LargeMarginLearner, **FAST | {"tables": "auto"}).part_task()  # noqa: E731
     assert_refused(call, 'tables="auto" compares both', 'give "warped" or "full"', "fit on a sample", NotSupportedError)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_absent, assert_refused
+from learners import made
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -185,10 +186,10 @@ def test_bent_directions_combine_numbers_that_are_always_there(name, missing, tm
     if name == "triplets":
         near, far = tuples[y > 0], tuples[y < 0]
         tuples = np.array([[i, j, k] for i, j in near[:700] for a, k in far[far[:, 0] == i][:1]])
-        model, y = TripletLearner(**FAST | told).fit(tuples), ()
+        model, y = made(TripletLearner, **FAST | told).fit(tuples), ()
         raw = clone(model).set_params(directions=None).fit(tuples)
     else:
-        model, y = PairLearner(**FAST | told).fit(tuples, y), (y,)
+        model, y = made(PairLearner, **FAST | told).fit(tuples, y), (y,)
         raw = clone(model).set_params(directions=None).fit(tuples, *y)
     d = model.semimetric_
     assert d.directions.uses.any(axis=0).tolist() == [False, True, False, True] + [False] * bool(missing)
@@ -211,7 +212,7 @@ def test_bent_directions_combine_numbers_that_are_always_there(name, missing, tm
 
 def test_auto_tries_them_where_there_are_two_numbers():
     frame, pairs, y = rings()
-    model = PairLearner(**FAST | {"directions": "auto", "preprocessor": frame}).fit(pairs, y)
+    model = made(PairLearner, **FAST | {"directions": "auto", "preprocessor": frame}).fit(pairs, y)
     assert {c.directions for c in model.choices_} == {None, "discriminant"}
     assert model.recipe_.directions == "discriminant"
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
 
@@ -25,7 +26,7 @@ FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
 
 
 def learned(**changes):
-    return LargeMarginLearner(**FAST | changes)
+    return made(LargeMarginLearner, **FAST | changes)
 
 
 def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows=60):

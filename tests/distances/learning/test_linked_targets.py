@@ -4,9 +4,10 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 from scipy.optimize import minimize
 
-from semimetric import Absolute, ConcaveLink, DistanceRegressor, PowerLink, Squared
+from semimetric import Absolute, ConcaveLink, DistanceRegressor, PowerLink, Program, Squared, Tables
 from semimetric.distances.learning.measured import LinkedTargets, sum_unit
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.model.links import link_function
@@ -68,7 +69,9 @@ def test_the_fit_is_near_that_of_the_direct_loss(p):
     rng = np.random.default_rng(0)
     pairs = rng.random((400, 2, 2))
     y = (np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]) ** p * (1 + 0.05 * rng.normal(size=400))
-    model = DistanceRegressor(n_knots=2, penalty=None, delta=0.0, link=p, knots=[[0.0, 1.0]] * 2).fit(pairs, y)
+    model = DistanceRegressor(
+        n_knots=2, program=Program(penalty=None), tables=Tables(knots=[[0.0, 1.0]] * 2, delta=0.0), link=p
+    ).fit(pairs, y)
     gaps = np.abs(pairs[:, 0] - pairs[:, 1])
 
     def direct(w):
@@ -103,7 +106,7 @@ def test_of_distances_that_are_all_0_where_the_others_were_set_aside_it_is_told(
 
 
 def test_sums_that_overflow_are_refused():
-    model = DistanceRegressor(**cases.FAST, link=0.1, preprocessor=ITEMS)
+    model = made(DistanceRegressor, **cases.FAST, link=0.1, preprocessor=ITEMS)
     much = lambda: model.fit(INDEX, Y * 1e40)  # noqa: E731
     assert_refused(much, "their sums under the link power 0.1", "is required", "rescale the distances")
     assert_refused(lambda: model.fit(INDEX, np.where(Y == Y.max(), 1e300 * Y, Y * 1e268)), "the distances reach", "required")

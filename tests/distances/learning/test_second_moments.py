@@ -2,6 +2,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import DistanceRegressor, Gram, NotSupportedError, SemimetricWarning
 from semimetric.distances.learning import measured as second_moments
@@ -20,10 +21,10 @@ def euclidean(x, y):
 def both(y=Y, blocks=HALVES, **options):
     """The model of one fit, and that of blocks."""
     options = {"knots": [np.linspace(0, 1, 4)] * 3, "alpha": 1e-3, "preprocessor": ITEMS} | options
-    parts = DistanceRegressor(**options)
+    parts = made(DistanceRegressor, **options)
     for block in blocks:
         parts.partial_fit(INDEX[block], y[block])
-    return DistanceRegressor(**options).fit(INDEX, y), parts
+    return made(DistanceRegressor, **options).fit(INDEX, y), parts
 
 
 def test_base_distances_have_one_unit_over_all_blocks():
@@ -56,19 +57,19 @@ def test_columns_are_those_of_one_fit(name, monkeypatch):
 
 def test_a_block_that_touches_too_many_vertices_is_refused_and_does_not_count(monkeypatch):
     options = SIZES["too large to be held"] | {"alpha": 1e-3, "preprocessor": ITEMS}
-    model = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20])
+    model = made(DistanceRegressor, **options).partial_fit(INDEX[:20], Y[:20])
     before = model.predict(INDEX)
     monkeypatch.setattr(second_moments, "_MOST_COLUMNS", 200)
     assert_refused(lambda: model.partial_fit(INDEX, Y), "weights", "at most 200", "fewer knots")
     monkeypatch.undo()
     assert (model.predict(INDEX) == before).all()
-    again = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20]).partial_fit(INDEX[20:], Y[20:])
+    again = made(DistanceRegressor, **options).partial_fit(INDEX[:20], Y[:20]).partial_fit(INDEX[20:], Y[20:])
     np.testing.assert_allclose(model.partial_fit(INDEX[20:], Y[20:]).predict(INDEX), again.predict(INDEX), rtol=1e-12)
 
 
 def test_what_shapes_the_moments_stays_and_the_rest_may_change():
     def model():
-        return DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
+        return made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
 
     changes = {"groups": "pairs", "n_knots": 5, "knots": [[0.0, 1.0]] * 3, "tables": "warped", "axioms": "premetric"}
     for name, value in changes.items():
@@ -84,7 +85,7 @@ def test_what_shapes_the_moments_stays_and_the_rest_may_change():
 
 def test_a_block_beyond_the_first_ones_knots_is_clipped_and_told():
     order = np.argsort(POINTS[:, :, 0].max(axis=1))
-    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[order[:40]], Y[order[:40]])
+    model = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[order[:40]], Y[order[:40]])
     steep = model.semimetric_.epsilon[0]
     with pytest.warns(SemimetricWarning, match=r"beyond the knots \(x0: \d+"):
         model.partial_fit(INDEX[order[40:]], Y[order[40:]])
@@ -94,25 +95,25 @@ def test_a_block_beyond_the_first_ones_knots_is_clipped_and_told():
 
 def test_says_what_it_needs():
     def refused(*parts, **options):
-        model = DistanceRegressor(**{"n_knots": 3, "alpha": 1e-3} | options, preprocessor=ITEMS)
+        model = made(DistanceRegressor, **{"n_knots": 3, "alpha": 1e-3} | options, preprocessor=ITEMS)
         assert_refused(lambda: model.partial_fit(INDEX, Y), *parts, error=NotSupportedError)
 
     refused("cannot hold pairs out", "give numbers", 'not "auto"', alpha="auto")
     refused("second moments", 'loss="squared"', loss="absolute")
     refused("second moments", 'link="identity"', link="sqrt")
     refused("second moments", "FirstOrder does not take", 'solver="auto" or "gram"', solver="first_order")
-    model = DistanceRegressor(**cases.FAST).partial_fit(POINTS, Y)
+    model = made(DistanceRegressor, **cases.FAST).partial_fit(POINTS, Y)
     assert_refused(lambda: model.partial_fit(POINTS[:, :, :2], Y), "2 features", "the first had 3")
 
 
 def test_the_given_solver_solves():
-    loose = DistanceRegressor(**cases.FAST, solver=Gram(max_iter=0), preprocessor=ITEMS)
+    loose = made(DistanceRegressor, **cases.FAST, solver=Gram(max_iter=0), preprocessor=ITEMS)
     with pytest.warns(UserWarning, match="stopped at the limit"):
         assert loose.partial_fit(INDEX, Y).solution_.n_iter == 0
 
 
 def test_a_block_whose_solve_fails_does_not_count(monkeypatch):
-    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
+    model = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -121,6 +122,10 @@ def test_a_block_whose_solve_fails_does_not_count(monkeypatch):
         patched.setattr(solve, "solve_moments", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(INDEX[70:], Y[70:])
-    once = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70]).partial_fit(INDEX[70:], Y[70:])
+    once = (
+        made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS)
+        .partial_fit(INDEX[:70], Y[:70])
+        .partial_fit(INDEX[70:], Y[70:])
+    )
     model.partial_fit(INDEX[70:], Y[70:])
     assert (model.semimetric_.weights == once.semimetric_.weights).all()
