@@ -6,7 +6,6 @@
 It needs the extra ``demo``: POT for exact distances, and matplotlib for the picture.
 """
 
-from semimetric import Program
 import time
 import warnings
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from ..data.pair_sampling import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
 from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.histograms import HistogramFeatures
+from ..distances.learning.settings import Program
 from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
 from .demo_sizes import DemoSizes

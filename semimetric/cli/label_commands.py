@@ -20,6 +20,7 @@ from ..distances.estimators.large_margin_learner import LargeMarginLearner
 from ..distances.estimators.votes import as_chosen
 from ..distances.features.from_labels import LABELLED
 from ..distances.features.linear_directions import Directions
+from ..distances.learning.settings import Columns
 from ..distances.model.item_statistics import warn_outside
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.index import NeighborIndex
@@ -32,6 +33,12 @@ from .parser import LABEL_SETTINGS
 from .periods import periods_of
 from .table_files import check_memory, read_table
 
+_NESTED = {
+    "tables": "tables__kind",
+    "groups": "tables__groups",
+    "outside": "tables__outside",
+    "penalty": "program__penalty",
+}  # parameters of the learner that options are
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # what the learner may choose by itself
 _DIRECTIONS = ("auto", "none", "pca", *LABELLED)
 _N_NEIGHBORS = 3  # that vote in the check
@@ -122,16 +129,17 @@ class _SearchedItems:
 
 def _make_learner(arguments: Namespace, table: MixedTable) -> LargeMarginLearner:
     """A learner with the settings that were given on the command line; all others have their defaults."""
-    settings = {name: getattr(arguments, name) for name in LABEL_SETTINGS if name in arguments.given}
+    settings: dict[str, Any] = {name: getattr(arguments, name) for name in LABEL_SETTINGS if name in arguments.given}
     if "groups" in settings:
         settings["groups"] = _groups(settings["groups"])
     if "directions" in settings:
         settings["directions"] = _directions(settings["directions"])
     periods = periods_of(arguments.periodic, list(table.features.columns), table.path)
-    return LargeMarginLearner(
-        **settings, periodic=periods, categorical_features=list(table.categories), missing=arguments.missing,
-        n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments),
-    )  # fmt: skip
+    columns = Columns(list(table.categories), periodic=periods, missing=arguments.missing)
+    learner = LargeMarginLearner(
+        columns=columns, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments)
+    )
+    return learner.set_params(**{_NESTED.get(name, name): value for name, value in settings.items()})
 
 
 def _groups(given: list[str]) -> Any:

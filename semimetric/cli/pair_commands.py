@@ -14,6 +14,7 @@ from ..data.splits import item_disjoint_splits
 from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.even_directions import EvenDirections
 from ..distances.features.histograms import HistogramFeatures
+from ..distances.learning.settings import Columns, Program, Tables
 from ..out_of_core.calls import fit
 from .dask_client import dask_client
 from .model_files import check_output, load_model
@@ -24,7 +25,7 @@ from .periods import periods_of
 from .table_files import check_memory, check_table_name, write_table
 
 _BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
-_SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state", "effort")
+_SETTINGS = ("n_knots", "loss", "alpha", "link", "n_jobs", "random_state", "effort")
 
 
 def run_fit(arguments: Namespace) -> CommandResult:
@@ -97,10 +98,13 @@ def _fit_and_check(
     """
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
-    settings["groups"] = _groups(arguments.groups, items)
-    settings["directions"] = _directions(arguments.directions)
-    settings["periodic"] = periods_of(arguments.periodic, list(items.features.columns), items.path)
-    settings |= {"categorical_features": arguments.categorical or None, "missing": arguments.missing}
+    periods = periods_of(arguments.periodic, list(items.features.columns), items.path)
+    settings |= {
+        "directions": _directions(arguments.directions),
+        "tables": Tables(arguments.tables, groups=_groups(arguments.groups, items), outside=arguments.outside),
+        "columns": Columns(arguments.categorical or None, periodic=periods, missing=arguments.missing),
+        "program": Program(penalty=arguments.penalty, relative=arguments.relative),
+    }
     model = DistanceRegressor(preprocessor=items.features, verbose=shows_progress(arguments), **settings)
     with dask_client(arguments) as client:
         fit_model = DistanceRegressor.fit if client is None else partial(fit, client=client)

@@ -178,7 +178,9 @@ CHECKED = [
     MARGIN,
     made(LargeMarginLearner, **PLAIN, tables="full", n_passes=1, mu=0.5),
     made(LargeMarginLearner, **PLAIN, axioms="quasimetric", n_passes=1),
-    made(LargeMarginLearner, **QUICK, tables="warped", directions="lda", even="places", n_passes=1, n_targets=1, n_impostors=2),
+    made(
+        LargeMarginLearner, **QUICK, tables="warped", directions="lda", base="positions", n_passes=1, n_targets=1, n_impostors=2
+    ),
     made(LargeMarginLearner, **PLAIN, loss="hinge", penalty="lasso", tables="warped", missing="level", n_passes=1),
     SemimetricClassifier(MARGIN),  # what is left to choose takes fits on folds, so two of the settings leave nothing
     SemimetricClassifier(MARGIN, n_neighbors=8, weights="distance", random_state=0),
@@ -392,7 +394,8 @@ def test_fitted_estimators_are_copied_dumped_and_shown(model):
 def test_parameters_survive_clone_and_set_params(model):
     again = clone(model)
     assert str(again.get_params()) == str(model.get_params())
-    assert again.set_params(n_knots=5, delta=0.1).get_params()["n_knots"] == 5
+    prefix = "learner__" if isinstance(model, DistanceApproximator) else ""
+    assert again.set_params(**{f"{prefix}n_knots": 5, f"{prefix}tables__delta": 0.1}).get_params()[f"{prefix}n_knots"] == 5
     assert not hasattr(again, "semimetric_")
 
 

@@ -196,7 +196,7 @@ def test_units_of_the_features_change_nothing():
     frame, true = table()
     model, pairs = learned(frame, true)
     scaled = frame.assign(hour=frame["hour"] * 15, size=frame["size"] * 1e-6)
-    again = clone(model).set_params(preprocessor=scaled, periodic={"hour": 360}).fit(pairs, true(*pairs.T))
+    again = clone(model).set_params(preprocessor=scaled, columns__periodic={"hour": 360}).fit(pairs, true(*pairs.T))
     assert_allclose(again.semimetric_.pairwise(scaled), model.semimetric_.pairwise(frame), rtol=1e-4, atol=1e-6)
 
 
@@ -294,7 +294,7 @@ def test_points_in_object_arrays_are_pairs_too():
     frame, true = table()
     model, pairs = learned(frame, true, knots=[None, np.arange(0, 24, 3.0), [0.0, 0.5, 1.0]])
     points = frame.astype(object).to_numpy()[pairs]
-    told = {"categorical_features": [0], "periodic": {1: 24}, "preprocessor": None}
+    told = {"columns__categorical": [0], "columns__periodic": {1: 24}, "preprocessor": None}
     again = clone(model).set_params(**told).fit(points, true(*pairs.T))
     assert_allclose(again.predict(points), model.predict(pairs), rtol=1e-6, atol=1e-6)
     codes = np.column_stack([frame["colour"].cat.codes, frame[["hour", "size"]]])[pairs]

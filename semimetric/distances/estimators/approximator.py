@@ -65,6 +65,7 @@ from ..learning.measured_fit import learn as learn_distance
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.screening import is_wide, learn_wide
 from ..learning.search import Choices
+from ..learning.settings import MOVED
 from ..learning.structure import Structure, build_structure, check_varied
 from ..model.links import link_function
 from ..model.semimetric import Semimetric
@@ -79,6 +80,7 @@ from .regressor import DistanceRegressor
 
 CalledDistance = DistanceFunction | ObjectDistance
 
+_OF_THE_LEARNER = ("n_knots", "alpha", "directions", "tables", "axioms", "link", "loss", "columns", "program")
 _FEWEST_CALLS = 20  # that can be divided among learning and evaluating
 _MOST_VERTICES = 5_000_000
 _LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
@@ -193,7 +195,11 @@ class DistanceApproximator(MeasuredLearner):
     Words, whose distance is the number of letters that only one of them has:
 
     >>> words = ["".join(word) for word in np.random.default_rng(0).choice(list("abcdefgh"), (80, 4))]
-    >>> model = DistanceApproximator(lambda x, y: len(set(x) ^ set(y)), DistanceRegressor(n_knots=3, alpha=1e-3), features=LandmarkFeatures(n_landmarks=8)).fit(words)
+    >>> model = DistanceApproximator(
+    ...     lambda x, y: len(set(x) ^ set(y)),
+    ...     DistanceRegressor(n_knots=3, alpha=1e-3),
+    ...     features=LandmarkFeatures(n_landmarks=8),
+    ... ).fit(words)
     >>> near, far = model.predict([("abcd", "abce"), ("abcd", "efgh")])
     >>> bool(near < far)
     True
@@ -204,6 +210,7 @@ class DistanceApproximator(MeasuredLearner):
 
     _learns_from_items = True
     preprocessor = None  # fit takes the items themselves
+    _moved = {name: f"learner__{MOVED.get(name, name)}" for name in (*MOVED, *_OF_THE_LEARNER)}
     pairs_: Integers
     distances_: Floats
     vertices_: Floats

@@ -71,7 +71,7 @@ class LargeMarginLearner(LearnedCoordinates):
         ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
     loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
         The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`: without a penalty it is a linear program.
-        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
+        With "hinge" and ``Program(penalty=None)`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
     columns : Columns or None, default None
         Kinds of the features: categories, angles, missing values. None is `Columns()`.
     program : Program or None, default None
@@ -115,7 +115,7 @@ class LargeMarginLearner(LearnedCoordinates):
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        Groups that ``groups="auto"`` compared; printed, a table.
+        Groups that ``Tables(groups="auto")`` compared; printed, a table.
     n_features_in_ : int
 
     Examples

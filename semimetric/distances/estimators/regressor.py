@@ -109,10 +109,10 @@ class DistanceRegressor(MeasuredLearner):
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        Groups that ``groups="auto"`` compared, step by step; printed, a table.
+        Groups that ``Tables(groups="auto")`` compared, step by step; printed, a table.
     link_choices_ : Choices
-        Candidates of ``link="power"``, ``link="concave"`` and ``base_exponents="auto"``; printed, a table. The least loss is
-        taken.
+        Candidates of ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed, a table. The
+        least loss is taken.
     n_features_in_ : int
 
     Examples

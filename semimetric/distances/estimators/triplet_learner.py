@@ -64,7 +64,7 @@ class TripletLearner(ComparisonLearner):
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        Groups that ``groups="auto"`` compared; printed, a table.
+        Groups that ``Tables(groups="auto")`` compared; printed, a table.
     n_features_in_ : int
 
     Examples

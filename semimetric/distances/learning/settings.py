@@ -198,7 +198,7 @@ default "auto"
     --------
     >>> from semimetric import DistanceRegressor, Monotone, Program
     >>> DistanceRegressor(program=Program(constraints=[Monotone([0])], solver="newton"))
-    DistanceRegressor(program=Program(constraints=[Monotone(features=(0,))],
+    DistanceRegressor(program=Program(constraints=[Monotone(features=[0])],
                                       solver='newton'))
     """
 

@@ -1,4 +1,4 @@
-"""What the user knows of a distance beside its axioms: the objects that the parameter ``constraints=`` takes.
+"""What the user knows of a distance beside its axioms: the objects that `Program` takes as ``constraints``.
 
 A constraint becomes linear inequalities on the weights of the columns, or it ties columns to one another. It holds everywhere
 between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid (docs/mathematics.md, section
@@ -128,8 +128,8 @@ class Bounded(Constraint):
 
     The inequalities are w_S <= B_S for every group S. The bounds B_S sum to the ceiling, in proportion to the largest weights
     of the weighted L1 distance that fits the data. An interpolated value is at most that of its largest vertex, so the bound
-    holds off the grid. Outside the range of the knots a distance goes on growing, so ``outside="clip"`` is required; what then
-    still grows there is the slope of ``delta``, which keeps different points apart.
+    holds off the grid. Outside the range of the knots a distance goes on growing, so ``Tables(outside="clip")`` is required;
+    what still grows there is the slope of ``delta``, which keeps different points apart.
 
     Parameters
     ----------
@@ -142,7 +142,8 @@ class Bounded(Constraint):
     >>> from semimetric import Bounded, DistanceRegressor, Program, Tables
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(outside="clip"), program=Program(constraints=[Bounded(2.0)])).fit(pairs, y)
+    >>> program = Program(constraints=[Bounded(2.0)])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(outside="clip"), program=program).fit(pairs, y)
     >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
     True
     """
@@ -195,7 +196,8 @@ class TranslationInvariant(Constraint):
     >>> from semimetric import DistanceRegressor, Program, Tables, TranslationInvariant
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=Program(constraints=[TranslationInvariant([0])])).fit(pairs, y)
+    >>> program = Program(constraints=[TranslationInvariant([0])])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=program).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(np.isclose(width[0, 1], width[1, 2]))
     True
@@ -225,7 +227,8 @@ class TranslationInvariant(Constraint):
                 )
             if len(steps) and np.ptp(steps) > _UNIFORM * steps.sum():
                 raise NotSupportedError(
-                    f'TranslationInvariant needs uniform knots, and those of feature {names[f]!r} are not; use knots="uniform"'
+                    f"TranslationInvariant needs uniform knots, and those of feature {names[f]!r} are not; use "
+                    'Tables(knots="uniform")'
                 )
         return found
 
@@ -251,7 +254,8 @@ class Concave(Constraint):
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
     >>> shape = [TranslationInvariant([0]), Concave([0])]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=Program(constraints=shape)).fit(pairs, y)
+    >>> program = Program(constraints=shape)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=program).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
     True
@@ -306,7 +310,8 @@ class AtLeast(Constraint):
     >>> from semimetric import AtLeast, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])])).fit(pairs, y)
+    >>> program = Program(constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=program).fit(pairs, y)
     >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
     True
     """
@@ -336,7 +341,8 @@ class AtMost(Constraint):
     >>> from semimetric import AtMost, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])])).fit(pairs, y)
+    >>> program = Program(constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=program).fit(pairs, y)
     >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
     True
     """
@@ -369,7 +375,7 @@ def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, 
     items = with_directions(layout.directions, points.reshape(-1, n))
     if layout.embedding.grid.excess(items).any():
         raise InputError(
-            f"{kind} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
+            f"{kind} has points outside the knots, where the tables end; give points in range, or Tables(knots=) that hold them"
         )
     located = layout.embedding.locate(items)
     first = 2 * np.arange(len(values))

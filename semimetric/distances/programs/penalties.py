@@ -79,7 +79,7 @@ class Penalty(ABC):
 
 
 Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
-"""What ``penalty=`` takes: a name, a penalty, several, or none."""
+"""What ``Program(penalty=)`` takes: a name, a penalty, several, or none."""
 
 
 def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:

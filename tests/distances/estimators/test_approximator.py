@@ -48,7 +48,7 @@ def test_vectors_and_batches_and_threads_learn_the_same():
 def test_vertices_leave_nothing_that_an_earlier_fit_compared():
     model = fit(link="power", n_knots=3)
     assert len(model.link_choices_) > 0
-    model.set_params(method="vertices", link="identity").fit(ITEMS)
+    model.set_params(method="vertices", learner__link="identity").fit(ITEMS)
     assert (len(model.choices_), len(model.link_choices_), len(model.group_choices_)) == (0, 0, 0)
 
 

@@ -188,7 +188,7 @@ def test_without_features_it_is_as_it_was():
         ({"X": "words"}, "is one text"),
         ({"X": WORDS[:1]}, "has 1 objects; at least 2"),
         ({"method": "vertices"}, 'use method="regress"'),
-        ({"missing": "level"}, "leave categorical_features="),
+        ({"missing": "level"}, "leave columns= out"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_any_call(changes, words):

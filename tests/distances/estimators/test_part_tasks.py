@@ -71,7 +71,7 @@ def test_the_most_knots_of_a_feature_count():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learners_say_what_tuples_they_take(name):
     learner, kind, judged = LEARNERS[name]
-    task = learner(**FAST).part_task()
+    task = made(learner, **FAST).part_task()
     assert isinstance(task, TupleTask)
     assert (task.targets.kind, task.targets.judged) == (kind, judged)
     assert (task.recipe.n_knots, task.recipe.alpha, task.recipe.tables) == (4, 1e-2, "warped")
@@ -92,7 +92,7 @@ REFUSED = {
     "budget": ({"groups": AutoGroups(), "tables": "full"}, "compares candidates", "fit on a sample, and take the groups_"),
     "triangles": ({"tables": "full", "axioms": "metric"}, "axioms='metric' on full tables", "a sample", 'tables="warped"'),
     "constraints": ({"tables": "full", "constraints": [Bounded(0.1)], "outside": "clip"}, "constraints=", "fit on a sample"),
-    "solver": ({"solver": "reference"}, "Reference needs all rows at once", "learn from parts", 'use solver="auto"'),
+    "solver": ({"solver": "reference"}, "Reference needs all rows at once", "learn from parts", 'use Program(solver="auto")'),
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ REFUSED = {
 @pytest.mark.parametrize("learner", [DistanceRegressor, TripletLearner, LargeMarginLearner])
 def test_what_parts_cannot_do_is_refused_with_what_to_do(learner, name):
     changes, *parts = REFUSED[name]
-    assert_refused(lambda: learner(**FAST | changes).part_task(), *parts, error=NotSupportedError)
+    assert_refused(lambda: made(learner, **FAST | changes).part_task(), *parts, error=NotSupportedError)
 
 
 COMPARED = {PairLearner: ("auto", "discriminant"), LargeMarginLearner: ("auto", "nca", "lda", "discriminant", "combined")}
@@ -109,9 +109,9 @@ COMPARED = {PairLearner: ("auto", "discriminant"), LargeMarginLearner: ("auto", 
 @pytest.mark.parametrize("learner", COMPARED)
 def test_directions_that_compare_all_data_are_refused(learner):
     for name in COMPARED[learner]:
-        call = lambda name=name: learner(**FAST | {"directions": name}).part_task()  # noqa: E731
+        call = lambda name=name: made(learner, **FAST | {"directions": name}).part_task()  # noqa: E731
         assert_refused(call, f"directions='{name}' compares all data", "a matrix", "semimetric_.directions", NotSupportedError)
-    assert learner(**FAST | {"directions": "pca"}).part_task().recipe.directions == "pca"
+    assert made(learner, **FAST | {"directions": "pca"}).part_task().recipe.directions == "pca"
 
 
 def test_kinds_of_tables_are_not_compared_on_parts():

@@ -70,7 +70,7 @@ def examples():
         "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
         "triplets": (TripletLearner, (triplets,), COMPARISONS, "triplets"),
-        "labels": (partial(LargeMarginLearner, even="places"), (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
+        "labels": (partial(LargeMarginLearner, base="positions"), (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
     }
 
 

@@ -92,7 +92,7 @@ def test_comparisons_start_from_a_given_distance(learner):
     index = np.random.default_rng(4).integers(0, 120, (300, 3))
     near, far = (PRIOR.paired_by_index(encoded, index[:, [0, k]]) for k in (1, 2))
     options = {"knots": knots_that_hold(PRIOR), "directions": None, "delta": 0.0, "preprocessor": FRAME, **KINDS}
-    model = learner(alpha=1e5, prior=PRIOR, **options)
+    model = made(learner, alpha=1e5, prior=PRIOR, **options)
     if learner is TripletLearner:
         index = np.where((near < far)[:, None], index, index[:, [0, 2, 1]])[near != far]
         model.fit(index)
@@ -218,7 +218,7 @@ NOTHING = Semimetric.l1(NUMBERS, weights=[0.0, 0.0])
 BAD_OF_LABELS = {
     "no distance": ({"prior": "gower"}, "a str", "gower(X)"),
     "lasso": ({"prior": L1, "penalty": "lasso"}, "'lasso'", "does not draw to it"),
-    "places": ({"prior": L1, "even": "places"}, "prior=", 'even="values"'),
+    "places": ({"prior": L1, "base": "positions"}, "prior=", 'base="values"'),
     "other features": ({"prior": PRIOR}, "size, colour", "x0, x1"),
     "no margin": ({"prior": NOTHING}, "0 between every item and the nearest ones of its class", "give another"),
 }

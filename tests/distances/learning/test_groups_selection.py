@@ -208,8 +208,10 @@ def test_a_budget_in_which_no_pair_fits_is_refused():
 
 @pytest.mark.parametrize("learner", [DistanceRegressor(tables="warped"), PairLearner(), LargeMarginLearner(tables="warped")])
 def test_scales_have_no_joint_groups(learner):
-    learner.set_params(groups="auto")
-    with pytest.raises(ValueError, match='tables="warped" has one scale a feature; use groups="singles", or tables="full"'):
+    learner.set_params(tables__groups="auto")
+    with pytest.raises(
+        ValueError, match=r'tables="warped" has one scale a feature; use Tables\(groups="singles"\), or tables="full"'
+    ):
         learner.fit(np.random.default_rng(0).random((20, 2, 3)), np.ones(20))
 
 

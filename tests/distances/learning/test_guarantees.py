@@ -126,14 +126,14 @@ LEARNERS = {
 @pytest.mark.parametrize("axioms", ["metric", "quasimetric"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_gives_what_was_asked(learner, axioms):
-    d = LEARNERS[learner](axioms=axioms).semimetric_
+    d = made(LEARNERS[learner], axioms=axioms).semimetric_
     assert d.axioms.name == axioms
     assert_triangles(d, ITEMS, n=3000)
 
 
 @pytest.mark.parametrize("learner", ["pairs", "triplets", "classes"])
 def test_hinges_too(learner):
-    assert LEARNERS[learner](axioms="metric", loss="hinge", groups="pairs", n_knots=3).semimetric_.axioms.name == "metric"
+    assert made(LEARNERS[learner], axioms="metric", loss="hinge", groups="pairs", n_knots=3).semimetric_.axioms.name == "metric"
 
 
 def test_vertices_must_be_a_metric_already():

@@ -31,7 +31,7 @@ def test_defaults_are_a_sum(numbers):
         {"axioms": "metric"},
         {"groups": "pairs"},
         {"constraints": [Monotone()]},
-        {"even": "places"},
+        {"base": "positions"},
     ],
 )
 def test_what_asks_for_one_program_has_one(numbers, changes):

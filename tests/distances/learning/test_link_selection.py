@@ -80,7 +80,7 @@ def test_where_nothing_can_be_held_out_a_number_is_asked_for():
     assert_refused(open_.part_task, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
     vertices = DistanceApproximator(cityblock, DistanceRegressor(n_knots=3, link="power"), method="vertices")
     assert_refused(lambda: vertices.fit(ITEMS), "learns nothing", "give a number", error=NotSupportedError)
-    given = vertices.set_params(link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
+    given = vertices.set_params(learner__link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
     assert given.error_quantiles_[0.9] < 1e-6
 
 

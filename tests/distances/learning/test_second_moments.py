@@ -8,6 +8,7 @@ from semimetric import DistanceRegressor, Gram, NotSupportedError, SemimetricWar
 from semimetric.distances.learning import measured as second_moments
 from semimetric.distances.learning import prior as kept_columns
 from semimetric.distances.learning import program as solve
+from semimetric.distances.learning.settings import MOVED
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -73,11 +74,11 @@ def test_what_shapes_the_moments_stays_and_the_rest_may_change():
 
     changes = {"groups": "pairs", "n_knots": 5, "knots": [[0.0, 1.0]] * 3, "tables": "warped", "axioms": "premetric"}
     for name, value in changes.items():
-        changed = model().set_params(**{name: value})
+        changed = model().set_params(**{MOVED.get(name, name): value})
         assert_refused(lambda m=changed: m.partial_fit(INDEX, Y), f"{name}= is not what it was", "set it back", "fresh model")
-    same = {"groups": "singles", "base_distances": []}
+    same = {"tables__groups": "singles", "tables__base_distances": []}
     late, early = model().set_params(alpha=1.0, **same), DistanceRegressor(n_knots=4, alpha=1.0)
-    early.set_params(knots=late.semimetric_.embedding.grid.knots)
+    early.set_params(tables__knots=late.semimetric_.embedding.grid.knots)
     np.testing.assert_allclose(
         late.partial_fit(INDEX[70:], Y[70:]).predict(INDEX), early.fit(POINTS, Y).predict(POINTS), rtol=1e-6
     )
