@@ -154,7 +154,7 @@ RECIPES = {
 }
 
 ESTIMATORS = {
-    "regressor": made(DistanceRegressor, **FAST),
+    "regressor": DistanceRegressor(**FAST),
     "warped regressor": DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped"),
     "auto regressor": DistanceRegressor(n_knots=3),
     "approximator": made(DistanceApproximator, cityblock, n_pairs=200, **FAST),

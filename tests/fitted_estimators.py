@@ -69,7 +69,7 @@ def recipe(name):
 
 
 def pair_learner(method=None):
-    model = made(PairLearner, **PLAIN).fit(PAIRS, JUDGED)
+    model = PairLearner(**PLAIN).fit(PAIRS, JUDGED)
     return model if method is None else model.calibrate_probabilities(PAIRS, JUDGED, method)
 
 
@@ -83,7 +83,7 @@ def classifier(X, y, weight=None, learner=None, **changes):
 
 
 def regressor_of(X, y, weight=None, learner=None, **changes):
-    learner = made(DistanceRegressor, **FAST) if learner is None else learner
+    learner = DistanceRegressor(**FAST) if learner is None else learner
     return SemimetricRegressor(learner, n_pairs=200, **changes).fit(X, y, weight)
 
 
@@ -196,11 +196,11 @@ FITTED = (
         "pairs": pair_learner,
         "pairs with a line": lambda: pair_learner("sigmoid"),
         "pairs with steps": lambda: pair_learner("isotonic"),
-        "triplets": lambda: made(TripletLearner, **PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
-        "quadruplets": lambda: made(QuadrupletLearner, **FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
+        "triplets": lambda: TripletLearner(**PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
+        "quadruplets": lambda: QuadrupletLearner(**FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
         "large margin": large_margin,
         "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
-        "large margin of a frame": lambda: made(LargeMarginLearner, **PLAIN, tables="warped").fit(FRAME, NAMES),
+        "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
         "large margin from a prior": lambda: large_margin(prior=Semimetric.l1(ITEMS, weights=[1.0, 2.0, 0.5])),
         "classifier": lambda: classifier(ITEMS, CLASSES),
         "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
@@ -223,12 +223,12 @@ FITTED = (
             FRAME
         ),
         "clusters of a frame": lambda: SemimetricClusterer(n_clusters=2).fit(FRAME, cannot_link=[(0, 1)]),
-        "clusters with a learner": lambda: SemimetricClusterer("l1", learner=made(PairLearner, **FAST), n_clusters=2).fit(
+        "clusters with a learner": lambda: SemimetricClusterer("l1", learner=PairLearner(**FAST), n_clusters=2).fit(
             ITEMS, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(0, 2), (1, 4), (3, 6)]
         ),
         "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
         "transformer with a learner": lambda: SemimetricNeighborsTransformer(
-            learner=made(LargeMarginLearner, **PLAIN), mode="connectivity"
+            learner=LargeMarginLearner(**PLAIN), mode="connectivity"
         ).fit(FRAME, CLASSES),
     }
 )

@@ -105,12 +105,12 @@ def dense(answer):
 
 
 LEARNERS = {
-    "DistanceRegressor": made(sm.DistanceRegressor, **PLAIN),
-    "warped DistanceRegressor": made(sm.DistanceRegressor, **PLAIN, tables="warped"),
+    "DistanceRegressor": sm.DistanceRegressor(**PLAIN),
+    "warped DistanceRegressor": sm.DistanceRegressor(**PLAIN, tables="warped"),
     "mixed DistanceRegressor": made(sm.DistanceRegressor, **PLAIN, **MIXED),
-    "PairLearner": made(sm.PairLearner, **PLAIN, directions=None),
-    "TripletLearner": made(sm.TripletLearner, **PLAIN, directions=None),
-    "QuadrupletLearner": made(sm.QuadrupletLearner, **PLAIN, directions=None),
+    "PairLearner": sm.PairLearner(**PLAIN, directions=None),
+    "TripletLearner": sm.TripletLearner(**PLAIN, directions=None),
+    "QuadrupletLearner": sm.QuadrupletLearner(**PLAIN, directions=None),
 }
 
 
@@ -142,7 +142,7 @@ MARGIN = made(sm.LargeMarginLearner, **PLAIN, directions=None, tables="warped", 
 ESTIMATORS = {
     "LargeMarginLearner": MARGIN,
     "SemimetricClassifier": sm.SemimetricClassifier(MARGIN, n_neighbors=2),
-    "SemimetricRegressor": sm.SemimetricRegressor(made(sm.DistanceRegressor, **PLAIN), n_neighbors=2, n_pairs=80),
+    "SemimetricRegressor": sm.SemimetricRegressor(sm.DistanceRegressor(**PLAIN), n_neighbors=2, n_pairs=80),
     "DistanceApproximator": made(sm.DistanceApproximator, cases.cityblock, n_pairs=80, **PLAIN),
     "EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier(sm.PL1Embedding(3), tol=1.0),
     "EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor(sm.PL1Embedding(3), tol=1.0),
@@ -274,7 +274,7 @@ def arguments_of_search():
 
 def arguments_of_parts():
     def fit(pairs, y, weights=None):
-        return distances_of(out_of_core.fit(made(sm.DistanceRegressor, **PLAIN), pairs, y, weights))
+        return distances_of(out_of_core.fit(sm.DistanceRegressor(**PLAIN), pairs, y, weights))
 
     y, warped = length(PAIRS), distance("warped")
     add("out_of_core.fit(pairs)", PAIRS, lambda t: fit(t, y))

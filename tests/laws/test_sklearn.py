@@ -151,30 +151,30 @@ class QuadrupletsOf(PairsOf):
 QUICK = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = QUICK | {"directions": None}
 MARGIN = made(LargeMarginLearner, **PLAIN, tables="warped", n_passes=1)
-VALUES = made(DistanceRegressor, **QUICK)
+VALUES = DistanceRegressor(**QUICK)
 
 # every public estimator, with its defaults and at least three other settings
 CHECKED = [
-    PairsOf(made(DistanceRegressor, **QUICK)),
-    PairsOf(made(DistanceRegressor, **QUICK, tables="warped", axioms="metric")),
+    PairsOf(DistanceRegressor(**QUICK)),
+    PairsOf(DistanceRegressor(**QUICK, tables="warped", axioms="metric")),
     PairsOf(made(DistanceRegressor, **QUICK, axioms=None, penalty="roughness", loss="huber")),
-    PairsOf(made(DistanceRegressor, **QUICK, link="sqrt", directions="pca")),
+    PairsOf(DistanceRegressor(**QUICK, link="sqrt", directions="pca")),
     PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK)),
     PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK, tables="warped")),
     PairsOf(DistanceApproximator(Cityblock(), DistanceRegressor(n_knots=3), method="vertices")),
     PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK, relative=True, n_jobs=2)),
-    JudgedPairsOf(made(PairLearner, **PLAIN)),
-    JudgedPairsOf(made(PairLearner, **PLAIN, tables="full")),
-    JudgedPairsOf(made(PairLearner, **PLAIN, loss="hinge")),
+    JudgedPairsOf(PairLearner(**PLAIN)),
+    JudgedPairsOf(PairLearner(**PLAIN, tables="full")),
+    JudgedPairsOf(PairLearner(**PLAIN, loss="hinge")),
     JudgedPairsOf(made(PairLearner, **PLAIN, penalty="lasso", outside="clip")),
-    TripletsOf(made(TripletLearner, **PLAIN)),
-    TripletsOf(made(TripletLearner, **QUICK, directions="discriminant")),
-    TripletsOf(made(TripletLearner, **PLAIN, tables="full")),
+    TripletsOf(TripletLearner(**PLAIN)),
+    TripletsOf(TripletLearner(**QUICK, directions="discriminant")),
+    TripletsOf(TripletLearner(**PLAIN, tables="full")),
     TripletsOf(made(TripletLearner, **PLAIN, missing="level")),
-    QuadrupletsOf(made(QuadrupletLearner, **PLAIN)),
-    QuadrupletsOf(made(QuadrupletLearner, **QUICK, directions="pca")),
-    QuadrupletsOf(made(QuadrupletLearner, **PLAIN, tables="full")),
-    QuadrupletsOf(made(QuadrupletLearner, **PLAIN, axioms="metric", n_jobs=2)),
+    QuadrupletsOf(QuadrupletLearner(**PLAIN)),
+    QuadrupletsOf(QuadrupletLearner(**QUICK, directions="pca")),
+    QuadrupletsOf(QuadrupletLearner(**PLAIN, tables="full")),
+    QuadrupletsOf(QuadrupletLearner(**PLAIN, axioms="metric", n_jobs=2)),
     MARGIN,
     made(LargeMarginLearner, **PLAIN, tables="full", n_passes=1, mu=0.5),
     made(LargeMarginLearner, **PLAIN, axioms="quasimetric", n_passes=1),
@@ -197,7 +197,7 @@ CHECKED = [
     SemimetricRegressor(VALUES, n_pairs=100, weights="uniform", n_neighbors=3),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5, algorithm="brute", random_state=1),
     SemimetricRegressor(
-        made(DistanceRegressor, **QUICK, tables="warped"),
+        DistanceRegressor(**QUICK, tables="warped"),
         n_pairs=100,
         weights="distance",
         n_neighbors=5,

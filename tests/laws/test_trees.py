@@ -233,14 +233,14 @@ def test_every_learner_takes_trees():
     triplets = triplets[(triplets[:, 0] != triplets[:, 2]) & (triplets[:, 1] != triplets[:, 2])]
     learner = TripletLearner(n_knots=3, alpha=1e-2, directions=trees, tables="warped", preprocessor=X).fit(triplets)
     forest = RandomForestClassifier(5, max_leaf_nodes=8, random_state=0).fit(X, side)
-    given = made(DistanceRegressor, **FAST, directions=forest, preprocessor=X).fit(index, y)
+    given = DistanceRegressor(**FAST, directions=forest, preprocessor=X).fit(index, y)
     for model in (approximator, learner, given):
         assert model.semimetric_.directions.n_trees >= 1
     for directions in (PartitionFeatures(n_trees=4), [sm.EvenDirections(n_directions=4), PartitionFeatures(n_trees=4)]):
         grown = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=directions, random_state=0).fit(X, side)
         assert grown.semimetric_.directions.n_trees >= 1
     for copied in (given.semimetric_.directions.partitions, [given.semimetric_.directions.partitions]):
-        again = clone(made(DistanceRegressor, **FAST, directions=copied, preprocessor=X)).fit(index, y).semimetric_
+        again = clone(DistanceRegressor(**FAST, directions=copied, preprocessor=X)).fit(index, y).semimetric_
         np.testing.assert_allclose(again.pairwise(X), given.semimetric_.pairwise(X), atol=1e-6)
     places = LargeMarginLearner(n_knots=4, alpha=1e-2, directions="forest", triplets=Triplets(base="positions")).fit(X, side)
     assert places.semimetric_.directions.n_trees >= 1
@@ -272,16 +272,14 @@ def test_what_cannot_be_with_trees_is_refused():
     X = frame[["age", "hour"]].to_numpy()
     d, _ = learned()
     plain = (
-        made(DistanceRegressor, **FAST, directions=PartitionFeatures("random", n_trees=3), preprocessor=X)
-        .fit(index, y)
-        .semimetric_
+        DistanceRegressor(**FAST, directions=PartitionFeatures("random", n_trees=3), preprocessor=X).fit(index, y).semimetric_
     )
     with pytest.raises(NotSupportedError, match="this model has trees; search it with NeighborIndex"):
         plain.get_numba_metric()
     assert plain(X[0], X[1]) == plain.pairwise(X[:1], X[1:2])[0, 0]
 
     def fit(directions):
-        return made(DistanceRegressor, **FAST, directions=directions, preprocessor=X).fit(index, y)
+        return DistanceRegressor(**FAST, directions=directions, preprocessor=X).fit(index, y)
 
     assert_refused(lambda: fit(PartitionFeatures()), "grown to a target", "", "fit it yourself")
     other = PartitionFeatures("random", n_trees=2).fit(np.ones((5, 3)) * np.arange(5)[:, None])

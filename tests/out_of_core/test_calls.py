@@ -43,13 +43,11 @@ def test_tables_of_pairs(tmp_path):
     sides = {f"{side}.{name}": POINTS[:, s, k] for s, side in enumerate(("left", "right")) for k, name in enumerate("uvw")}
     pd.DataFrame(sides | {"d": Y, "w": 1.0}).to_parquet(tmp_path / "pairs.parquet", row_group_size=25)
     pd.DataFrame({"left": INDEX[:, 0], "right": INDEX[:, 1], "d": Y}).to_parquet(tmp_path / "rows.parquet", row_group_size=25)
-    a = out_of_core.fit(made(DistanceRegressor, **cases.FAST), tmp_path / "pairs.parquet", "d", "w")
+    a = out_of_core.fit(DistanceRegressor(**cases.FAST), tmp_path / "pairs.parquet", "d", "w")
     assert a.semimetric_.feature_names == ("u", "v", "w")
     b = in_blocks(cases.FAST | {"preprocessor": ITEMS}, tmp_path / "rows.parquet", "d")
-    np.testing.assert_allclose(
-        a.predict(POINTS), made(DistanceRegressor, **cases.FAST).fit(POINTS, Y).predict(POINTS), rtol=1e-9
-    )
-    whole = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
+    np.testing.assert_allclose(a.predict(POINTS), DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS), rtol=1e-9)
+    whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
     np.testing.assert_allclose(b.predict(INDEX), whole.predict(INDEX), rtol=1e-9)
     assert_refused(lambda: in_blocks(cases.FAST, tmp_path / "pairs.parquet", "e"), "'e'", "missing", "same columns")
     assert_refused(lambda: in_blocks(cases.FAST, tmp_path / "rows.parquet", "d"), "left, right", "left.NAME", "preprocessor=")

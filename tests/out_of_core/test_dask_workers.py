@@ -7,7 +7,6 @@ from contextlib import suppress
 import cases
 import pytest
 from cases import assert_refused
-from learners import made
 
 from semimetric import DistanceRegressor, NotSupportedError, out_of_core
 from semimetric.out_of_core import dask as dask_workers
@@ -21,7 +20,7 @@ POINTS = ITEMS[INDEX]
 
 
 def test_what_is_no_cluster_is_told(client, monkeypatch):
-    model = made(DistanceRegressor, **cases.FAST)
+    model = DistanceRegressor(**cases.FAST)
     assert_refused(
         lambda: out_of_core.fit(model, POINTS, Y, client="tcp://x"), "no Dask client", "distributed.Client", "out_of_core"
     )

@@ -38,16 +38,16 @@ def test_the_same_parts_give_the_same_bits(name, client, small):
 
 def test_dask_arrays_and_frames(client, tmp_path):
     np.save(tmp_path / "y.npy", Y)
-    whole = made(DistanceRegressor, **cases.FAST).fit(POINTS, Y).predict(POINTS)
+    whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
     series = dd.from_pandas(frame(), npartitions=3)
     for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
-        model = out_of_core.fit(made(DistanceRegressor, **cases.FAST), pairs, y, client=client)
+        model = out_of_core.fit(DistanceRegressor(**cases.FAST), pairs, y, client=client)
         np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     rows = da.from_array(INDEX, chunks=60)
     options = cases.FAST | {"preprocessor": da.from_array(ITEMS, chunks=7)}
     model = out_of_core.fit(made(DistanceRegressor, **options), rows, Y, client=client)
-    whole = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
+    whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
     np.testing.assert_allclose(model.semimetric_.paired(*POINTS.swapaxes(0, 1)), whole.predict(INDEX), rtol=1e-9)
 
 
@@ -61,7 +61,7 @@ def test_other_losses_go_the_same_way_as_here(client):
 
 def test_bad_parts_are_named(client, tmp_path):
     def refused(pairs, y, *parts):
-        assert_refused(lambda: out_of_core.fit(made(DistanceRegressor, **cases.FAST), pairs, y, client=client), *parts)
+        assert_refused(lambda: out_of_core.fit(DistanceRegressor(**cases.FAST), pairs, y, client=client), *parts)
 
     pairs, y = arrays()
     spoilt = POINTS.copy()

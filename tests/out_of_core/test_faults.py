@@ -76,8 +76,8 @@ class DeadlyPlace(Place):
 
 def test_learning(client, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
-    here = out_of_core.fit(made(DistanceRegressor, **cases.FAST), POINTS, Y)
-    there = out_of_core.fit(made(DistanceRegressor, **cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y, client=client)
+    here = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y)
+    there = out_of_core.fit(DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y, client=client)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
 

@@ -46,7 +46,7 @@ def test_bad_blocks_are_named():
         (np.zeros(150), "sample_weight is 0 for all pairs"),
         (np.arange(150) - 1.0, "sample_weight[0] is -1"),
     ):
-        call = lambda w=weights: out_of_core.fit(made(DistanceRegressor, **cases.FAST), POINTS, Y, w)  # noqa: E731
+        call = lambda w=weights: out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, w)  # noqa: E731
         assert_refused(call, part, "required", "correct it")
 
 
@@ -105,12 +105,12 @@ def test_alpha_is_asked_for_only_where_the_penalty_has_none_of_its_own(penalty):
 
 
 def test_learners_say_what_their_task_is():
-    assert isinstance(task_of(made(DistanceRegressor, **cases.FAST)), TupleTask)
+    assert isinstance(task_of(DistanceRegressor(**cases.FAST)), TupleTask)
     assert isinstance(task_of(LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")), ItemTask)
 
 
 def test_no_parts_at_all_are_refused():
-    model = made(DistanceRegressor, **cases.FAST)
+    model = DistanceRegressor(**cases.FAST)
     task = model.part_task()
     call = lambda: fit_tuples(SerialEngine(), model, task, [], TupleTable(("u", "v", "w"), task.targets))  # noqa: E731
     assert_refused(call, "there are 0 parts of pairs", "at least one is required")
@@ -118,7 +118,7 @@ def test_no_parts_at_all_are_refused():
 
 def test_a_fit_from_parts_forgets_the_columns_of_an_earlier_fit():
     frame = pytest.importorskip("pandas").DataFrame(ITEMS, columns=["u", "v", "w"])
-    model = made(DistanceRegressor, **cases.FAST, preprocessor=frame).fit(INDEX, Y)
+    model = DistanceRegressor(**cases.FAST, preprocessor=frame).fit(INDEX, Y)
     assert model.feature_names_in_.tolist() == ["u", "v", "w"]
     out_of_core.fit(model.set_params(preprocessor=None), POINTS, Y)
     assert not hasattr(model, "feature_names_in_")

@@ -173,9 +173,7 @@ def test_bad_tuples_are_named_by_part():
     refused("triplets", "(300, 4, 3)", "(n_triplets, 3, n_features)", "preprocessor=", data=ITEMS[INDEX])
     refused("triplets", "triplet 0 is", "row numbers between 0 and 59", data=INDEX[:, :3] + 40, preprocessor=ITEMS)
     refused("triplets", "300 tuples compares equal points", "that differ", data=np.repeat(ITEMS[INDEX[:, :1]], 3, axis=1))
-    assert_refused(
-        lambda: out_of_core.fit(made(PairLearner, **FAST), ITEMS[INDEX[:, :2]]), "y is None", "+1 or -1 for every pair"
-    )
+    assert_refused(lambda: out_of_core.fit(PairLearner(**FAST), ITEMS[INDEX[:, :2]]), "y is None", "+1 or -1 for every pair")
     unsaid = {"error": NotSupportedError}
     refused(
         "triplets", "directions='auto' compares all data", "give None", "semimetric_.directions", directions="auto", **unsaid

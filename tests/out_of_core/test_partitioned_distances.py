@@ -72,8 +72,8 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
 @pytest.mark.parametrize("least", [0, 60])  # the first part has none of weight > 0
 def test_weights_and_pairs_of_weight_zero(least):
     weight = np.where(np.arange(150) < least, 0.0, np.arange(150.0) % 3)
-    parts = out_of_core.fit(made(DistanceRegressor, **cases.FAST), POINTS, Y, weight)
-    whole = made(DistanceRegressor, **cases.FAST).fit(POINTS, Y, weight)
+    parts = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, weight)
+    whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y, weight)
     np.testing.assert_allclose(parts.predict(POINTS), whole.predict(POINTS), rtol=1e-9)
 
 

@@ -47,12 +47,12 @@ def _labeled(model, fit):
 
 
 _FITS = {
-    "regressor": (lambda: made(DistanceRegressor, **_NUMBERS), _pairs),
-    "absolute": (lambda: made(DistanceRegressor, **_NUMBERS, loss="absolute"), _pairs),
+    "regressor": (lambda: DistanceRegressor(**_NUMBERS), _pairs),
+    "absolute": (lambda: DistanceRegressor(**_NUMBERS, loss="absolute"), _pairs),
     "first order": (lambda: made(DistanceRegressor, **_NUMBERS, loss="huber", solver=FirstOrder(max_iter=400)), _pairs),
-    "pair learner": (lambda: made(PairLearner, **_NUMBERS), _pairs),
-    "triplets": (lambda: made(TripletLearner, **_NUMBERS), lambda model, fit: fit(model, tuples(3)[0])),
-    "quadruplets": (lambda: made(QuadrupletLearner, **_NUMBERS), lambda model, fit: fit(model, tuples(4)[0])),
+    "pair learner": (lambda: PairLearner(**_NUMBERS), _pairs),
+    "triplets": (lambda: TripletLearner(**_NUMBERS), lambda model, fit: fit(model, tuples(3)[0])),
+    "quadruplets": (lambda: QuadrupletLearner(**_NUMBERS), lambda model, fit: fit(model, tuples(4)[0])),
     "large margin": (lambda: made(LargeMarginLearner, **_LABELED), _labeled),
 }
 

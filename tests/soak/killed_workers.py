@@ -76,7 +76,7 @@ def regression(folder, **options):
 
 def comparisons(folder):
     return out_of_core.fit(
-        made(TripletLearner, **_NUMBERS, loss="squared_hinge"), chunks(sample()[2], 4), client=client()
+        TripletLearner(**_NUMBERS, loss="squared_hinge"), chunks(sample()[2], 4), client=client()
     ).semimetric_.weights
 
 

@@ -75,7 +75,7 @@ def test_names_come_from_a_frame():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     items, index, y = cases.sample()
     frame = pd.DataFrame(items, columns=["u", "v", "w"])
-    model = made(DistanceRegressor, **cases.FAST, preprocessor=frame).fit(index, y)
+    model = DistanceRegressor(**cases.FAST, preprocessor=frame).fit(index, y)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     assert model.feature_names_in_.tolist() == ["u", "v", "w"]
     assert feature_names(pd.DataFrame(items), 3) == feature_names(items, 3) == ("x0", "x1", "x2")

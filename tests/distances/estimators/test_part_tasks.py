@@ -71,14 +71,14 @@ def test_the_most_knots_of_a_feature_count():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learners_say_what_tuples_they_take(name):
     learner, kind, judged = LEARNERS[name]
-    task = made(learner, **FAST).part_task()
+    task = learner(**FAST).part_task()
     assert isinstance(task, TupleTask)
     assert (task.targets.kind, task.targets.judged) == (kind, judged)
     assert (task.recipe.n_knots, task.recipe.alpha, task.recipe.tables) == (4, 1e-2, "warped")
 
 
 def test_distances_may_have_any_sign_without_axioms():
-    assert made(DistanceRegressor, **FAST).part_task().targets.least == 0
+    assert DistanceRegressor(**FAST).part_task().targets.least == 0
     assert DistanceRegressor(n_knots=4, alpha=1e-2, axioms=None).part_task().targets.least == -np.inf
 
 

@@ -39,7 +39,8 @@ def test_an_asymmetric_distance_needs_premetric():
     i, j = rng.integers(0, 80, (2, 600))
     y = (P[i] * np.log(P[i] / P[j])).sum(axis=1).clip(0)
     scores = [
-        DistanceRegressor(n_knots=6, alpha=1e-5, program=Program(penalty="ridge"), axioms=a, preprocessor=P).fit(np.column_stack([i, j]), y)
+        DistanceRegressor(n_knots=6, alpha=1e-5, program=Program(penalty="ridge"), axioms=a, preprocessor=P)
+        .fit(np.column_stack([i, j]), y)
         .score(np.column_stack([i, j]), y)
         for a in ("semimetric", "premetric")
     ]  # fmt: skip
@@ -156,7 +157,7 @@ def test_groups_of_constant_features_need_a_base_distance(tables):
 
 
 def test_fit_forgets_what_partial_fit_gathered_and_says_so():
-    model = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS)
+    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS)
     model.partial_fit(INDEX[:50], Y[:50]).fit(INDEX, Y)
     assert (model.semimetric_.weights == fit().semimetric_.weights).all()
     assert_refused(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner
+from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner, Triplets
 from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, Judged
 
 PAGE = Path(__file__).parents[2] / "docs" / "effort.md"
@@ -70,7 +70,12 @@ def examples():
         "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
         "triplets": (TripletLearner, (triplets,), COMPARISONS, "triplets"),
-        "labels": (partial(LargeMarginLearner, base="positions"), (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
+        "labels": (
+            partial(LargeMarginLearner, triplets=Triplets(base="positions")),
+            (X, (X[:, 0] > 0.5).astype(int)),
+            LABELS,
+            "items",
+        ),
     }
 
 

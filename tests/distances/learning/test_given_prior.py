@@ -187,7 +187,7 @@ def test_the_unit_of_the_prior_of_labels_plays_no_part():
     ]
     first, second = (model.semimetric_.pairwise(NUMBERS) for model in learned)
     np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-9)
-    without = made(LargeMarginLearner, n_knots=4, alpha=1e-2, **SCALES).fit(NUMBERS, LABELS).semimetric_.pairwise(NUMBERS)
+    without = LargeMarginLearner(n_knots=4, alpha=1e-2, **SCALES).fit(NUMBERS, LABELS).semimetric_.pairwise(NUMBERS)
     assert np.abs(first - without).max() > 0.1 * first.mean()
 
 
@@ -211,7 +211,7 @@ def test_auto_of_labels_chooses_with_a_prior_and_directions_join_it():
         NUMBERS, LABELS
     )
     assert joined.semimetric_.directions is not None
-    np.testing.assert_array_equal(clone(joined).prior.pairwise(NUMBERS), L1.pairwise(NUMBERS))
+    np.testing.assert_array_equal(clone(joined).program.prior.pairwise(NUMBERS), L1.pairwise(NUMBERS))
 
 
 NOTHING = Semimetric.l1(NUMBERS, weights=[0.0, 0.0])

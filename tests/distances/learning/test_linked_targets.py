@@ -4,7 +4,6 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
-from learners import made
 from scipy.optimize import minimize
 
 from semimetric import Absolute, ConcaveLink, DistanceRegressor, PowerLink, Program, Squared, Tables
@@ -106,7 +105,7 @@ def test_of_distances_that_are_all_0_where_the_others_were_set_aside_it_is_told(
 
 
 def test_sums_that_overflow_are_refused():
-    model = made(DistanceRegressor, **cases.FAST, link=0.1, preprocessor=ITEMS)
+    model = DistanceRegressor(**cases.FAST, link=0.1, preprocessor=ITEMS)
     much = lambda: model.fit(INDEX, Y * 1e40)  # noqa: E731
     assert_refused(much, "their sums under the link power 0.1", "is required", "rescale the distances")
     assert_refused(lambda: model.fit(INDEX, np.where(Y == Y.max(), 1e300 * Y, Y * 1e268)), "the distances reach", "required")

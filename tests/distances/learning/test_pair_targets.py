@@ -6,7 +6,6 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
-from learners import made
 
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric._foundation.types import Pairs
@@ -39,7 +38,7 @@ def test_targets_are_in_units_of_their_mean():
 
 @pytest.mark.parametrize(("link", "factor"), [("sqrt", 1e160), ("sqrt", 1e-160), ("identity", 1e300), ("identity", 1e-300)])
 def test_targets_that_floating_point_cannot_hold_are_refused(link, factor):
-    model = made(DistanceRegressor, **cases.FAST, link=link, preprocessor=ITEMS)
+    model = DistanceRegressor(**cases.FAST, link=link, preprocessor=ITEMS)
     assert_refused(lambda: model.fit(INDEX, Y * factor), "the distances reach", "is required", "rescale the distances")
     near = factor**0.85
     np.testing.assert_allclose(model.fit(INDEX, Y * near).predict(INDEX) / near, model.fit(INDEX, Y).predict(INDEX), rtol=1e-6)

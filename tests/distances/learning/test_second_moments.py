@@ -70,7 +70,7 @@ def test_a_block_that_touches_too_many_vertices_is_refused_and_does_not_count(mo
 
 def test_what_shapes_the_moments_stays_and_the_rest_may_change():
     def model():
-        return made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
+        return DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
 
     changes = {"groups": "pairs", "n_knots": 5, "knots": [[0.0, 1.0]] * 3, "tables": "warped", "axioms": "premetric"}
     for name, value in changes.items():
@@ -86,7 +86,7 @@ def test_what_shapes_the_moments_stays_and_the_rest_may_change():
 
 def test_a_block_beyond_the_first_ones_knots_is_clipped_and_told():
     order = np.argsort(POINTS[:, :, 0].max(axis=1))
-    model = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[order[:40]], Y[order[:40]])
+    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[order[:40]], Y[order[:40]])
     steep = model.semimetric_.epsilon[0]
     with pytest.warns(SemimetricWarning, match=r"beyond the knots \(x0: \d+"):
         model.partial_fit(INDEX[order[40:]], Y[order[40:]])
@@ -102,8 +102,8 @@ def test_says_what_it_needs():
     refused("cannot hold pairs out", "give numbers", 'not "auto"', alpha="auto")
     refused("second moments", 'loss="squared"', loss="absolute")
     refused("second moments", 'link="identity"', link="sqrt")
-    refused("second moments", "FirstOrder does not take", 'solver="auto" or "gram"', solver="first_order")
-    model = made(DistanceRegressor, **cases.FAST).partial_fit(POINTS, Y)
+    refused("second moments", "FirstOrder does not take", 'Program(solver="auto") or "gram"', solver="first_order")
+    model = DistanceRegressor(**cases.FAST).partial_fit(POINTS, Y)
     assert_refused(lambda: model.partial_fit(POINTS[:, :, :2], Y), "2 features", "the first had 3")
 
 
@@ -114,7 +114,7 @@ def test_the_given_solver_solves():
 
 
 def test_a_block_whose_solve_fails_does_not_count(monkeypatch):
-    model = made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
+    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70])
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -123,10 +123,6 @@ def test_a_block_whose_solve_fails_does_not_count(monkeypatch):
         patched.setattr(solve, "solve_moments", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(INDEX[70:], Y[70:])
-    once = (
-        made(DistanceRegressor, **cases.FAST, preprocessor=ITEMS)
-        .partial_fit(INDEX[:70], Y[:70])
-        .partial_fit(INDEX[70:], Y[70:])
-    )
+    once = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70]).partial_fit(INDEX[70:], Y[70:])
     model.partial_fit(INDEX[70:], Y[70:])
     assert (model.semimetric_.weights == once.semimetric_.weights).all()

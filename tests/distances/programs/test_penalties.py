@@ -3,7 +3,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import assert_refused
-from learners import made
 
 from semimetric import NotSupportedError
 from semimetric.distances.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift, total
@@ -64,7 +63,7 @@ def test_penalties_do_not_depend_on_units():
     items, index, y = cases.sample()
     values = []
     for stretch, unit in ((1.0, 1.0), (np.array([10.0, 1e-3, 5.0]), 7.0)):
-        model = made(cases.DistanceRegressor, **cases.FAST, preprocessor=items * stretch).fit(index, y * unit)
+        model = cases.DistanceRegressor(**cases.FAST, preprocessor=items * stretch).fit(index, y * unit)
         values.append((model.solution_.objective, model.predict(index) / unit))
     assert values[0][0] == pytest.approx(values[1][0], rel=1e-6)
     np.testing.assert_allclose(values[0][1], values[1][1], rtol=1e-6)
