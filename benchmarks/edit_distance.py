@@ -55,7 +55,8 @@ def judged(s: dict, paired: np.ndarray, far: np.ndarray) -> dict:
 
 
 def learned(name: str, s: dict, features: object, **parameters: object) -> dict:
-    model = DistanceApproximator(Levenshtein.distance, features=features, tables="warped", **parameters)
+    learner = DistanceRegressor(tables="warped", **parameters)
+    model = DistanceApproximator(Levenshtein.distance, learner, features=features)
     fit_s, _ = once(lambda: model.fit(s["words"][:N_LEARNED]))
     encode_s, codes = once(lambda: model.encode(s["words"]))
     d, (left, right) = model.semimetric_, s["pairs"].T

@@ -157,7 +157,7 @@ def times() -> list[dict]:
     rows = []
     for name, n_features, options in (
         ("32 x 16", 32, {"n_knots": 16}),
-        ("60 pairs x 25", 120, {"n_knots": 5, "groups": [(2 * k, 2 * k + 1) for k in range(60)]}),
+        ("60 pairs x 25", 120, {"n_knots": 5, "tables": Tables(groups=[(2 * k, 2 * k + 1) for k in range(60)])}),
     ):
         rng = np.random.default_rng(0)
         X, pairs = rng.random((2000, n_features)), rng.integers(0, 2000, (20_000, 2))

@@ -113,10 +113,10 @@ def test_contradictions_are_outvoted(name):
 
 BAD = {
     "constant": (lambda: TripletLearner().fit(np.ones((5, 3, 2))), "all 2 features are constant", "required", "give other"),
-    "same": (lambda: made(TripletLearner, **FAST).fit(ITEMS[INDEX[:, [0, 0, 0]]]), "600 tuples", "compares equal points", "differ"),
+    "same": (lambda: TripletLearner(**FAST).fit(ITEMS[INDEX[:, [0, 0, 0]]]), "600 tuples", "compares equal points", "differ"),
     "loss": (lambda: TripletLearner(loss="squared").fit(ITEMS[TRIPLETS]), "loss='squared'", "not known", "'squared_hinge'"),
     "axioms": (lambda: TripletLearner(axioms=None).fit(ITEMS[TRIPLETS]), "axioms=None", "not known", "'semimetric'"),
-    "weights": (lambda: made(TripletLearner, **FAST).fit(ITEMS[TRIPLETS], sample_weight=-np.ones(600)), "sample_weight", "non-neg"),
+    "weights": (lambda: TripletLearner(**FAST).fit(ITEMS[TRIPLETS], sample_weight=-np.ones(600)), "sample_weight", "non-neg"),
     "knots": (lambda: TripletLearner(n_knots="many").fit(ITEMS[TRIPLETS]), "n_knots='many'", "must be a number"),
 }  # fmt: skip
 

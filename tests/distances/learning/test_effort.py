@@ -9,7 +9,7 @@ import pytest
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner, Triplets
 from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, Judged
 
-PAGE = Path(__file__).parents[2] / "docs" / "effort.md"
+PAGE = Path(__file__).parents[3] / "docs" / "effort.md"
 KINDS = {
     "labelled items": LABELS,
     "comparisons": COMPARISONS,
@@ -65,7 +65,7 @@ def examples():
     rng = np.random.default_rng(0)
     pairs, triplets = rng.random((120, 2, 2)), rng.random((120, 3, 2))
     y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
-    X = rng.random((60, 3))
+    X, by_position = rng.random((60, 3)), Triplets(base="positions")
     return {
         "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
