@@ -329,8 +329,8 @@ def test_searches_of_parameters_and_auto_take_frames():
     model, pairs = learned(frame, true)
     auto = DistanceRegressor(preprocessor=frame, columns=Columns(periodic={"hour": 24})).fit(pairs, true(*pairs.T))
     assert auto.score(pairs, true(*pairs.T)) > 0.9
-    search = GridSearchCV(model, {"periodic": [None, {"hour": 24}]}, cv=3).fit(pairs, true(*pairs.T))
-    assert search.best_params_ == {"periodic": {"hour": 24}}
+    search = GridSearchCV(model, {"columns__periodic": [None, {"hour": 24}]}, cv=3).fit(pairs, true(*pairs.T))
+    assert search.best_params_ == {"columns__periodic": {"hour": 24}}
 
 
 def plain(x, y):

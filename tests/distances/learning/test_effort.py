@@ -65,17 +65,13 @@ def examples():
     rng = np.random.default_rng(0)
     pairs, triplets = rng.random((120, 2, 2)), rng.random((120, 3, 2))
     y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
-    X, by_position = rng.random((60, 3)), Triplets(base="positions")
+    X = rng.random((60, 3))
+    labels = partial(LargeMarginLearner, triplets=Triplets(base="positions"))
     return {
         "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
         "triplets": (TripletLearner, (triplets,), COMPARISONS, "triplets"),
-        "labels": (
-            partial(LargeMarginLearner, triplets=Triplets(base="positions")),
-            (X, (X[:, 0] > 0.5).astype(int)),
-            LABELS,
-            "items",
-        ),
+        "labels": (labels, (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
     }
 
 
