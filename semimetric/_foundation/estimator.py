@@ -169,8 +169,8 @@ class NestedParameters(BaseEstimator):
 
     _moved: ClassVar[Mapping[str, str]] = {}  # names of earlier versions, and what they are called now
 
-    def _nested(self) -> Mapping[str, Callable[[Any], BaseEstimator]]:
-        """Return functions that make the values of nested parameters of what stands for them, by name."""
+    def _nested(self) -> Mapping[str, Callable[[Any], BaseEstimator | None]]:
+        """Return functions that make the value of a nested parameter of what stands for it, by name; else None."""
         return {}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -187,8 +187,8 @@ class NestedParameters(BaseEstimator):
         """
         params: dict[str, Any] = super().get_params(deep=deep)
         for name, make in self._nested().items() if deep else ():
-            if _stands_for_another(params[name]):
-                params |= {f"{name}__{key}": value for key, value in make(params[name]).get_params().items()}
+            if (made := make(params[name])) is not None:
+                params |= {f"{name}__{key}": value for key, value in made.get_params().items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -207,18 +207,13 @@ class NestedParameters(BaseEstimator):
         for name, make in self._nested().items():
             given = {key: value for key, value in params.items() if key.startswith(f"{name}__")}
             current = params.get(name, getattr(self, name))
-            if given and _stands_for_another(current):
-                made = make(current)
+            if given and (made := make(current)) is not None:
                 default = made.get_params()
                 nested = {key.removeprefix(f"{name}__"): value for key, value in given.items()}
                 made.set_params(**nested)  # an error if it lacks one of these parameters
                 params = {key: value for key, value in params.items() if key not in given}
                 params[name] = current if all(_same(value, default[key]) for key, value in nested.items()) else made
         return super().set_params(**params)
-
-
-def _stands_for_another(value: Any) -> bool:
-    return value is None or isinstance(value, str)
 
 
 def _same(value: object, default: object) -> bool:

@@ -256,8 +256,8 @@ class DistanceApproximator(MeasuredLearner):
         self.effort = effort
         self.verbose = verbose
 
-    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator]]:
-        return {"learner": lambda none: DistanceRegressor()}
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        return {"learner": lambda value: DistanceRegressor() if value is None else None}
 
     @property
     def parameter_source(self) -> DistanceRegressor:

@@ -98,8 +98,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     _fitted: ClassVar[Mapping[str, Any]] = LEARNED
     _moved = MOVED
 
-    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator]]:
-        made = {"columns": Columns.of, "tables": Tables, "program": Program.of}
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        made = {"columns": Columns.meant_by, "tables": Tables.meant_by, "program": Program.meant_by}
         return {name: make for name, make in made.items() if hasattr(self, name)}
 
     @property

@@ -249,8 +249,8 @@ class LargeMarginLearner(LearnedCoordinates):
         if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
             raise InputError("the importances or passes are not those of a fit; restore the file")
 
-    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator]]:
-        return super()._nested() | {"triplets": Triplets.of}
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        return super()._nested() | {"triplets": Triplets.meant_by}
 
     def _rule(self) -> LargeMargin:
         """Return the triplet options, checked."""

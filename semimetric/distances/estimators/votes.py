@@ -101,8 +101,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """Return the learner that ``learner=None`` stands for."""
         raise NotImplementedError
 
-    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator]]:
-        return {"learner": lambda none: self._default_learner()}
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        return {"learner": lambda value: self._default_learner() if value is None else None}
 
     def _own_learner(self, random_state: Any = None) -> Any:
         """Return a copy of the learner, or a default one, with the effort and seeds from ``random_state`` that are given.

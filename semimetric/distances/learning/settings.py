@@ -24,6 +24,13 @@ class LearnerSettings(Settings):
     _text: ClassVar[bool] = False  # its first parameter, a text, may stand for it
 
     @classmethod
+    def meant_by(cls, given: Any) -> Self | None:
+        """Return the value that None, or a text for the first parameter, stands for; None of anything else."""
+        if cls._text:
+            return cls(given) if isinstance(given, str) else None
+        return cls() if given is None else None
+
+    @classmethod
     def of(cls, given: Any) -> Self:
         """Return the value of a parameter that may be None, for the defaults, or a text for the first parameter.
 
@@ -34,10 +41,8 @@ class LearnerSettings(Settings):
         """
         if isinstance(given, cls):
             return given
-        if given is None and not cls._text:
-            return cls()
-        if isinstance(given, str) and cls._text:
-            return cls(given)
+        if (meant := cls.meant_by(given)) is not None:
+            return meant
         name = cls.__name__
         other = f'a name such as "{cls().get_params()["kind"]}"' if cls._text else "None"
         raise InputError(f"{name.lower()}={given!r:.60} must be {name}(...) or {other}; write {name.lower()}={name}(...)")

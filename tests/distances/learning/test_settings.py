@@ -108,7 +108,7 @@ def test_learners_of_labels_refuse_what_is_for_measured_distances():
     triplets = made(LargeMarginLearner, n_knots=3, symmetry="swap")
     assert_refused(lambda: triplets.fit(ITEMS, ITEMS[:, 0] > 0.5), "Tables(symmetry=)", "is for", error=NotSupportedError)
     assert_refused(
-        XX
+        lambda: LargeMarginLearner(triplets="many").fit(ITEMS, ITEMS[:, 0] > 0.5), "triplets='many'", "must be Triplets"
     )
     assert TripletLearner(tables=Tables("warped")).has_scales
 
