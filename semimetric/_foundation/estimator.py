@@ -157,10 +157,6 @@ class ShortRepr:
         return shown
 
 
-class Settings(ShortRepr, BaseEstimator):
-    """A value of several parameters, which `clone`, ``get_params`` and ``set_params`` take as they take an estimator."""
-
-
 class NestedParameters(BaseEstimator):
     """The part of an estimator that reaches the parameters of its settings, and of a learner that it is given.
 

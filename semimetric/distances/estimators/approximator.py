@@ -273,7 +273,7 @@ class DistanceApproximator(MeasuredLearner):
     def _recipe(self) -> Recipe:
         recipe = super()._recipe()
         own = {"n_jobs": recipe.n_jobs, "verbose": recipe.verbose}
-        given = {name: getattr(self, name) if value is None else value for name, value in own.items()}
+        given: dict[str, Any] = {name: getattr(self, name) if value is None else value for name, value in own.items()}
         return replace(recipe, **given, effort=recipe.effort if self.effort is None else self.effort).checked()
 
     def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:

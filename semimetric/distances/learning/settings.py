@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.estimator import Settings
+from ..._foundation.estimator import ShortRepr
 from ..._foundation.stored import storable
 from ..._foundation.types import Exponents, FeatureChoice, Knots, Periods
 from ...data.feature_groups import Groups
@@ -18,8 +19,8 @@ from ..programs.penalties import Penalties
 from ..solvers.base import Solver
 
 
-class LearnerSettings(Settings):
-    """A part of the parameters of a learner."""
+class Settings(ShortRepr, BaseEstimator):
+    """A part of the parameters of a learner as one value, which `clone` and `set_params` take as they take an estimator."""
 
     _text: ClassVar[bool] = False  # its first parameter, a text, may stand for it
 
@@ -49,7 +50,7 @@ class LearnerSettings(Settings):
 
 
 @storable
-class Columns(LearnerSettings):
+class Columns(Settings):
     """Kinds of the features that a learner reads: categories, angles, missing values; all else are numbers.
 
     Parameters
@@ -89,7 +90,7 @@ class Columns(LearnerSettings):
 
 
 @storable
-class Tables(LearnerSettings):
+class Tables(Settings):
     """Tables of a distance: their kind, which features share one, knots, and known distances beside them.
 
     A text stands for the kind alone: ``tables="warped"`` is ``tables=Tables("warped")``.
@@ -173,7 +174,7 @@ class Tables(LearnerSettings):
 
 
 @storable
-class Program(LearnerSettings):
+class Program(Settings):
     """A convex program: its penalty, what is known of the distance, and its solver.
 
     Parameters
@@ -233,7 +234,7 @@ default "auto"
 
 
 @storable
-class Triplets(LearnerSettings):
+class Triplets(Settings):
     """Triplets of an item, a target and an impostor from which `LargeMarginLearner` learns.
 
     Parameters
