@@ -25,7 +25,7 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from semimetric import DistanceRegressor, SemimetricWarning, UniformDirections
+from semimetric import DistanceRegressor, SemimetricWarning, Tables, UniformDirections
 
 COLOURS = data("combvd_colour")
 PAIRS = np.stack([COLOURS["lab1"], COLOURS["lab2"]], axis=1)
@@ -93,13 +93,15 @@ MODELS = {
     "gradient boosting": boosting,
     "semimetric": learned(alpha=1e-4),
     "semimetric, chosen": learned(),
-    "semimetric + CIEDE2000": learned(alpha=1e-4, base_distances=[deltaE_ciede2000]),
-    "semimetric + CIEDE2000, chosen": learned(base_distances=[deltaE_ciede2000]),
+    "semimetric + CIEDE2000": learned(alpha=1e-4, tables=Tables(base_distances=[deltaE_ciede2000])),
+    "semimetric + CIEDE2000, chosen": learned(tables=Tables(base_distances=[deltaE_ciede2000])),
     "semimetric, power link": learned(alpha=1e-4, link="power"),
     "semimetric, power link, chosen": learned(link="power"),
     "semimetric, concave link": learned(alpha=1e-4, link="concave"),
-    "semimetric, power link + CIEDE2000": learned(alpha=1e-4, link="power", base_distances=[deltaE_ciede2000]),
-    "semimetric + power of CIEDE2000": learned(alpha=1e-4, base_distances=[deltaE_ciede2000], base_exponents="auto"),
+    "semimetric, power link + CIEDE2000": learned(alpha=1e-4, link="power", tables=Tables(base_distances=[deltaE_ciede2000])),
+    "semimetric + power of CIEDE2000": learned(
+        alpha=1e-4, tables=Tables(base_distances=[deltaE_ciede2000], base_exponents="auto")
+    ),
 }
 RESULTS = Path(__file__).parent / "results" / "colour.jsonl"
 

@@ -20,6 +20,7 @@ from scipy.stats import spearmanr
 
 from semimetric import (
     DistanceApproximator,
+    DistanceRegressor,
     EditBounds,
     FilterRefineIndex,
     LandmarkFeatures,
@@ -54,7 +55,8 @@ def judged(s: dict, paired: np.ndarray, far: np.ndarray) -> dict:
 
 
 def learned(name: str, s: dict, features: object, **parameters: object) -> dict:
-    model = DistanceApproximator(Levenshtein.distance, features=features, tables="warped", **parameters)
+    learner = DistanceRegressor(tables="warped", **parameters)
+    model = DistanceApproximator(Levenshtein.distance, learner, features=features)
     fit_s, _ = once(lambda: model.fit(s["words"][:N_LEARNED]))
     encode_s, codes = once(lambda: model.encode(s["words"]))
     d, (left, right) = model.semimetric_, s["pairs"].T
@@ -73,7 +75,7 @@ def proved(name: str, s: dict, bounds: object) -> dict:
     """How many calls prove the ten nearest of every query, beside itself, in the order of a learned distance."""
     words, queries = s["words"], s["queries"]
     model = DistanceApproximator(
-        Levenshtein.distance, features=StringFeatures(q=(1,)), tables="warped", n_knots=2, alpha=1e-3
+        Levenshtein.distance, DistanceRegressor(tables="warped", n_knots=2, alpha=1e-3), features=StringFeatures(q=(1,))
     ).fit(words[:N_LEARNED])
     codes = model.encode(words)
     index = FilterRefineIndex(model.semimetric_, Levenshtein.distance, bounds=bounds)

@@ -14,7 +14,7 @@ from report import once, report, seconds
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
-from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning
+from semimetric import DistanceRegressor, HistogramFeatures, Program, SemimetricWarning
 from semimetric.data.pair_sampling import sample_pairs
 from semimetric.datasets import load_digit_histograms
 
@@ -113,7 +113,8 @@ def _nnls(A: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def learned(name: str, s: dict, pairs: str, target: str, bank: HistogramFeatures | None = None, **parameters) -> dict:
     bank = HistogramFeatures(C, **FEATURES) if bank is None else bank
-    model = DistanceRegressor(directions=bank, preprocessor=X, **{"relative": True, "n_jobs": 2} | parameters)
+    program = Program(relative=parameters.pop("relative", True))
+    model = DistanceRegressor(directions=bank, preprocessor=X, program=program, **{"n_jobs": 2} | parameters)
     fit_s, _ = once(lambda: model.fit(s[pairs], s[target]))
     d = model.semimetric_
     Q, B = X[s["queries"]], X[s["base"]]

@@ -18,7 +18,7 @@ import ot
 from report import append, data, once, report, seconds, use_one_thread, with_origin
 from scipy.spatial.distance import cdist
 
-from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning
+from semimetric import DistanceRegressor, HistogramFeatures, Program, SemimetricWarning
 from semimetric.data.pair_sampling import sample_pairs
 
 RESULTS = Path(__file__).parent / "results" / "emd_wide.jsonl"
@@ -82,7 +82,7 @@ def quality(s: dict, paired: np.ndarray, table: np.ndarray | None) -> dict:
 
 def learned(s: dict, relative: bool) -> dict:
     X = s["X"]
-    model = DistanceRegressor(directions=HistogramFeatures(C), preprocessor=X, relative=relative)
+    model = DistanceRegressor(directions=HistogramFeatures(C), preprocessor=X, program=Program(relative=relative))
     started = time.process_time()
     fit_s, _ = once(lambda: model.fit(s["train"], s["y"]))
     work, d = time.process_time() - started, model.semimetric_

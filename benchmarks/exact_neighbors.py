@@ -23,6 +23,7 @@ from semimetric import (
     FilterRefineIndex,
     HistogramFeatures,
     LandmarkBounds,
+    Program,
     TransportBounds,
 )
 
@@ -64,7 +65,12 @@ def learned(n_pairs: int) -> object:
     """The learned distance of emd_digits.py, from pairs of the first 1,000 images."""
     pairs = distinct(np.random.default_rng(SEED), np.random.RandomState(SEED).permutation(len(X))[:1000], n_pairs)
     model = DistanceRegressor(
-        directions=HistogramFeatures(C, **FEATURES), preprocessor=X, relative=True, tables="warped", n_knots=2, alpha=1e-7
+        directions=HistogramFeatures(C, **FEATURES),
+        preprocessor=X,
+        program=Program(relative=True),
+        tables="warped",
+        n_knots=2,
+        alpha=1e-7,
     )
     return model.fit(pairs, exact(pairs)).semimetric_
 

@@ -15,12 +15,12 @@ import numpy as np
 from report import data, report
 from sklearn.model_selection import KFold, train_test_split
 
-from semimetric import DistanceRegressor, LargeMarginLearner, SemimetricClassifier, SemimetricWarning, UniformDirections
+from semimetric import DistanceRegressor, LargeMarginLearner, SemimetricClassifier, SemimetricWarning, Tables, UniformDirections
 
 DIRECTIONS = [UniformDirections([1, 2], n_directions=8), UniformDirections(n_directions=16)]
 CLASSES = ("glass", "liver_bupa", "breast_tissue")
 FULL = {"tables": "full", "directions": None}
-LEARNERS = {"singles": FULL, "auto": FULL | {"groups": "auto"}, "default learner": {}}
+LEARNERS = {"singles": FULL, "auto": FULL | {"tables": Tables(groups="auto")}, "default learner": {}}
 
 GIVEN = {"colours": {"n_knots": 4, "alpha": 1e-4}, "classes": {"n_knots": 4, "alpha": 1e-3}}
 
@@ -41,7 +41,9 @@ def colours(directions: bool, settings: dict) -> None:
         for groups in ("singles", "auto"):
             predicted, found, start = np.empty(len(seen)), [], time.perf_counter()
             for train, test in KFold(3, shuffle=True, random_state=0).split(pairs):
-                model = DistanceRegressor(groups=groups, directions=added, **settings).fit(pairs[train], seen[train])
+                model = DistanceRegressor(tables=Tables(groups=groups), directions=added, **settings).fit(
+                    pairs[train], seen[train]
+                )
                 predicted[test] = model.predict(pairs[test])
                 found.append(named(model.recipe_.groups))
             row = {"features": features, "groups": groups, "STRESS": stress(predicted, seen), "found": "; ".join(found)}

@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 from report import add_results, append, report, with_origin
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from semimetric import DistanceApproximator, DistanceRegressor, SemimetricWarning
@@ -46,14 +47,15 @@ def earth_movers():
 
 def problems():
     """A name, a distance, a function (rng, n) -> items, and the parameters of the approximator."""
-    cube = {"n_pairs": 2_000, "n_knots": 6, "alpha": 1e-5, "validation_fraction": 0.25}
+    cube = {"n_pairs": 2_000, "learner": DistanceRegressor(n_knots=6, alpha=1e-5), "validation_fraction": 0.25}
     emd, histograms = earth_movers()
     return {
         "euclidean, 6 features": (euclidean, lambda rng, n: rng.random((n, 6)), cube),
         "euclidean, heavy tails": (euclidean, lambda rng, n: rng.standard_t(3, (n, 4)), cube),
         "noise that varies": (noisy, lambda rng, n: rng.random((n, 4)), cube),
         "EMD of digits": (
-            emd, lambda rng, n: histograms[rng.permutation(len(histograms))[:n]], cube | {"n_knots": 3, "alpha": 1e-4},
+            emd, lambda rng, n: histograms[rng.permutation(len(histograms))[:n]],
+            cube | {"learner": DistanceRegressor(n_knots=3, alpha=1e-4)},
         ),
     }  # fmt: skip
 
@@ -96,7 +98,9 @@ def approximated(name, seed, n_items):
     rest, items = items[n_items:], items[:n_items]
     new = rest[rng.permutation(len(rest))[: 2 * (min(len(rest) // 2, N_NEW))].reshape(-1, 2)]
     true = values(distance, *new.swapaxes(0, 1))
-    model = DistanceApproximator(distance, random_state=seed, **options).fit(items)
+    model = (
+        clone(DistanceApproximator(distance, random_state=seed, **options)).set_params(learner__random_state=seed).fit(items)
+    )
     row = judged(true, *model.predict(new, interval=LEVEL))
     told = model.error_.median / np.median(np.abs(model.predict(new) - true) / true)
     rows = {"ours": row | {"told / true": told, "calibrating items": model.intervals_.quantile.n_items}}

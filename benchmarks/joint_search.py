@@ -20,7 +20,7 @@ import numpy as np
 from report import add_results, append, data, report, use_one_thread, with_origin
 from search import K, more
 
-from semimetric import DistanceRegressor, NeighborIndex, Semimetric, SemimetricWarning
+from semimetric import DistanceRegressor, NeighborIndex, Semimetric, SemimetricWarning, Tables
 
 GROUPS = {
     "all pairs of 6 features": list(itertools.combinations(range(6), 2)),
@@ -36,7 +36,7 @@ def learned(groups: list[tuple[int, int]]) -> tuple[Semimetric, np.ndarray]:
     y = np.concatenate([arrays["y_train"], arrays["y_test"]])
     pairs = np.random.default_rng(0).integers(0, len(X), (20_000, 2))
     target = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 0.1, 1.0)
-    model = DistanceRegressor(n_knots=5, alpha=1e-4, groups=groups, preprocessor=X).fit(pairs, target)
+    model = DistanceRegressor(n_knots=5, alpha=1e-4, tables=Tables(groups=groups), preprocessor=X).fit(pairs, target)
     print(f"{len(groups)} groups of {X.shape[1]} features: R2 on the training pairs {model.score(pairs, target):.3f}")
     return model.semimetric_, X
 

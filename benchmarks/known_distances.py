@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning, UniformDirections
+from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning, Tables, UniformDirections
 from semimetric.datasets import DistancePairs, make_distance_pairs
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -31,17 +31,18 @@ Fit = Callable[[np.ndarray, np.ndarray], tuple[Predict, str]]
 
 N_TEST = 5_000
 WEAK = {"alpha": 1e-9}
-CURVED = WEAK | {"knots": "kmeans"}
+CURVED = WEAK | {"tables": Tables(knots="kmeans")}
 RECIPES: dict[str, dict] = {
     "weighted_l1": WEAK | {"n_knots": 8},
     "chi2": CURVED | {"n_knots": 20},
-    "canberra": CURVED | {"n_knots": 32, "outside": "clip"},  # no steady slope to continue
+    "canberra": WEAK | {"n_knots": 32, "tables": Tables(knots="kmeans", outside="clip")},  # no steady slope to continue
     "periodic": WEAK | {"n_knots": 36},
-    "saturating": CURVED | {"n_knots": 56, "outside": "clip"},
+    "saturating": WEAK | {"n_knots": 56, "tables": Tables(knots="kmeans", outside="clip")},
     "emd_1d": WEAK | {"directions": HistogramFeatures(np.arange(16)), "tables": "warped", "n_knots": 4},
-    "haversine": WEAK | {"groups": [(0, 1)], "n_knots": 16, "knots": "uniform"},
-    "ciede2000": {"alpha": 3e-8, "knots": "kmeans", "n_knots": 7, "directions": UniformDirections([1, 2], n_directions=6)}
-    | {"groups": [(0, 1), (0, 2), (1, 2), (3, 5), (4, 6)]},  # the a-b plane also turned by 30 and by 60 degrees
+    "haversine": WEAK | {"n_knots": 16, "tables": Tables(groups=[(0, 1)], knots="uniform")},
+    # the a-b plane also turned by 30 and by 60 degrees
+    "ciede2000": {"alpha": 3e-8, "n_knots": 7, "directions": UniformDirections([1, 2], n_directions=6)}
+    | {"tables": Tables(groups=[(0, 1), (0, 2), (1, 2), (3, 5), (4, 6)], knots="kmeans")},
     "kullback_leibler": WEAK | {"n_knots": 12, "axioms": "premetric"},
 }
 

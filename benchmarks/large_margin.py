@@ -27,20 +27,21 @@ import numpy as np
 from accuracy_peers import metric_learn
 from paper1 import pyramid
 from report import add_results, append, data, report, with_origin
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 
-from semimetric import LargeMarginLearner, SemimetricClassifier
+from semimetric import LargeMarginLearner, SemimetricClassifier, Triplets
 
 LETTER = {"n_knots": 8, "alpha": 1e-3, "directions": "nca", "tables": "warped", "n_jobs": 2}
-USPS = {"n_knots": 4, "alpha": 1e-3, "directions": "nca", "tables": "warped", "n_passes": 2, "n_jobs": 2}
-GRADIENTS = {"n_knots": 3, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2, "n_jobs": 2}
+USPS = {"n_knots": 4, "alpha": 1e-3, "directions": "nca", "tables": "warped", "triplets": Triplets(n_passes=2), "n_jobs": 2}
+GRADIENTS = {"n_knots": 3, "alpha": 1e-2, "directions": None, "tables": "warped", "triplets": Triplets(n_passes=2), "n_jobs": 2}
 LEVELS = 8 * (1 + 4 + 16)
 THREE = {"n_neighbors": 3, "weights": "uniform"}  # votes where settings are given; where they are chosen, votes are too
 DIGITS = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped"}
 SAMPLE = 2_000
-PULLS = {"": {}, ", pull of sums": {"mu": 6 / 7}, ", pull of means": {"mu": 0.5}}
+PULLS = {"": {}, ", pull of sums": {"triplets__mu": 6 / 7}, ", pull of means": {"triplets__mu": 0.5}}
 
 
 def euclid() -> object:
@@ -105,7 +106,7 @@ def ours(settings: dict, *, n_jobs: int = 2) -> dict:
     """Three votes under the learner with the settings, without the pull of targets and with it."""
 
     def learner(more: dict) -> Callable[[], SemimetricClassifier]:
-        return lambda: SemimetricClassifier(LargeMarginLearner(**settings, **more), **THREE, n_jobs=n_jobs)
+        return lambda: SemimetricClassifier(clone(LargeMarginLearner(**settings)).set_params(**more), **THREE, n_jobs=n_jobs)
 
     return {f"semimetric{label}": learner(more) for label, more in PULLS.items()}
 

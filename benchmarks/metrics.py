@@ -21,8 +21,10 @@ from semimetric import (
     DistanceRegressor,
     HistogramFeatures,
     LargeMarginLearner,
+    Program,
     SemimetricClassifier,
     SemimetricWarning,
+    Tables,
     UniformDirections,
 )
 
@@ -68,8 +70,14 @@ def emd(n_pairs: int = 5_000) -> list[dict]:
     for axioms in AXIOMS:
         start, bank = time.perf_counter(), HistogramFeatures(C, n_slices=8, n_edges=8, edge_scales=(1.5,), ball_radii=(2.0,))
         model = DistanceRegressor(
-            n_knots=4, alpha=1e-4, directions=bank, knots="uniform", relative=True, axioms=axioms, preprocessor=X
-        ).fit(train, y)  # fmt: skip
+            n_knots=4,
+            alpha=1e-4,
+            directions=bank,
+            tables=Tables(knots="uniform"),
+            program=Program(relative=True),
+            axioms=axioms,
+            preprocessor=X,
+        ).fit(train, y)
         error = np.abs(model.predict(test) - true) / true
         rows.append({"part": "emd", "axioms": axioms, "median_error": float(np.median(error)), "p90_error":
                      float(np.quantile(error, 0.9)), "proved": model.semimetric_.axioms.name, "weights":
@@ -149,7 +157,7 @@ def times() -> list[dict]:
     rows = []
     for name, n_features, options in (
         ("32 x 16", 32, {"n_knots": 16}),
-        ("60 pairs x 25", 120, {"n_knots": 5, "groups": [(2 * k, 2 * k + 1) for k in range(60)]}),
+        ("60 pairs x 25", 120, {"n_knots": 5, "tables": Tables(groups=[(2 * k, 2 * k + 1) for k in range(60)])}),
     ):
         rng = np.random.default_rng(0)
         X, pairs = rng.random((2000, n_features)), rng.integers(0, 2000, (20_000, 2))

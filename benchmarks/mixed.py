@@ -25,7 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from semimetric import LargeMarginLearner, SemimetricClassifier
+from semimetric import Columns, LargeMarginLearner, SemimetricClassifier
 
 CATEGORIES = {"splice": tuple(range(60)), "australian": (0, 3, 4, 5, 7, 8, 10, 11)}
 REMOVED = 0.1
@@ -88,7 +88,7 @@ def filled(categories, n_features, last):
 
 
 METHODS = {
-    "semimetric": lambda c, n: SemimetricClassifier(LargeMarginLearner(categorical_features=c, missing="level")),
+    "semimetric": lambda c, n: SemimetricClassifier(LargeMarginLearner(columns=Columns(c, missing="level"))),
     "gower": lambda c, n: Gower(c),
     "one-hot": lambda c, n: filled(c, n, []),
     "one-hot + NCA": lambda c, n: filled(c, n, [NeighborhoodComponentsAnalysis(random_state=0)]),

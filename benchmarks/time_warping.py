@@ -19,7 +19,7 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.stats import spearmanr
 from sklearn.pipeline import make_union
 
-from semimetric import DistanceApproximator, LandmarkFeatures, SemimetricWarning, SeriesFeatures
+from semimetric import DistanceApproximator, DistanceRegressor, LandmarkFeatures, Program, SemimetricWarning, SeriesFeatures
 
 RESULTS = Path(__file__).parent / "results" / "time_warping.jsonl"
 N, N_LEARNED, N_QUERIES, LENGTH = 1200, 600, 100, 64
@@ -62,7 +62,8 @@ def judged(s: dict, paired: np.ndarray, far: np.ndarray) -> dict:
 
 
 def learned(name: str, s: dict, features: object, **parameters: object) -> dict:
-    model = DistanceApproximator(warping, features=features, n_pairs=6000, relative=True, **parameters)
+    learner = DistanceRegressor(program=Program(relative=True), **parameters)
+    model = DistanceApproximator(warping, learner, features=features, n_pairs=6000)
     fit_s, _ = once(lambda: model.fit(s["series"][:N_LEARNED]))
     encode_s, codes = once(lambda: model.encode(s["series"]))
     d, (left, right) = model.semimetric_, s["pairs"].T

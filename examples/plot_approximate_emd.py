@@ -14,7 +14,7 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import DistanceApproximator, HistogramFeatures
+from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, Program
 from semimetric.datasets import exact_emd, load_digit_histograms
 from semimetric.plotting import plot_predicted
 
@@ -30,12 +30,14 @@ def emd(x, y):
 
 learner = DistanceApproximator(
     emd,
+    DistanceRegressor(
+        directions=HistogramFeatures(digits.bin_coordinates),
+        tables="warped",
+        n_knots=2,
+        program=Program(relative=True),
+        alpha=0.1,
+    ),
     n_pairs=2000,
-    directions=HistogramFeatures(digits.bin_coordinates),  # cumulative sums, balls and edges over the pixels
-    tables="warped",
-    n_knots=2,
-    relative=True,  # an error counts in per cent of the distance
-    alpha=0.1,
     validation_fraction=0,
 ).fit(seen)
 d = learner.semimetric_

@@ -15,7 +15,7 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsTransformer
 
-from semimetric import DistanceApproximator, HistogramFeatures, NeighborIndex, SemimetricNeighborsTransformer
+from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, NeighborIndex, SemimetricNeighborsTransformer
 
 bins = np.arange(60.0)
 peaks = [(15,), (30,), (22, 38), (12, 30, 48)]  # of each substance
@@ -35,11 +35,8 @@ spectra = np.array([measured(s) for s in true])
 d = (
     DistanceApproximator(
         lambda x, y: wasserstein_distance(bins, bins, x, y),
+        DistanceRegressor(directions=HistogramFeatures(bins), tables="warped", n_knots=2, alpha=1e-6),
         n_pairs=2000,
-        directions=HistogramFeatures(bins),  # in one dimension cumulative sums make the distance exact
-        tables="warped",
-        n_knots=2,
-        alpha=1e-6,
         validation_fraction=0,
     )
     .fit(spectra[::3])

@@ -10,7 +10,7 @@ steepest where a height crosses 0, as they should be. Bounds by landmarks then g
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import DistanceApproximator, FilterRefineIndex, LandmarkBounds, UniformDirections
+from semimetric import DistanceApproximator, DistanceRegressor, FilterRefineIndex, LandmarkBounds, UniformDirections
 from semimetric.plotting import plot_predicted
 
 CITIES = {
@@ -37,9 +37,11 @@ drawn = np.column_stack([np.degrees(np.arcsin(rng.uniform(-1, 1, 1500))), rng.un
 seen, others = drawn[:1000], drawn[1000:]
 
 model = DistanceApproximator(
-    great_circle, features=on_the_sphere, directions=UniformDirections(n_directions=100),
-    n_pairs=6000, tables="warped", n_knots=12, alpha=1e-6,
-).fit(seen)  # fmt: skip
+    great_circle,
+    DistanceRegressor(directions=UniformDirections(n_directions=100), tables="warped", n_knots=12, alpha=1e-6),
+    features=on_the_sphere,
+    n_pairs=6000,
+).fit(seen)
 print(model.error_)
 
 # Predict pairs of unseen places, with intervals that hold nine true distances in ten.

@@ -12,7 +12,7 @@ distance, keep their error with any number of knots: they lack the form, not the
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import DistanceApproximator
+from semimetric import DistanceApproximator, DistanceRegressor, Tables
 from semimetric.plotting import plot_around
 
 rng = np.random.default_rng(0)
@@ -48,9 +48,9 @@ def bound(distance, n):
     return LIPSCHITZ[distance] * np.sqrt(8.0) / n
 
 
-def error(distance, **settings):
+def error(distance, learner, **settings):
     """Return the largest error over all pairs of the other points, and the model."""
-    model = DistanceApproximator(distance, knots="uniform", validation_fraction=0, **settings).fit(points)
+    model = DistanceApproximator(distance, learner, validation_fraction=0, **settings).fit(points)
     return np.abs(model.pairwise(others) - distance(others[:, None], others[None])).max(), model
 
 
@@ -58,9 +58,11 @@ joint, models = {}, {}
 for distance in LIPSCHITZ:
     joint[distance] = []
     for n in cells:
-        worst, models[distance, n] = error(distance, method="vertices", groups=[(0, 1)], n_knots=n + 1, delta=0.0)
+        learner = DistanceRegressor(n_knots=n + 1, tables=Tables(groups=[(0, 1)], knots="uniform", delta=0.0))
+        worst, models[distance, n] = error(distance, learner, method="vertices")
         joint[distance].append(worst)
-singles = [error(euclidean, n_knots=n + 1, n_pairs=3000, alpha=1e-4)[0] for n in cells[:-1]]
+uniform = Tables(knots="uniform")
+singles = [error(euclidean, DistanceRegressor(n_knots=n + 1, alpha=1e-4, tables=uniform), n_pairs=3000)[0] for n in cells[:-1]]
 for distance, errors in joint.items():
     print(distance.__name__, *(f"{e:.3f}" for e in errors), "at most", *(f"{bound(distance, n):.3f}" for n in cells))
 print("single features", *(f"{e:.3f}" for e in singles))

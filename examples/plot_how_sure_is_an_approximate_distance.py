@@ -12,7 +12,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import DistanceApproximator, SemimetricWarning
+from semimetric import DistanceApproximator, DistanceRegressor, SemimetricWarning
 from semimetric.plotting import plot_predicted
 
 rng = np.random.default_rng(0)
@@ -27,7 +27,11 @@ def earth_movers_on_a_circle(x, y):
 
 
 model = DistanceApproximator(
-    earth_movers_on_a_circle, n_pairs="auto", max_calls=8_000, n_knots=3, alpha=1e-5, directions=ARCS, validation_fraction=0.2
+    earth_movers_on_a_circle,
+    DistanceRegressor(n_knots=3, alpha=1e-5, directions=ARCS),
+    n_pairs="auto",
+    max_calls=8_000,
+    validation_fraction=0.2,
 ).fit(waves[:500])
 print(model.error_)
 print(f"{model.n_calls_:,} calls")

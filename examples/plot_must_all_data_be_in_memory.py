@@ -15,7 +15,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, ShardedIndex, out_of_core
+from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, ShardedIndex, Triplets, out_of_core
 
 rng = np.random.default_rng(0)
 folder = tempfile.TemporaryDirectory()
@@ -56,7 +56,7 @@ expected, same = NeighborIndex(d).fit(items).kneighbors(queries, 10)
 print(f"{100 * (ids == same).mean():.0f} % of the neighbours found in {len(shards.shards)} shards are those of one index")
 
 kinds = (items[:1000, 0] ** 3 + 0.5 * items[:1000, 1] > 0.5).astype(int)
-options = {"n_knots": 6, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 1}
+options = {"n_knots": 6, "alpha": 1e-2, "directions": None, "tables": "warped", "triplets": Triplets(n_passes=1)}
 blocks = out_of_core.fit(LargeMarginLearner(**options), items[:1000], kinds, memory_limit="2 MB")
 once = LargeMarginLearner(**options).fit(items[:1000], kinds)
 print(f"from classes: objective {blocks.solution_.objective:.6f} in blocks, {once.solution_.objective:.6f} at once")

@@ -25,7 +25,9 @@ def true_distance(x, y):
     return np.minimum(hours, 24 - hours) / 6 + prices / 2 + 2 * (1 - np.exp(-sizes / 2))
 
 
-learner = semimetric.DistanceApproximator(true_distance, n_pairs=8000, n_knots=12, alpha=1e-6).fit(items)
+learner = semimetric.DistanceApproximator(
+    true_distance, semimetric.DistanceRegressor(n_knots=12, alpha=1e-6), n_pairs=8000
+).fit(items)
 d = learner.semimetric_
 print(d)
 print("relative error on items set aside:", {q: f"{100 * e:.1f} %" for q, e in learner.error_quantiles_.items()})

@@ -14,7 +14,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_sample_image
 
-from semimetric import DistanceApproximator, EarthMoversDistance, FilterRefineIndex, HistogramFeatures, TransportBounds
+from semimetric import (
+    DistanceApproximator,
+    DistanceRegressor,
+    EarthMoversDistance,
+    FilterRefineIndex,
+    HistogramFeatures,
+    Program,
+    TransportBounds,
+)
 from semimetric.plotting import plot_predicted
 
 HALF = 8  # pixels from the middle of a patch to its side
@@ -51,8 +59,10 @@ emd = EarthMoversDistance(ground)
 
 features = HistogramFeatures(BINS, metric="cityblock", periodic={2: 8.0}, threshold=2.0, max_features=3000)
 model = DistanceApproximator(
-    emd, directions=features, n_pairs=1200, tables="warped", n_knots=2, alpha=1e-2, relative=True
-).fit(seen)  # fmt: skip
+    emd,
+    DistanceRegressor(directions=features, tables="warped", n_knots=2, alpha=1e-2, program=Program(relative=True)),
+    n_pairs=1200,
+).fit(seen)
 print(model.error_)
 
 # Predict pairs of unseen patches, with intervals that hold nine true distances in ten.

@@ -3,13 +3,13 @@
 
 The true distance compares how far two places are from the centre of a town, which takes both coordinates at once. It adds the
 difference of their heights; three more features play no part. Tables of single features cannot express this. Among the fifteen
-pairs of features ``groups="auto"`` finds the one that needs a table of its own, and takes no other.
+pairs of features ``Tables(groups="auto")`` finds the one that needs a table of its own, and takes no other.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import AutoGroups, DistanceRegressor
+from semimetric import AutoGroups, DistanceRegressor, Tables
 
 NAMES = ("east", "north", "height", "age", "size", "price")
 rng = np.random.default_rng(0)
@@ -27,7 +27,7 @@ def measured(n):
 # Settings are given, so that only the groups are searched for; "auto" is AutoGroups() with its default budget.
 settings = {"n_knots": 5, "alpha": 1e-4}
 alone = DistanceRegressor(**settings).fit(pairs, y)
-joint = DistanceRegressor(groups=AutoGroups(max_groups=3), **settings).fit(pairs, y)
+joint = DistanceRegressor(tables=Tables(groups=AutoGroups(max_groups=3)), **settings).fit(pairs, y)
 print(joint.group_choices_)
 together = [" and ".join(NAMES[f] for f in group) for group in joint.groups_ if len(group) > 1]
 print("act together:", ", ".join(together))

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.pipeline import make_union
 
-from semimetric import DistanceApproximator, FilterRefineIndex, LandmarkFeatures, SeriesFeatures
+from semimetric import DistanceApproximator, DistanceRegressor, FilterRefineIndex, LandmarkFeatures, Program, SeriesFeatures
 from semimetric.plotting import plot_predicted
 
 
@@ -42,12 +42,9 @@ seen, others = series[:250], series[250:]
 
 model = DistanceApproximator(
     warping,
+    DistanceRegressor(tables="warped", n_knots=3, alpha=1e-3, program=Program(relative=True)),
     features=make_union(SeriesFeatures(n_quantiles=4, n_windows=4), LandmarkFeatures(n_landmarks=12)),
     n_pairs=4000,
-    tables="warped",
-    n_knots=3,
-    alpha=1e-3,
-    relative=True,  # an error counts in per cent of the distance
 ).fit(seen)
 print(f"{model.n_calls_} calls to learn")
 print(model.error_)

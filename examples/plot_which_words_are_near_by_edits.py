@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import spearmanr
 
-from semimetric import DistanceApproximator, EditBounds, FilterRefineIndex, NeighborIndex, StringFeatures
+from semimetric import DistanceApproximator, DistanceRegressor, EditBounds, FilterRefineIndex, NeighborIndex, StringFeatures
 from semimetric.plotting import plot_predicted
 
 
@@ -35,9 +35,9 @@ words = np.array(sorted({word for word in re.findall(r"[a-z]+", text) if len(wor
 words = np.random.default_rng(0).permutation(words).tolist()
 seen, others = words[:1000], words[1000:]
 
-model = DistanceApproximator(edits, features=StringFeatures(q=(1,)), n_pairs=6000, tables="warped", n_knots=2, alpha=1e-3).fit(
-    seen
-)
+model = DistanceApproximator(
+    edits, DistanceRegressor(tables="warped", n_knots=2, alpha=1e-3), features=StringFeatures(q=(1,)), n_pairs=6000
+).fit(seen)
 print(f"{len(words)} words; learned from {model.n_calls_} calls on {len(seen)} of them")
 print(model.error_)
 

@@ -40,6 +40,10 @@ from .distances.features.strings import StringFeatures as StringFeatures
 from .distances.features.uniform_directions import UniformDirections as UniformDirections
 from .distances.learning.concave_link import calibrate_distance as calibrate_distance
 from .distances.learning.metric_repair import metric_repair as metric_repair
+from .distances.learning.settings import Columns as Columns
+from .distances.learning.settings import Program as Program
+from .distances.learning.settings import Tables as Tables
+from .distances.learning.settings import Triplets as Triplets
 from .distances.model.axioms import Axioms as Axioms
 from .distances.model.links import ConcaveLink as ConcaveLink
 from .distances.model.links import PowerLink as PowerLink
@@ -110,6 +114,7 @@ __all__ = [
     "Bounded",
     "BoundedDistance",
     "ClusterError",
+    "Columns",
     "Concave",
     "ConcaveLink",
     "ConicEmbedding",
@@ -157,6 +162,7 @@ __all__ = [
     "Partitions",
     "PointCloudFeatures",
     "PowerLink",
+    "Program",
     "QuadrupletLearner",
     "Reference",
     "Report",
@@ -181,9 +187,11 @@ __all__ = [
     "StorageError",
     "StringFeatures",
     "SupportPointClassifier",
+    "Tables",
     "TranslationInvariant",
     "TransportBounds",
     "TripletLearner",
+    "Triplets",
     "UniformDirections",
     "calibrate_distance",
     "gower",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from learners import made
 from sklearn.base import clone
 
 from semimetric import (
@@ -163,8 +164,8 @@ ESTIMATORS = {
     "regressor": DistanceRegressor(**FAST),
     "warped regressor": DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped"),
     "auto regressor": DistanceRegressor(n_knots=3),
-    "approximator": DistanceApproximator(cityblock, n_pairs=200, **FAST),
-    "vertices": DistanceApproximator(cityblock, method="vertices", n_knots=3),
+    "approximator": made(DistanceApproximator, cityblock, n_pairs=200, **FAST),
+    "vertices": DistanceApproximator(cityblock, DistanceRegressor(n_knots=3), method="vertices"),
 }
 
 
@@ -180,7 +181,7 @@ def sample(seed=0, n_items=40, n_pairs=150, n_features=3):
 def fitted(name, **changes):
     """A `DistanceRegressor` with the parameters of a recipe, its items, its pairs and their distances."""
     items, index, y = sample()
-    return DistanceRegressor(**RECIPES[name] | changes, preprocessor=items).fit(index, y), items, index, y
+    return made(DistanceRegressor, **RECIPES[name] | changes, preprocessor=items).fit(index, y), items, index, y
 
 
 def program(penalties=(), **parameters):

@@ -3,6 +3,7 @@
 import cases
 import numpy as np
 import pytest
+from learners import made
 
 from semimetric import PairLearner, QuadrupletLearner, TripletLearner
 
@@ -32,4 +33,4 @@ every_learner = pytest.mark.parametrize("name", LEARNERS)
 
 def learned(name, **changes):
     kind, tuples, y = LEARNERS[name]
-    return kind(**FAST | {"preprocessor": ITEMS} | changes).fit(tuples, *y), tuples, y
+    return made(kind, **FAST | {"preprocessor": ITEMS} | changes).fit(tuples, *y), tuples, y

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from cases import MAPS, RECIPES, cityblock, fitted, sample, warped_sum
+from learners import made
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
@@ -11,6 +12,7 @@ from semimetric import (
     AutoGroups,
     BoundaryPoints,
     BSplineEmbedding,
+    Columns,
     ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
@@ -34,6 +36,7 @@ from semimetric import (
     PL1Embedding,
     PL2Embedding,
     PointCloudFeatures,
+    Program,
     QuadrupletLearner,
     Ridge,
     Semimetric,
@@ -46,6 +49,7 @@ from semimetric import (
     SeriesFeatures,
     StringFeatures,
     SupportPointClassifier,
+    Tables,
     TripletLearner,
 )
 from semimetric.distances.features.objects import ObjectFeatures
@@ -73,11 +77,11 @@ def pair_learner(method=None):
 
 
 def large_margin(**changes):
-    return LargeMarginLearner(**PLAIN | {"tables": "warped"} | changes).fit(ITEMS, CLASSES)
+    return made(LargeMarginLearner, **PLAIN | {"tables": "warped"} | changes).fit(ITEMS, CLASSES)
 
 
 def classifier(X, y, weight=None, learner=None, **changes):
-    learner = LargeMarginLearner(**PLAIN | {"tables": "warped", "outside": "clip"}) if learner is None else learner
+    learner = made(LargeMarginLearner, **PLAIN | {"tables": "warped", "outside": "clip"}) if learner is None else learner
     return SemimetricClassifier(learner, **changes).fit(X, y, weight)
 
 
@@ -88,26 +92,31 @@ def regressor_of(X, y, weight=None, learner=None, **changes):
 
 def auto_regressor():
     items, index, y = sample(n_pairs=400)
-    return DistanceRegressor(n_knots=3, groups=AutoGroups(max_groups=1), preprocessor=items).fit(index, y)
+    return DistanceRegressor(n_knots=3, tables=Tables(groups=AutoGroups(max_groups=1)), preprocessor=items).fit(index, y)
 
 
 def linked_regressor(**changes):
     items, index, y = sample(n_pairs=400)
-    return DistanceRegressor(**FAST | changes, preprocessor=items).fit(index, np.sqrt(y))
+    return made(DistanceRegressor, **FAST | changes, preprocessor=items).fit(index, np.sqrt(y))
 
 
 def rich():
     items, index, y = sample()
     model = DistanceRegressor(
-        n_knots=np.array([3, 4, 3]), knots="uniform", alpha=1e-3, penalty=[Ridge(1e-3), Lasso(1e-3)],
-        loss="huber", solver=InteriorPoint(tol=1e-7), constraints=[Monotone([0])], periodic={2: 2.0},
-        preprocessor=items.tolist(), n_jobs=1,
-    )  # fmt: skip
+        n_knots=np.array([3, 4, 3]),
+        tables=Tables(knots="uniform"),
+        alpha=1e-3,
+        program=Program(penalty=[Ridge(1e-3), Lasso(1e-3)], constraints=[Monotone([0])], solver=InteriorPoint(tol=1e-7)),
+        loss="huber",
+        columns=Columns(periodic={2: 2.0}),
+        preprocessor=items.tolist(),
+        n_jobs=1,
+    )
     return model.fit(index, y)
 
 
 def approximator(distance=cityblock, X=ITEMS, **changes):
-    return DistanceApproximator(distance, n_pairs=200, **FAST | changes).fit(X)
+    return made(DistanceApproximator, distance, n_pairs=200, **FAST | changes).fit(X)
 
 
 def embedding_of(given, y=CLASSES):
@@ -204,7 +213,7 @@ FITTED = (
         "classifier": lambda: classifier(ITEMS, CLASSES),
         "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
         "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
-        "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=LargeMarginLearner(**PLAIN, periodic={0: 24})),
+        "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=made(LargeMarginLearner, **PLAIN, periodic={0: 24})),
         "classifier with balanced classes": lambda: classifier(ITEMS, NAMES, class_weight="balanced", weights="kernel"),
         "classifier with weights of classes": lambda: classifier(ITEMS, CLASSES, WEIGHTS, class_weight={0: 0.5}),
         "kernel regression": lambda: KernelRegressionLearner().fit(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
@@ -213,7 +222,7 @@ FITTED = (
         "regressor by votes": lambda: regressor_of(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
         "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
         "regressor with a base distance": lambda: regressor_of(
-            ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
+            ITEMS, ITEMS.sum(axis=1), learner=made(DistanceRegressor, **FAST, base_distances=[cityblock])
         ),
         "clusters": lambda: SemimetricClusterer("l1", n_clusters=3, random_state=1).fit(ITEMS),
         "imputer": lambda: SemimetricImputer(n_neighbors=2).fit(FRAME),

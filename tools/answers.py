@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import inspect
 import json
 import re
 import sys
@@ -130,12 +131,29 @@ FAST = {"n_knots": 4, "alpha": 1e-3}
 PLAIN = FAST | {"directions": None}
 
 
+NESTED = {
+    "columns": (sm.Columns, {"categorical_features": "categorical", "periodic": "periodic", "missing": "missing"}),
+    "tables": (
+        sm.Tables,
+        {n: n for n in ("groups", "knots", "symmetry", "outside", "delta", "base_distances", "base_exponents")},
+    ),
+    "program": (sm.Program, {n: n for n in ("penalty", "constraints", "prior", "relative", "solver")}),
+    "triplets": (sm.Triplets, {"n_impostors": "n_impostors", "mu": "mu", "n_passes": "n_passes", "base": "base"}),
+}
+
+
 def made(kind, **settings):
-    """Return an unfitted learner; settings are the flat names of parameters."""
+    """Return an unfitted learner; settings are the flat names of a recipe."""
     if kind is sm.DPLMClassifier:
         nested = sm.GibbsChains().get_params()
         settings = {f"chains__{name}" if name in nested else name: value for name, value in settings.items()}
         return kind().set_params(**settings)
+    for name, (make, names) in NESTED.items():
+        given = {names[key]: settings.pop(key) for key in names if key in settings}
+        if given and name == "tables":
+            given["kind"] = settings.pop("tables", inspect.signature(kind).parameters["tables"].default)
+        if given:
+            settings[name] = make(**given)
     return kind(**settings)
 
 
@@ -149,7 +167,9 @@ def fitted_regressor(y=DISTANCES, items=X, weight=None, **settings):
 
 def approximator(distance, *, features=None, method="regress", n_pairs=300, **settings):
     """Return an unfitted approximator; settings are those of its learner."""
-    return sm.DistanceApproximator(distance, features=features, method=method, n_pairs=n_pairs, **FAST | settings)
+    own = {name: settings.pop(name) for name in ("max_calls", "near", "validation_fraction") if name in settings}
+    learner = regressor(**settings)
+    return sm.DistanceApproximator(distance, learner, features=features, method=method, n_pairs=n_pairs, **own)
 
 
 def large_margin(**settings):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, NotRequired, get_origin
+from typing import Any, ClassVar, NotRequired, Self, get_origin
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -155,6 +155,66 @@ class ShortRepr:
         shown = super()._get_params_html(*args, **options)  # type: ignore[misc]  # an estimator of scikit-learn 1.7 or later
         shown.data = {name: abbreviated(value) for name, value in shown.data.items()}
         return shown
+
+
+class NestedParameters(BaseEstimator):
+    """The part of an estimator that reaches the parameters of its settings, and of a learner that it is given.
+
+    None, or a text, may stand for such a value: `set_params` makes the value where one of its parameters is set.
+    """
+
+    _moved: ClassVar[Mapping[str, str]] = {}  # names of earlier versions, and what they are called now
+
+    def _nested(self) -> Mapping[str, Callable[[Any], BaseEstimator | None]]:
+        """Return functions that make the value of a nested parameter of what stands for it, by name; else None."""
+        return {}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Include those of settings and of the learner, as ``tables__groups`` and so on, which `set_params` takes.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        for name, make in self._nested().items() if deep else ():
+            if (made := make(params[name])) is not None:
+                params |= {f"{name}__{key}": value for key, value in made.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of settings and of the learner as ``tables__groups`` and so on.
+
+        A parameter that is None, or a text, becomes a value with these; it stays if all of them are what it stands for.
+
+        Parameters
+        ----------
+        **params : dict
+        """
+        own = super().get_params(deep=False)
+        for name in params:
+            if name in self._moved and name not in own and self._moved[name].split("__")[0] in own:
+                raise InputError(f"{name} is a parameter of before; set {self._moved[name]}")
+        for name, make in self._nested().items():
+            given = {key: value for key, value in params.items() if key.startswith(f"{name}__")}
+            current = params.get(name, getattr(self, name))
+            if given and (made := make(current)) is not None:
+                default = made.get_params()
+                nested = {key.removeprefix(f"{name}__"): value for key, value in given.items()}
+                made.set_params(**nested)  # an error if it lacks one of these parameters
+                params = {key: value for key, value in params.items() if key not in given}
+                params[name] = current if all(_same(value, default[key]) for key, value in nested.items()) else made
+        return super().set_params(**params)
+
+
+def _same(value: object, default: object) -> bool:
+    """Return True if a value is the default, which is a number, a text, a truth value, None or an empty tuple."""
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 class ShortFields:

@@ -168,12 +168,12 @@ def offer(cells: Sequence[Any]) -> str:
     if texts and not may_be_categories(texts):
         return (
             f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
-            "such as lengths or the vectors of a text embedding; if they are categories, name it in categorical_features="
+            "such as lengths or the vectors of a text embedding; if they are categories, name it in Columns(categorical=)"
         )
     held = f"{n} different texts" if n != 1 else "one text on all rows"
     return (
-        f"it holds {held}; if it holds categories, name it in categorical_features= where there is such a "
-        "parameter, or make its dtype category; else drop it, or encode it in numbers"
+        f"it holds {held}; if it holds categories, name it in categorical_features= or, of a learner, in "
+        "Columns(categorical=), or make its dtype category; else drop it, or encode it in numbers"
     )
 
 

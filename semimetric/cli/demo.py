@@ -23,6 +23,7 @@ from ..data.pair_sampling import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
 from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.histograms import HistogramFeatures
+from ..distances.learning.settings import Program
 from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
 from .parser import DemoSizes
@@ -139,9 +140,15 @@ def _learn(
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
     model = DistanceRegressor(
-        tables="warped", n_knots=2, directions=HistogramFeatures(digits.bin_coordinates), relative=True,
-        preprocessor=images, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-    )  # fmt: skip
+        tables="warped",
+        n_knots=2,
+        directions=HistogramFeatures(digits.bin_coordinates),
+        program=Program(relative=True),
+        preprocessor=images,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+    )
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # some corner pixels are white in every image

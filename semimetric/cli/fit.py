@@ -22,6 +22,7 @@ from ..distances.features.from_labels import LABELLED
 from ..distances.features.histograms import HistogramFeatures
 from ..distances.features.linear_directions import Directions
 from ..distances.features.uniform_directions import UniformDirections
+from ..distances.learning.settings import Columns, Program, Tables
 from ..out_of_core.calls import fit
 from .dask_client import dask_client
 from .model_files import check_output
@@ -29,7 +30,13 @@ from .output import ABOUT_COLUMNS, CommandResult, shows_progress
 from .parser import LABEL_SETTINGS, periods_of
 from .tables import read_new_items, read_numbers, read_pairs, read_target
 
-_SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state", "effort")
+_SETTINGS = ("n_knots", "loss", "alpha", "link", "n_jobs", "random_state", "effort")
+_NESTED = {
+    "tables": "tables__kind",
+    "groups": "tables__groups",
+    "outside": "tables__outside",
+    "penalty": "program__penalty",
+}  # parameters of the learner that options are
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # that the learner may choose by itself
 _DIRECTIONS = ("auto", "none", "pca", *LABELLED)
 _N_NEIGHBORS = 3  # that vote in the check
@@ -68,10 +75,13 @@ def _fit_and_check(
     """
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
-    settings["groups"] = _groups(arguments.groups, table)
-    settings["directions"] = _directions_of_pairs(arguments.directions)
-    settings["periodic"] = periods_of(arguments.periodic, schema.names, table.name)
-    settings |= {"categorical_features": _categories(schema) or None, "missing": arguments.missing}
+    periods = periods_of(arguments.periodic, schema.names, table.name)
+    settings |= {
+        "directions": _directions_of_pairs(arguments.directions),
+        "tables": Tables(arguments.tables, groups=_groups(arguments.groups, table), outside=arguments.outside),
+        "columns": Columns(_categories(schema) or None, periodic=periods, missing=arguments.missing),
+        "program": Program(penalty=arguments.penalty, relative=arguments.relative),
+    }
     model = DistanceRegressor(preprocessor=table.frame, verbose=shows_progress(arguments), **settings)
     encoded = schema.encode(table.frame, name=table.name)
     with dask_client(arguments) as client:
@@ -190,16 +200,17 @@ def run_fit_labels(arguments: Namespace) -> CommandResult:
 
 
 def _make_learner(arguments: Namespace, table: SplitTable, schema: Schema) -> LargeMarginLearner:
-    settings = {name: getattr(arguments, name) for name in LABEL_SETTINGS if name in arguments.given}
+    settings: dict[str, Any] = {name: getattr(arguments, name) for name in LABEL_SETTINGS if name in arguments.given}
     if "groups" in settings:
         settings["groups"] = _groups(settings["groups"], table)
     if "directions" in settings:
         settings["directions"] = _directions_of_labels(settings["directions"])
     periods = periods_of(arguments.periodic, schema.names, table.name)
-    return LargeMarginLearner(
-        **settings, periodic=periods, categorical_features=_categories(schema), missing=arguments.missing,
-        n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments),
-    )  # fmt: skip
+    columns = Columns(_categories(schema), periodic=periods, missing=arguments.missing)
+    learner = LargeMarginLearner(
+        columns=columns, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments)
+    )
+    return learner.set_params(**{_NESTED.get(name, name): value for name, value in settings.items()})
 
 
 def _directions_of_labels(given: str) -> str | None:

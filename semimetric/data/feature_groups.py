@@ -18,7 +18,7 @@ _MOST_GROUPS = 100_000  # more joint tables than this are never learned, and lis
 @storable
 @dataclass(frozen=True)
 class AutoGroups:
-    """The budget of ``groups="auto"``, which finds pairs of features that deserve a joint table beside the single features.
+    """The budget of ``Tables(groups="auto")``, which finds pairs of features that deserve a joint table beside single ones.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class AutoGroups:
 @storable
 @dataclass(frozen=True)
 class JointGroups:
-    """Every single feature and, beside these, groups with joint tables: this is what ``groups="auto"`` chooses.
+    """Every single feature and, beside these, groups with joint tables: this is what ``Tables(groups="auto")`` chooses.
 
     Parameters
     ----------

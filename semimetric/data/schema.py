@@ -210,8 +210,8 @@ class Feature:
 
 
 MISSING_ADVICE = (
-    'fill them in, drop these rows, or give missing="level" to what makes the distance (to the learner of a classifier by '
-    'set_params(learner__missing="level"))'
+    'fill them in, drop these rows, or give missing="level" to what makes the distance (to a learner by columns='
+    'Columns(missing="level"), to that of a classifier by set_params(learner__columns__missing="level"))'
 )
 _MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
 

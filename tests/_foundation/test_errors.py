@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from semimetric import DistanceRegressor, LargeMarginLearner, SemimetricClassifier, SemimetricWarning
+from semimetric import DistanceRegressor, LargeMarginLearner, SemimetricClassifier, SemimetricWarning, Triplets
 from semimetric._foundation import errors
 
 
@@ -51,7 +51,7 @@ def tied(n=120):
     return X, (X[:, 0] > 0.5).astype(int)
 
 
-LEARNER = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped", n_passes=1)
+LEARNER = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped", triplets=Triplets(n_passes=1))
 OF_FOLDS = {
     "cross_val_score": lambda X, y: cross_val_score(SemimetricClassifier(LEARNER), X, y, cv=4),
     "grid search": lambda X, y: GridSearchCV(SemimetricClassifier(LEARNER), {"n_neighbors": [1, 3]}, cv=3).fit(X, y),

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, LargeMarginLearner
+from semimetric import DistanceRegressor, LargeMarginLearner, Tables, Triplets
 from semimetric._foundation import progress
 from semimetric._foundation.progress import announce, progress_bar
 
@@ -100,9 +100,11 @@ def fits():
     rng = np.random.default_rng(0)
     pairs = rng.random((60, 2, 3))
     y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
-    DistanceRegressor(n_knots=4, alpha=1e-3, axioms="metric", groups=[(0, 1, 2)]).fit(pairs, y)
+    DistanceRegressor(n_knots=4, alpha=1e-3, axioms="metric", tables=Tables(groups=[(0, 1, 2)])).fit(pairs, y)
     X = rng.random((40, 3))
-    LargeMarginLearner(n_passes=1, n_knots=3, directions=None, tables="warped").fit(X, (X[:, 0] > 0.5).astype(int))
+    LargeMarginLearner(triplets=Triplets(n_passes=1), n_knots=3, directions=None, tables="warped").fit(
+        X, (X[:, 0] > 0.5).astype(int)
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Solution.Splitting")  # 60 pairs leave most of the 2,016 weights to the penalty
@@ -136,6 +138,8 @@ def test_the_total_of_a_selection_is_what_it_does(monkeypatch, shown, learner):
         DistanceRegressor(effort="fast", verbose=True).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
     else:
         X = rng.random((40, 3))
-        LargeMarginLearner(directions=None, n_passes=1, effort="fast", verbose=True).fit(X, (X[:, 0] > 0.5).astype(int))
+        LargeMarginLearner(directions=None, triplets=Triplets(n_passes=1), effort="fast", verbose=True).fit(
+            X, (X[:, 0] > 0.5).astype(int)
+        )
     (bar,) = bars
     assert bar.n == pytest.approx(bar.total)

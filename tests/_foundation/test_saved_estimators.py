@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
@@ -89,7 +90,7 @@ def test_what_does_not_go_together_is_refused(name, tmp_path):
 
 def regressor(**changes):
     index, y = np.arange(48).reshape(-1, 2), rows.cityblock(*rows.PAIRS.transpose(1, 0, 2))
-    return DistanceRegressor(**rows.FAST | {"preprocessor": rows.ITEMS} | changes).fit(index, y)
+    return made(DistanceRegressor, **rows.FAST | {"preprocessor": rows.ITEMS} | changes).fit(index, y)
 
 
 class Own(Registered):

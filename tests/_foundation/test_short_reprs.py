@@ -14,6 +14,7 @@ from semimetric import (
     HistogramFeatures,
     Monotone,
     NeighborIndex,
+    Program,
     Ridge,
     SemimetricClassifier,
     SemimetricRegressor,
@@ -45,10 +46,10 @@ def test_data_are_shown_by_their_shape(name):
 
 
 def test_an_estimator_is_printed_as_scikit_learn_does_but_for_data():
-    model = DistanceRegressor(n_knots=3, preprocessor=X, constraints=[Monotone([0])])
+    model = DistanceRegressor(n_knots=3, preprocessor=X, program=Program(constraints=[Monotone([0])]))
     assert (
-        "".join(repr(model).split())
-        == "DistanceRegressor(constraints=[Monotone(features=[0])],n_knots=3,preprocessor=<arrayofshape(150,4)>)"
+        "".join(repr(model).split()) == "DistanceRegressor(n_knots=3,preprocessor=<arrayofshape(150,4)>,"
+        "program=Program(constraints=[Monotone(features=[0])]))"
     )
     assert model.get_params()["preprocessor"] is X
     assert clone(model).get_params()["n_knots"] == 3

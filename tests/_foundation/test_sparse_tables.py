@@ -18,7 +18,7 @@ from semimetric._foundation.errors import InputTypeError
 
 pd = pytest.importorskip("pandas")
 
-LEARNER = sm.LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", n_passes=1)
+LEARNER = sm.LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", triplets=sm.Triplets(n_passes=1))
 
 
 @settings(max_examples=40, deadline=None)

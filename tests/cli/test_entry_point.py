@@ -168,7 +168,7 @@ def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
 
 def test_a_model_with_base_distances_says_how_to_read_it(tmp_path, capsys):
     pairs = np.random.default_rng(0).random((50, 2, 1))
-    fit = semimetric.DistanceRegressor(n_knots=2, alpha=1.0, base_distances=[cases.cityblock])
+    fit = semimetric.DistanceRegressor(n_knots=2, alpha=1.0, tables=semimetric.Tables(base_distances=[cases.cityblock]))
     fit.fit(pairs, cases.cityblock(pairs[:, 0], pairs[:, 1])).semimetric_.save(tmp_path / "m.smm")
     code, _, err = call(capsys, "info", tmp_path / "m.smm")
     assert code == 1

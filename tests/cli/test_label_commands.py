@@ -236,7 +236,7 @@ def test_a_model_with_defaults_is_the_sum_that_was_checked(capsys, tmp_path):
     assert "components" in values["directions"] or "forest" in values["directions"]
     assert values["held_out"]["n_items"] == 12
     table = pd.read_csv("numbers.csv")
-    learned = semimetric.LargeMarginLearner(categorical_features=[]).fit(table[["width", "height"]], table["species"])
+    learned = semimetric.LargeMarginLearner(columns=semimetric.Columns([])).fit(table[["width", "height"]], table["species"])
     items = table[["width", "height"]]
     np.testing.assert_allclose(
         semimetric.load(tmp_path / "m.smm").pairwise(items), learned.semimetric_.pairwise(items), rtol=1e-9, atol=1e-12

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import LargeMarginLearner, SemimetricWarning
+from semimetric import Columns, LargeMarginLearner, SemimetricWarning
 from semimetric.cli.tables import read_frame, read_items, read_new_items
 from semimetric.data.tables import keys_of
 
@@ -116,7 +116,7 @@ def test_classes_are_text_and_on_every_row(tmp_path):
 
 def test_features_of_a_model_come_by_name_and_categories_by_how_they_are_written(flowers, tmp_path):
     table, _ = read_mixed(flowers, "kind", "name")
-    learner = LargeMarginLearner(n_knots=2, alpha=0.1, directions=None, tables="warped", categorical_features=["colour"])
+    learner = LargeMarginLearner(n_knots=2, alpha=0.1, directions=None, tables="warped", columns=Columns(["colour"]))
     d = learner.fit(table.frame, table.labels).semimetric_
     path = write(tmp_path / "rows.csv", "other,colour,width\nx,7.0,1\ny,NA,2\nz,green,0.5\n")
     read = read_items(path, d.schema, None)

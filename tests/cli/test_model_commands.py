@@ -6,6 +6,7 @@ import cases
 import numpy as np
 import pytest
 from command_line import answer, call, paths
+from learners import made
 
 import semimetric
 from semimetric import DistanceRegressor, StorageError
@@ -106,7 +107,7 @@ def test_categories_are_told_and_drawn(tmp_path, capsys):
     pairs = np.random.default_rng(0).integers(0, 40, (200, 2))
     y = 1.0 + np.abs(pairs[:, 0] - pairs[:, 1])
     told = {"categorical_features": [0], "periodic": {1: 24}, "preprocessor": np.array(rows, dtype=object)}
-    fitted = DistanceRegressor(n_knots=3, alpha=1e-4, **told).fit(pairs, y)
+    fitted = made(DistanceRegressor, n_knots=3, alpha=1e-4, **told).fit(pairs, y)
     fitted.semimetric_.save(tmp_path / "model.smm")
     answer = run_info(Namespace(model=str(tmp_path / "model.smm"), json=True))
     assert answer.values["categories"] == {"x0": ["blue", "red"]}

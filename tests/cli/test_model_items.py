@@ -5,7 +5,7 @@ import pytest
 from command_line import answer, call
 
 import semimetric
-from semimetric import DistanceRegressor, InputError
+from semimetric import Columns, DistanceRegressor, InputError
 from semimetric.cli.tables import read_items
 
 pd = pytest.importorskip("pandas")
@@ -21,9 +21,7 @@ def home(tmp_path_factory):
     )
     frame.loc[::9, "width"] = np.nan
     pairs = rng.integers(0, 50, (300, 2))
-    model = DistanceRegressor(
-        n_knots=3, alpha=0.1, missing="level", categorical_features=["grade", "colour"], preprocessor=frame
-    )
+    model = DistanceRegressor(n_knots=3, alpha=0.1, columns=Columns(["grade", "colour"], missing="level"), preprocessor=frame)
     model.fit(pairs, rng.uniform(1, 2, 300) * (pairs[:, 0] != pairs[:, 1])).semimetric_.save(home / "model.smm")
     frame.assign(name=[f"{k:02d}" for k in range(50)], price=range(50)).to_csv(home / "items.csv", index=False)
     frame.iloc[:4].to_csv(home / "queries.csv", index=False)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused, cityblock
 
-from semimetric import DistanceCallError, DistanceRegressor, MissingExtraError
+from semimetric import DistanceCallError, DistanceRegressor, MissingExtraError, Tables
 from semimetric._foundation.types import Pairs
 from semimetric.data.calls import DistanceFunction
 from semimetric.distances.model.base_distances import base_functions
@@ -121,7 +121,7 @@ def test_messages_name_the_parameter_that_was_given():
     nan = base_functions((lambda x, y: np.nan,), items)[0]
     with pytest.raises(DistanceCallError, match=r"base_distances\[0\] failed on items 0 and 1 .* it returned nan"):
         nan.evaluate(Pairs(items, np.array([[0, 1]])))
-    model = DistanceRegressor(n_knots=2, alpha=1.0, base_distances=cityblock)
+    model = DistanceRegressor(n_knots=2, alpha=1.0, tables=Tables(base_distances=cityblock))
     assert_refused(
         lambda: model.fit(np.random.default_rng(0).random((5, 2, 2)), np.arange(5.0)), "base_distances=", "a sequence"
     )

@@ -9,7 +9,7 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric import LargeMarginLearner, NeighborIndex, Schema, Semimetric, load
+from semimetric import Columns, LargeMarginLearner, NeighborIndex, Schema, Semimetric, load
 from semimetric._foundation.stored import Members
 from semimetric.data.schema import Feature
 from semimetric.data.times import PERIODS, holds_times, zone_of
@@ -139,7 +139,9 @@ def visits():
 
 def test_learners_indexes_and_files_take_times(visits, tmp_path):
     frame, evening = visits
-    learner = LargeMarginLearner(n_knots=4, alpha=1e-3, directions=None, periodic={"when": "day"}).fit(frame, evening)
+    learner = LargeMarginLearner(n_knots=4, alpha=1e-3, directions=None, columns=Columns(periodic={"when": "day"})).fit(
+        frame, evening
+    )
     d = learner.semimetric_
     d.save(tmp_path / "d.smm")
     np.testing.assert_array_equal(load(tmp_path / "d.smm").pairwise(frame), d.pairwise(frame))

@@ -9,6 +9,7 @@ from pathlib import Path
 import cases
 import matplotlib.pyplot as plt
 import numpy as np
+from learners import made
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -106,7 +107,7 @@ def dense(answer):
 LEARNERS = {
     "DistanceRegressor": sm.DistanceRegressor(**PLAIN),
     "warped DistanceRegressor": sm.DistanceRegressor(**PLAIN, tables="warped"),
-    "mixed DistanceRegressor": sm.DistanceRegressor(**PLAIN, **MIXED),
+    "mixed DistanceRegressor": made(sm.DistanceRegressor, **PLAIN, **MIXED),
     "PairLearner": sm.PairLearner(**PLAIN, directions=None),
     "TripletLearner": sm.TripletLearner(**PLAIN, directions=None),
     "QuadrupletLearner": sm.QuadrupletLearner(**PLAIN, directions=None),
@@ -137,12 +138,12 @@ def arguments_of_learners(name, learner):
     add(f"{name}.predict(points)", tuples, lambda t: fitted().predict(t), **tables)
 
 
-MARGIN = sm.LargeMarginLearner(**PLAIN, directions=None, tables="warped", n_passes=1)
+MARGIN = made(sm.LargeMarginLearner, **PLAIN, directions=None, tables="warped", n_passes=1)
 ESTIMATORS = {
     "LargeMarginLearner": MARGIN,
     "SemimetricClassifier": sm.SemimetricClassifier(MARGIN, n_neighbors=2),
     "SemimetricRegressor": sm.SemimetricRegressor(sm.DistanceRegressor(**PLAIN), n_neighbors=2, n_pairs=80),
-    "DistanceApproximator": sm.DistanceApproximator(cases.cityblock, n_pairs=80, **PLAIN),
+    "DistanceApproximator": made(sm.DistanceApproximator, cases.cityblock, n_pairs=80, **PLAIN),
     "EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier(sm.PL1Embedding(3), tol=1.0),
     "EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor(sm.PL1Embedding(3), tol=1.0),
     "linear EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier("linear", tol=1.0),
@@ -230,7 +231,7 @@ def distance(kind="tables"):
     """A learned distance."""
     recipe = {"tables": {}, "warped": {"tables": "warped"}, "joint": {"groups": [(0, 1), (2,)]}, "pca": {"directions": "pca"}}
     recipe |= {"mixed": MIXED}
-    return sm.DistanceRegressor(**PLAIN | recipe[kind]).fit(PAIRS, length(PAIRS)).semimetric_
+    return made(sm.DistanceRegressor, **PLAIN | recipe[kind]).fit(PAIRS, length(PAIRS)).semimetric_
 
 
 def arguments_of_distances(kind):

@@ -4,6 +4,7 @@ import narwhals
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.preprocessing import StandardScaler
 
 import semimetric as sm
@@ -31,8 +32,8 @@ def frames(columns):
 
 
 ESTIMATORS = {
-    "large margin": (sm.LargeMarginLearner(**QUICK, tables="warped"), "transform"),
-    "classifier": (sm.SemimetricClassifier(sm.LargeMarginLearner(**QUICK)), "predict_proba"),
+    "large margin": (made(sm.LargeMarginLearner, **QUICK, tables="warped"), "transform"),
+    "classifier": (sm.SemimetricClassifier(made(sm.LargeMarginLearner, **QUICK)), "predict_proba"),
     "regressor": (sm.SemimetricRegressor(sm.DistanceRegressor(n_knots=3, alpha=1e-2), n_pairs=50), "predict"),
     "linear classifier": (sm.EmbeddedLinearClassifier(), "decision_function"),
     "linear regressor": (sm.EmbeddedLinearRegressor(), "predict"),
@@ -43,7 +44,7 @@ ESTIMATORS = {
     "planes": (sm.HyperplaneMixture(1), "predict"),
     "clusters": (sm.SemimetricClusterer(n_clusters=3), "transform"),
     "outliers": (sm.SemimetricOutlierDetector(n_neighbors=3), "score_samples"),
-    "graph": (sm.SemimetricNeighborsTransformer(learner=sm.LargeMarginLearner(**QUICK)), "transform"),
+    "graph": (sm.SemimetricNeighborsTransformer(learner=made(sm.LargeMarginLearner, **QUICK)), "transform"),
 }
 
 
@@ -63,7 +64,7 @@ def test_a_frame_of_any_library_is_its_numbers(name):
 
 
 def test_categories_and_tuples_of_any_frame_are_the_same():
-    models = [sm.LargeMarginLearner(**QUICK).fit(frame, Y) for frame in frames(KINDS)]
+    models = [made(sm.LargeMarginLearner, **QUICK).fit(frame, Y) for frame in frames(KINDS)]
     for model, frame in zip(models, frames(KINDS), strict=True):
         assert model.semimetric_.schema.kinds == ("numeric", "categorical")
         np.testing.assert_array_equal(model.semimetric_.pairwise(frame), models[0].semimetric_.pairwise(next(frames(KINDS))))
@@ -77,7 +78,7 @@ def test_categories_and_tuples_of_any_frame_are_the_same():
 
 
 def test_names_are_held_against_those_of_the_fit_and_lazy_frames_are_refused():
-    d = sm.LargeMarginLearner(**QUICK).fit(next(frames(NUMBERS)), Y).semimetric_
+    d = made(sm.LargeMarginLearner, **QUICK).fit(next(frames(NUMBERS)), Y).semimetric_
     for frame in frames(dict(reversed(NUMBERS.items()))):
         assert_refused(lambda frame=frame: d.pairwise(frame), "c, b, a", "a, b, c are required", "in its order")
     lazy = polars.LazyFrame(NUMBERS)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from learners import made
 
 from semimetric import DistanceRegressor, PairLearner, QuadrupletLearner, TripletLearner, out_of_core
 from semimetric.data.parts import readers
@@ -24,7 +25,7 @@ def said(kind):
 
 
 def learned(kind, tuples, y, options, fit=None):
-    model = LEARNERS[kind](**options)
+    model = made(LEARNERS[kind], **options)
     arguments = (tuples,) if y is None else (tuples, y)
     return (model.fit(*arguments) if fit is None else fit(model, *arguments)).semimetric_
 

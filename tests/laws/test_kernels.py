@@ -146,7 +146,7 @@ def test_kernels_are_compiled_for_classes_of_their_own_room_only():
     ):
         semimetric.EmbeddedLinearClassifier(embedding, max_iter=3, tol=1e-1).fit(X, y).predict(X)
     pairs = rng.integers(0, 40, (80, 2))
-    model = semimetric.DistanceRegressor(n_knots=3, alpha=1e-2, preprocessor=X, groups=[(0, 1), (2,)])
+    model = semimetric.DistanceRegressor(n_knots=3, alpha=1e-2, preprocessor=X, tables=semimetric.Tables(groups=[(0, 1), (2,)]))
     d = model.fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)).semimetric_
     semimetric.NeighborIndex(d).fit(X).kneighbors(X[:2], 3)
     semimetric.BoundaryPoints().fit(X, y)

@@ -9,9 +9,10 @@ import strategies as own
 from axiom_rows import diagonal_rows, symmetry_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 from scipy import sparse
 
-from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, Semimetric, load
+from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, Program, Semimetric, Tables, load
 from semimetric._foundation.types import Pairs
 from semimetric._kernels.simplex import Groups, group_rows_of_vectors
 from semimetric.data.grid import Grid
@@ -231,7 +232,7 @@ def test_partial_fit_in_any_order_of_blocks_equals_fit(order, cuts, tables, pena
     weight = 1.0 + np.arange(len(y)) % 3
     options = {"knots": [[0.0, 0.3, 0.6, 1.0]] * 3, "penalty": penalty, "alpha": 1e-2, "tables": tables}
     options |= {"preprocessor": items}
-    whole, parts = DistanceRegressor(**options).fit(index, y, weight), DistanceRegressor(**options)
+    whole, parts = made(DistanceRegressor, **options).fit(index, y, weight), made(DistanceRegressor, **options)
     blocks = np.split(np.arange(len(y)), cuts)
     for k in order:
         parts.partial_fit(index[blocks[k]], y[blocks[k]], weight[blocks[k]])
@@ -248,7 +249,10 @@ def test_weighted_l1_is_recovered_exactly_for_any_knots(data, grid, tables):
     index = rng.integers(0, 60, (400, 2))
     y = np.abs(items[index[:, 0]] - items[index[:, 1]]) @ slopes
     model = DistanceRegressor(
-        knots=grid.knots, delta=0.0, penalty="ridge-zero", alpha=1e-9, tables=tables, preprocessor=items
+        tables=Tables(tables, knots=grid.knots, delta=0.0),
+        program=Program(penalty="ridge-zero"),
+        alpha=1e-9,
+        preprocessor=items,
     ).fit(index, y)
     np.testing.assert_allclose(model.predict(index), y, atol=1e-4 * y.mean())
 
@@ -265,7 +269,12 @@ def test_emd_on_a_line_is_exact(n_bins, seed):
     y = np.array([reference.emd_1d(histograms[i], histograms[j], positions) for i, j in index])
     np.testing.assert_allclose(np.abs(Z[index[:, 0]] - Z[index[:, 1]]).sum(axis=1), y, atol=1e-12)
     model = DistanceRegressor(
-        tables="warped", n_knots=2, directions=features, penalty="ridge-zero", alpha=1e-10, delta=0.0, preprocessor=histograms
+        tables=Tables("warped", delta=0.0),
+        n_knots=2,
+        directions=features,
+        program=Program(penalty="ridge-zero"),
+        alpha=1e-10,
+        preprocessor=histograms,
     ).fit(index, y)
     np.testing.assert_allclose(model.predict(index), y, atol=1e-3 * y.mean())
 
@@ -291,9 +300,10 @@ def test_vertices_approximate_any_lipschitz_distance(seed, n_features, n_cells):
     bounds = []
     for cells in (n_cells, 2 * n_cells):
         model = DistanceApproximator(
-            lambda x, y: np.abs(np.sin(A @ x) - np.sin(A @ y)).sum(), method="vertices", knots="uniform", n_knots=cells + 1,
-            groups=[tuple(range(n_features))], delta=0.0,
-        ).fit(items)  # fmt: skip
+            lambda x, y: np.abs(np.sin(A @ x) - np.sin(A @ y)).sum(),
+            DistanceRegressor(tables=Tables(groups=[tuple(range(n_features))], knots="uniform", delta=0.0), n_knots=cells + 1),
+            method="vertices",
+        ).fit(items)
         true = np.abs(np.sin(items @ A.T)[:, None] - np.sin(items @ A.T)[None]).sum(axis=2)
         bounds.append(lipschitz * 2 * sum(np.diff(k).max() for k in model.semimetric_.embedding.grid.knots))
         assert np.abs(model.semimetric_.pairwise(items) - true).max() <= bounds[-1]
@@ -330,6 +340,6 @@ def test_weights_count_repetitions_and_zero_weight_drops_a_pair(name):
     items, index, y = cases.sample()
     options = cases.RECIPES[name] | {"preprocessor": items, "knots": [[0.0, 0.5, 1.0]] * 3}
     counts = np.arange(len(y)) % 3
-    weighted = DistanceRegressor(**options).fit(index, y, sample_weight=counts)
-    repeated = DistanceRegressor(**options).fit(np.repeat(index, counts, axis=0), np.repeat(y, counts))
+    weighted = made(DistanceRegressor, **options).fit(index, y, sample_weight=counts)
+    repeated = made(DistanceRegressor, **options).fit(np.repeat(index, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_allclose(weighted.semimetric_.weights, repeated.semimetric_.weights, rtol=1e-6, atol=1e-8)

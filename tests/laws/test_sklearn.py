@@ -12,6 +12,7 @@ import numpy as np
 import pandas
 import pytest
 import sklearn
+from learners import made
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -25,6 +26,7 @@ from semimetric import (
     AdditiveChi2Embedding,
     BoundaryPoints,
     BSplineEmbedding,
+    Columns,
     ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
@@ -149,52 +151,58 @@ class QuadrupletsOf(PairsOf):
 
 QUICK = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = QUICK | {"directions": None}
-MARGIN = LargeMarginLearner(**PLAIN, tables="warped", n_passes=1)
+MARGIN = made(LargeMarginLearner, **PLAIN, tables="warped", n_passes=1)
 VALUES = DistanceRegressor(**QUICK)
 
 # every public estimator, with its defaults and at least three other settings
 CHECKED = [
     PairsOf(DistanceRegressor(**QUICK)),
     PairsOf(DistanceRegressor(**QUICK, tables="warped", axioms="metric")),
-    PairsOf(DistanceRegressor(**QUICK, axioms=None, penalty="roughness", loss="huber")),
+    PairsOf(made(DistanceRegressor, **QUICK, axioms=None, penalty="roughness", loss="huber")),
     PairsOf(DistanceRegressor(**QUICK, link="sqrt", directions="pca")),
-    PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, **QUICK)),
-    PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, **QUICK, tables="warped")),
-    PairsOf(DistanceApproximator(Cityblock(), method="vertices", n_knots=3)),
-    PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, **QUICK, relative=True, n_jobs=2)),
+    PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK)),
+    PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK, tables="warped")),
+    PairsOf(DistanceApproximator(Cityblock(), DistanceRegressor(n_knots=3), method="vertices")),
+    PairsOf(made(DistanceApproximator, Cityblock(), n_pairs=60, **QUICK, relative=True, n_jobs=2)),
     JudgedPairsOf(PairLearner(**PLAIN)),
     JudgedPairsOf(PairLearner(**PLAIN, tables="full")),
     JudgedPairsOf(PairLearner(**PLAIN, loss="hinge")),
-    JudgedPairsOf(PairLearner(**PLAIN, penalty="lasso", outside="clip")),
+    JudgedPairsOf(made(PairLearner, **PLAIN, penalty="lasso", outside="clip")),
     TripletsOf(TripletLearner(**PLAIN)),
     TripletsOf(TripletLearner(**QUICK, directions="discriminant")),
     TripletsOf(TripletLearner(**PLAIN, tables="full")),
-    TripletsOf(TripletLearner(**PLAIN, missing="level")),
+    TripletsOf(made(TripletLearner, **PLAIN, missing="level")),
     QuadrupletsOf(QuadrupletLearner(**PLAIN)),
     QuadrupletsOf(QuadrupletLearner(**QUICK, directions="pca")),
     QuadrupletsOf(QuadrupletLearner(**PLAIN, tables="full")),
     QuadrupletsOf(QuadrupletLearner(**PLAIN, axioms="metric", n_jobs=2)),
     MARGIN,
-    LargeMarginLearner(**PLAIN, tables="full", n_passes=1, mu=0.5),
-    LargeMarginLearner(**PLAIN, axioms="quasimetric", n_passes=1),
-    LargeMarginLearner(**QUICK, tables="warped", directions="lda", even="places", n_passes=1, n_targets=1, n_impostors=2),
-    LargeMarginLearner(**PLAIN, loss="hinge", penalty="lasso", tables="warped", missing="level", n_passes=1),
+    made(LargeMarginLearner, **PLAIN, tables="full", n_passes=1, mu=0.5),
+    made(LargeMarginLearner, **PLAIN, axioms="quasimetric", n_passes=1),
+    made(
+        LargeMarginLearner, **QUICK, tables="warped", directions="lda", base="positions", n_passes=1, n_targets=1, n_impostors=2
+    ),
+    made(LargeMarginLearner, **PLAIN, loss="hinge", penalty="lasso", tables="warped", missing="level", n_passes=1),
     SemimetricClassifier(MARGIN),  # what is left to choose takes fits on folds, so two of the settings leave nothing
     SemimetricClassifier(MARGIN, n_neighbors=8, weights="distance", random_state=0),
     SemimetricClassifier(MARGIN, n_neighbors=5, weights="uniform", algorithm="approximate"),
-    SemimetricClassifier(LargeMarginLearner(**PLAIN, tables="full", n_passes=1), n_neighbors=1, algorithm="brute"),
+    SemimetricClassifier(made(LargeMarginLearner, **PLAIN, tables="full", n_passes=1), n_neighbors=1, algorithm="brute"),
     SemimetricClassifier(MARGIN, class_weight="balanced", weights="kernel"),
     SemimetricRegressor(),
     SemimetricRegressor(average="median", effort="fast", random_state=2),
     KernelRegressionLearner(),
     KernelRegressionLearner(n_steps=0),
     KernelRegressionLearner(n_steps=10, effort="fast"),
-    KernelRegressionLearner(missing="level", effort="thorough", n_steps=5),
+    KernelRegressionLearner(columns=Columns(missing="level"), effort="thorough", n_steps=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="uniform", n_neighbors=3),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5, algorithm="brute", random_state=1),
     SemimetricRegressor(
-        DistanceRegressor(**QUICK, tables="warped"), n_pairs=100, weights="distance", n_neighbors=5, algorithm="approximate"
+        DistanceRegressor(**QUICK, tables="warped"),
+        n_pairs=100,
+        weights="distance",
+        n_neighbors=5,
+        algorithm="approximate",
     ),
     GraphOf(learner=MARGIN),
     GraphOf(learner=MARGIN, mode="connectivity"),
@@ -289,7 +297,7 @@ def expected_failures(estimator):
     if isinstance(estimator, (LargeMarginLearner, KernelRegressionLearner)):
         if parse_version(sklearn.__version__) < parse_version("1.8"):
             failures["check_positive_only_tag_during_fit"] = "it subtracts a fraction from integers, the codes of categories"
-        if estimator.missing == "level":
+        if estimator.get_params().get("columns__missing") == "level":
             failures["check_dtype_object"] = "an InputError, a ValueError and no TypeError, names the column of objects"
     return failures
 
@@ -390,7 +398,8 @@ def test_fitted_estimators_are_copied_dumped_and_shown(model):
 def test_parameters_survive_clone_and_set_params(model):
     again = clone(model)
     assert str(again.get_params()) == str(model.get_params())
-    assert again.set_params(n_knots=5, delta=0.1).get_params()["n_knots"] == 5
+    prefix = "learner__" if isinstance(model, DistanceApproximator) else ""
+    assert again.set_params(**{f"{prefix}n_knots": 5, f"{prefix}tables__delta": 0.1}).get_params()[f"{prefix}n_knots"] == 5
     assert not hasattr(again, "semimetric_")
 
 

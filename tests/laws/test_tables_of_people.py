@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import reference
 from cases import assert_refused
+from learners import made
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from semimetric import (
+    Columns,
     DistanceApproximator,
     DistanceRegressor,
     InputError,
@@ -56,7 +58,7 @@ def learned(frame, true, seed=1, n_pairs=1500, **options):
     pairs = np.random.default_rng(seed).integers(0, len(frame), (n_pairs, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     options = {"n_knots": 9, "alpha": 1e-5, "periodic": {"hour": 24}} | options
-    return DistanceRegressor(preprocessor=frame, **options).fit(pairs, true(*pairs.T)), pairs
+    return made(DistanceRegressor, preprocessor=frame, **options).fit(pairs, true(*pairs.T)), pairs
 
 
 MODELS = {
@@ -169,7 +171,7 @@ def test_a_distance_on_the_circle_is_learned_by_a_periodic_feature_alone():
     X, pairs = rng.uniform(0, 360, (300, 1)), rng.integers(0, 300, (4000, 2))
     y = around(*X[pairs.T, 0], period=360.0)
     scores = [
-        DistanceRegressor(n_knots=6, alpha=1e-6, knots="uniform", preprocessor=X, **told).fit(pairs, y).score(pairs, y)
+        made(DistanceRegressor, n_knots=6, alpha=1e-6, knots="uniform", preprocessor=X, **told).fit(pairs, y).score(pairs, y)
         for told in ({"periodic": {0: 360}}, {"tables": "warped"})
     ]
     assert scores[0] > 0.99 > scores[1] + 0.1
@@ -194,7 +196,7 @@ def test_units_of_the_features_change_nothing():
     frame, true = table()
     model, pairs = learned(frame, true)
     scaled = frame.assign(hour=frame["hour"] * 15, size=frame["size"] * 1e-6)
-    again = clone(model).set_params(preprocessor=scaled, periodic={"hour": 360}).fit(pairs, true(*pairs.T))
+    again = clone(model).set_params(preprocessor=scaled, columns__periodic={"hour": 360}).fit(pairs, true(*pairs.T))
     assert_allclose(again.semimetric_.pairwise(scaled), model.semimetric_.pairwise(frame), rtol=1e-4, atol=1e-6)
 
 
@@ -240,8 +242,8 @@ def test_numbers_that_may_be_missing_come_as_arrays_too():
     pairs = rng.integers(0, 80, (900, 2))
     y = np.nan_to_num(np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]), nan=0.4).sum(axis=1)
     options = {"missing": "level", "knots": [[0.0, 0.5, 1.0]] * 2, "alpha": 1e-4}
-    one = DistanceRegressor(**options).fit(X[pairs], y)
-    two = DistanceRegressor(**options, preprocessor=X).fit(pairs, y)
+    one = made(DistanceRegressor, **options).fit(X[pairs], y)
+    two = made(DistanceRegressor, **options, preprocessor=X).fit(pairs, y)
     assert_allclose(one.predict(X[pairs]), two.predict(pairs), rtol=1e-6)
     assert two.score(pairs, y) > 0.8
     index = NeighborIndex(two.semimetric_).fit(X)
@@ -261,7 +263,7 @@ def test_more_than_16_levels_are_searched_exactly(tables):
     places = rng.random((50, 3))
     at = places[frame["place"].astype(int)]
     y = np.abs(at[pairs[:, 0]] - at[pairs[:, 1]]).sum(axis=1) + np.abs(np.diff(frame["size"].to_numpy()[pairs], axis=1))[:, 0]
-    model = DistanceRegressor(n_knots=5, alpha=1e-4, tables=tables, categorical_features=["place"], preprocessor=frame)
+    model = DistanceRegressor(n_knots=5, alpha=1e-4, tables=tables, columns=Columns(["place"]), preprocessor=frame)
     d = model.fit(pairs, y).semimetric_
     index, X = NeighborIndex(d).fit(frame), frame.iloc[:30]
     exact, brute = index.search(X, 8), index.search(X, 8, algorithm="brute")
@@ -276,12 +278,12 @@ def test_too_many_levels_to_hold_a_table_still_learn():
     pairs = rng.integers(0, 1500, (2000, 2))
     y = 1.0 + np.abs(X[pairs[:, 0], 1] - X[pairs[:, 1], 1])
     options = {"categorical_features": [0], "n_knots": 3, "alpha": 1e-3, "preprocessor": X}
-    d = DistanceRegressor(**options).fit(pairs, y).semimetric_
+    d = made(DistanceRegressor, **options).fit(pairs, y).semimetric_
     assert d([3, 0.5], [7, 0.5]) > 0
     exact = NeighborIndex(d).fit(X).kneighbors(X[:3], 4)[0]
     assert_allclose(exact, np.sort(d.pairwise(X[:3], X), axis=1)[:, :4], atol=1e-9)
     assert_refused(
-        lambda: DistanceRegressor(**options, tables="warped").fit(pairs, y),
+        lambda: made(DistanceRegressor, **options, tables="warped").fit(pairs, y),
         "1501 levels",
         "merge rare",
         error=NotSupportedError,
@@ -292,7 +294,7 @@ def test_points_in_object_arrays_are_pairs_too():
     frame, true = table()
     model, pairs = learned(frame, true, knots=[None, np.arange(0, 24, 3.0), [0.0, 0.5, 1.0]])
     points = frame.astype(object).to_numpy()[pairs]
-    told = {"categorical_features": [0], "periodic": {1: 24}, "preprocessor": None}
+    told = {"columns__categorical": [0], "columns__periodic": {1: 24}, "preprocessor": None}
     again = clone(model).set_params(**told).fit(points, true(*pairs.T))
     assert_allclose(again.predict(points), model.predict(pairs), rtol=1e-6, atol=1e-6)
     codes = np.column_stack([frame["colour"].cat.codes, frame[["hour", "size"]]])[pairs]
@@ -325,10 +327,10 @@ def test_blocks_add_up_to_one_fit():
 def test_searches_of_parameters_and_auto_take_frames():
     frame, true = table(80)
     model, pairs = learned(frame, true)
-    auto = DistanceRegressor(preprocessor=frame, periodic={"hour": 24}).fit(pairs, true(*pairs.T))
+    auto = DistanceRegressor(preprocessor=frame, columns=Columns(periodic={"hour": 24})).fit(pairs, true(*pairs.T))
     assert auto.score(pairs, true(*pairs.T)) > 0.9
-    search = GridSearchCV(model, {"periodic": [None, {"hour": 24}]}, cv=3).fit(pairs, true(*pairs.T))
-    assert search.best_params_ == {"periodic": {"hour": 24}}
+    search = GridSearchCV(model, {"columns__periodic": [None, {"hour": 24}]}, cv=3).fit(pairs, true(*pairs.T))
+    assert search.best_params_ == {"columns__periodic": {"hour": 24}}
 
 
 def plain(x, y):
@@ -339,10 +341,10 @@ def plain(x, y):
 def test_distances_given_as_functions_see_the_values():
     frame, _ = table()
     options = {"periodic": {"hour": 24}, "n_knots": 8, "alpha": 1e-5}
-    model = DistanceApproximator(plain, n_pairs=1500, **options).fit(frame)
+    model = made(DistanceApproximator, plain, n_pairs=1500, **options).fit(frame)
     assert model.error_quantiles_[0.5] < 0.05
     assert_refused(
-        lambda: DistanceApproximator(plain, method="vertices", **options).fit(frame), "vertices", "numbers", "regress",
+        lambda: made(DistanceApproximator, plain, method="vertices", **options).fit(frame), "vertices", "numbers", "regress",
         error=NotSupportedError,
     )  # fmt: skip
 
@@ -425,5 +427,5 @@ def test_an_index_of_other_categories_does_not_share_cells():
 
 def test_tags_say_what_a_learner_takes():
     assert not DistanceRegressor().__sklearn_tags__().input_tags.allow_nan
-    assert DistanceRegressor(missing="level").__sklearn_tags__().input_tags.allow_nan
+    assert DistanceRegressor(columns=Columns(missing="level")).__sklearn_tags__().input_tags.allow_nan
     assert cases.FAST

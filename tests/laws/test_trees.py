@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
@@ -18,6 +19,7 @@ from semimetric import (
     NotSupportedError,
     PartitionFeatures,
     TripletLearner,
+    Triplets,
 )
 from semimetric.distances.features.linear_directions import Directions
 
@@ -43,7 +45,7 @@ MIXED = {"categorical_features": ["color"], "periodic": {"hour": 24.0}, "missing
 def learned(**changes):
     frame, index, y, _ = data()
     options = FAST | MIXED | {"directions": PartitionFeatures("random", n_trees=12, max_leaf_nodes=8)} | changes
-    return DistanceRegressor(**options, preprocessor=frame).fit(index, y).semimetric_, frame
+    return made(DistanceRegressor, **options, preprocessor=frame).fit(index, y).semimetric_, frame
 
 
 WAYS = {
@@ -118,12 +120,12 @@ def test_axioms_of_sums_with_trees():
     frame, index, y, _ = data()
     numbers, trees = frame[["age", "hour"]], PartitionFeatures("random", n_trees=6, random_state=0)
     options = FAST | {"directions": trees, "preprocessor": numbers}
-    scales = DistanceRegressor(**options, tables="warped").fit(index, y).semimetric_
+    scales = made(DistanceRegressor, **options, tables="warped").fit(index, y).semimetric_
     assert scales.axioms.name == "metric"
     assert not scales.axioms.continuous
     assert scales.certify().triangle == "proved"
     assert "leaves of trees jump" in scales.certify().proofs["continuous"]
-    full = DistanceRegressor(**options, axioms="metric").fit(index, y).semimetric_
+    full = made(DistanceRegressor, **options, axioms="metric").fit(index, y).semimetric_
     assert full.axioms.name == "metric"
     d = scales.pairwise(numbers)
     assert (d[:, None, :] <= d[:, :, None] + d[None, :, :] + 1e-9).all()
@@ -210,12 +212,12 @@ def test_labels_learn_from_trees():
         if not isinstance(directions, str):
             schema = sm.Schema.fit(frame[train], **MIXED)
             directions = directions.fit(schema.encode(frame[train]), side[train])
-        model = LargeMarginLearner(directions=directions, tables="warped", **options).fit(frame[train], side[train])
+        model = made(LargeMarginLearner, directions=directions, tables="warped", **options).fit(frame[train], side[train])
         d = model.semimetric_
         assert d.directions.n_trees > 5
         assert d.axioms.nonnegative
         nearest = d.pairwise(frame[test], frame[train]).argmin(axis=1)
-        alone = LargeMarginLearner(directions=None, tables="warped", **options).fit(frame[train], side[train]).semimetric_
+        alone = made(LargeMarginLearner, directions=None, tables="warped", **options).fit(frame[train], side[train]).semimetric_
         right = [
             np.mean(side[train][near] == side[test]) for near in (nearest, alone.pairwise(frame[test], frame[train]).argmin(1))
         ]
@@ -226,7 +228,9 @@ def test_every_learner_takes_trees():
     frame, index, y, side = data()
     X = frame[["age", "hour"]].to_numpy()
     trees = PartitionFeatures("random", n_trees=6, random_state=0)
-    approximator = DistanceApproximator(lambda a, b: np.abs(a - b).sum(axis=-1), n_pairs=100, directions=trees, **FAST).fit(X)
+    approximator = made(
+        DistanceApproximator, lambda a, b: np.abs(a - b).sum(axis=-1), n_pairs=100, directions=trees, **FAST
+    ).fit(X)
     triplets = np.column_stack([index, np.roll(index[:, 0], 1)])
     triplets = triplets[(triplets[:, 0] != triplets[:, 2]) & (triplets[:, 1] != triplets[:, 2])]
     learner = TripletLearner(n_knots=3, alpha=1e-2, directions=trees, tables="warped", preprocessor=X).fit(triplets)
@@ -240,7 +244,7 @@ def test_every_learner_takes_trees():
     for copied in (given.semimetric_.directions.partitions, [given.semimetric_.directions.partitions]):
         again = clone(DistanceRegressor(**FAST, directions=copied, preprocessor=X)).fit(index, y).semimetric_
         np.testing.assert_allclose(again.pairwise(X), given.semimetric_.pairwise(X), atol=1e-6)
-    places = LargeMarginLearner(n_knots=4, alpha=1e-2, directions="forest", even="places").fit(X, side)
+    places = LargeMarginLearner(n_knots=4, alpha=1e-2, directions="forest", triplets=Triplets(base="positions")).fit(X, side)
     assert places.semimetric_.directions.n_trees >= 1
 
 
@@ -248,7 +252,7 @@ def test_pairs_of_features_leave_trees_alone():
     frame, index, y, _ = data()
     X = frame[["age", "hour"]].to_numpy()
     trees = PartitionFeatures("random", n_trees=3, random_state=0)
-    d = DistanceRegressor(**FAST, groups="pairs", directions=trees, preprocessor=X).fit(index, y).semimetric_
+    d = made(DistanceRegressor, **FAST, groups="pairs", directions=trees, preprocessor=X).fit(index, y).semimetric_
     assert d.embedding.groups[0] == (0, 1)
     assert all(len(group) == 1 for group in d.embedding.groups[1:])
 

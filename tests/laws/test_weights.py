@@ -21,7 +21,9 @@ from semimetric import (
     SemimetricClassifier,
     SemimetricNeighborsTransformer,
     SemimetricRegressor,
+    Tables,
     TripletLearner,
+    Triplets,
 )
 
 RNG = np.random.default_rng(0)
@@ -29,15 +31,15 @@ X = RNG.random((40, 3))
 Y = (X[:, 0] + 0.2 * RNG.normal(size=40) > 0.5).astype(int)
 TIMES = RNG.integers(0, 4, 40)
 COPIES = RNG.permutation(np.repeat(np.arange(40), TIMES))
-LEARNER = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", n_passes=1)
+LEARNER = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", triplets=Triplets(n_passes=1))
 CLASSIFIER = SemimetricClassifier(LEARNER, n_neighbors=5, weights="distance")
 REGRESSOR = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-2), n_pairs=200)
 
 TUPLES = {
-    DistanceRegressor(n_knots=3, alpha=1e-2, knots="uniform"): 2,
-    PairLearner(n_knots=3, alpha=1e-2, directions=None, knots="uniform"): 2,
-    TripletLearner(n_knots=3, alpha=1e-2, directions=None, knots="uniform"): 3,
-    QuadrupletLearner(n_knots=3, alpha=1e-2, directions=None, knots="uniform"): 4,
+    DistanceRegressor(n_knots=3, alpha=1e-2, tables=Tables(knots="uniform")): 2,
+    PairLearner(n_knots=3, alpha=1e-2, directions=None, tables=Tables("warped", knots="uniform")): 2,
+    TripletLearner(n_knots=3, alpha=1e-2, directions=None, tables=Tables("warped", knots="uniform")): 3,
+    QuadrupletLearner(n_knots=3, alpha=1e-2, directions=None, tables=Tables("warped", knots="uniform")): 4,
 }
 
 

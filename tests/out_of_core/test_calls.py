@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 from scipy import sparse
 
 from semimetric import DistanceRegressor, NeighborIndex, PL1Embedding, StorageError, out_of_core
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
-    return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
+    return out_of_core.fit(made(DistanceRegressor, **options), pairs, y, weight, **more)
 
 
 def test_the_same_blocks_give_the_same_bits_wherever_they_are(tmp_path, monkeypatch):
@@ -33,7 +34,7 @@ def test_row_numbers_of_items_in_a_file(tmp_path):
     np.save(tmp_path / "items.npy", ITEMS)
     options = cases.FAST | {"preprocessor": np.load(tmp_path / "items.npy", mmap_mode="r")}
     parts = in_blocks(options, INDEX)
-    np.testing.assert_allclose(parts.predict(INDEX), DistanceRegressor(**options).fit(INDEX, Y).predict(INDEX), rtol=1e-9)
+    np.testing.assert_allclose(parts.predict(INDEX), made(DistanceRegressor, **options).fit(INDEX, Y).predict(INDEX), rtol=1e-9)
 
 
 def test_tables_of_pairs(tmp_path):

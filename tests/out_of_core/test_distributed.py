@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, out_of_core
 
@@ -27,11 +28,11 @@ def frame(points=POINTS, y=Y):
 
 @pytest.mark.parametrize("name", ["singles", "touched", "relative", "pca", "trees"])
 def test_the_same_parts_give_the_same_bits(name, client, small):
-    there, here = (DistanceRegressor(**cases.RECIPES[name]) for _ in range(2))
+    there, here = (made(DistanceRegressor, **cases.RECIPES[name]) for _ in range(2))
     out_of_core.fit(there, POINTS, Y, client=client)
     out_of_core.fit(here, POINTS, Y)
     assert (there.semimetric_.weights == here.semimetric_.weights).all()
-    whole = DistanceRegressor(**cases.RECIPES[name]).fit(POINTS, Y)
+    whole = made(DistanceRegressor, **cases.RECIPES[name]).fit(POINTS, Y)
     assert there.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
 
 
@@ -45,7 +46,7 @@ def test_dask_arrays_and_frames(client, tmp_path):
     assert model.semimetric_.feature_names == ("u", "v", "w")
     rows = da.from_array(INDEX, chunks=60)
     options = cases.FAST | {"preprocessor": da.from_array(ITEMS, chunks=7)}
-    model = out_of_core.fit(DistanceRegressor(**options), rows, Y, client=client)
+    model = out_of_core.fit(made(DistanceRegressor, **options), rows, Y, client=client)
     whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
     np.testing.assert_allclose(model.semimetric_.paired(*POINTS.swapaxes(0, 1)), whole.predict(INDEX), rtol=1e-9)
 
@@ -53,8 +54,8 @@ def test_dask_arrays_and_frames(client, tmp_path):
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_other_losses_go_the_same_way_as_here(client):
     options = cases.FAST | {"loss": "huber", "solver": FirstOrder(max_iter=10)}
-    there = out_of_core.fit(DistanceRegressor(**options), *arrays(), client=client)
-    here = DistanceRegressor(**options).fit(POINTS, Y)
+    there = out_of_core.fit(made(DistanceRegressor, **options), *arrays(), client=client)
+    here = made(DistanceRegressor, **options).fit(POINTS, Y)
     assert there.solution_.objective == pytest.approx(here.solution_.objective, rel=1e-9)
 
 

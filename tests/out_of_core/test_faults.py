@@ -8,6 +8,7 @@ from pathlib import Path
 import cases
 import numpy as np
 import pytest
+from learners import made
 
 from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, ShardedIndex, TripletLearner, out_of_core
 from semimetric.data.parts import readers
@@ -84,8 +85,8 @@ def test_learning(client, tmp_path, monkeypatch):
 def test_learning_from_triplets(client, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
     options, triplets = {"n_knots": 3, "alpha": 1e-2, "directions": None}, np.random.default_rng(0).random((150, 3, 3))
-    here = out_of_core.fit(TripletLearner(**options), triplets)
-    there = out_of_core.fit(TripletLearner(**options), dying(triplets, (30, 3, 3), tmp_path / "m"), client=client)
+    here = out_of_core.fit(made(TripletLearner, **options), triplets)
+    there = out_of_core.fit(made(TripletLearner, **options), dying(triplets, (30, 3, 3), tmp_path / "m"), client=client)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
 
@@ -95,14 +96,14 @@ def test_learning_from_classes(client, tmp_path, monkeypatch):
     monkeypatch.setattr(partitioned_items, "shard_size", lambda *_: 300)
     options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
     y = X[:, 0] + X[:, 1] > 1
-    here = out_of_core.fit(LargeMarginLearner(**options), X, y, memory_limit=1_000_000)
+    here = out_of_core.fit(made(LargeMarginLearner, **options), X, y, memory_limit=1_000_000)
 
     def deadly(*args, real=partitioned_items.build_places):
         *others, last = real(*args)
         return [*others, DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "m"))]
 
     monkeypatch.setattr(partitioned_items, "build_places", deadly)
-    there = LargeMarginLearner(**options)
+    there = made(LargeMarginLearner, **options)
     out_of_core.fit(there, X, y, block_size=1_000_000, client=client)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()

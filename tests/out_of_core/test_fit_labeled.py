@@ -7,6 +7,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from learners import made
 from sklearn.datasets import load_wine
 
 from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
@@ -40,7 +41,7 @@ def shards(request, monkeypatch):
 
 
 def in_parts(x=X, y=Y, weight=None, **options):
-    return out_of_core.fit(LargeMarginLearner(**FAST | options), x, y, weight, memory_limit=1_000_000)
+    return out_of_core.fit(made(LargeMarginLearner, **FAST | options), x, y, weight, memory_limit=1_000_000)
 
 
 def assert_alike(parts, whole, rtol=1e-5):
@@ -65,7 +66,7 @@ def assert_alike(parts, whole, rtol=1e-5):
      {"knots": INNER, "outside": "clip"}],
 )  # fmt: skip
 def test_parts_learn_what_one_fit_learns(options, shards):
-    parts, whole = in_parts(**options), LargeMarginLearner(**FAST | options).fit(X, Y)
+    parts, whole = in_parts(**options), made(LargeMarginLearner, **FAST | options).fit(X, Y)
     if options.get("loss") == "hinge":  # solved to 1e-6, by rows in another order
         assert [p.n_triplets for p in parts.passes_] == [p.n_triplets for p in whole.passes_]
         assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-4)
@@ -76,7 +77,7 @@ def test_parts_learn_what_one_fit_learns(options, shards):
 
 def test_directions_without_weight_are_kept_while_passes_go_on():
     options = {"directions": "pca", "penalty": "lasso", "alpha": 0.1, "delta": 0.0}
-    parts, whole = in_parts(**options), LargeMarginLearner(**FAST | options).fit(X, Y)
+    parts, whole = in_parts(**options), made(LargeMarginLearner, **FAST | options).fit(X, Y)
     dropped = parts.semimetric_.directions
     assert dropped is None or len(dropped.names) < 5
     assert [p.after for p in parts.passes_] == pytest.approx([p.after for p in whole.passes_], rel=1e-6)
@@ -86,14 +87,14 @@ def test_directions_without_weight_are_kept_while_passes_go_on():
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_the_first_order_method_goes_the_same_way():
     solver = {"solver": FirstOrder(max_iter=50), "n_passes": 1}
-    parts, whole = in_parts(**solver), LargeMarginLearner(**FAST | solver).fit(X, Y)
+    parts, whole = in_parts(**solver), made(LargeMarginLearner, **FAST | solver).fit(X, Y)
     assert parts.solution_.n_iter == whole.solution_.n_iter == 50
     assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-8)
 
 
 def test_weights_and_items_of_weight_zero():
     weight = np.where(np.arange(len(X)) < 50, 0.0, np.arange(len(X)) % 3)  # the first part has none
-    parts, whole = in_parts(weight=weight), LargeMarginLearner(**FAST).fit(X, Y, weight)
+    parts, whole = in_parts(weight=weight), made(LargeMarginLearner, **FAST).fit(X, Y, weight)
     # in memory weighted items are in another order, so that other pairs are drawn to measure spreads by
     got, want = (model.semimetric_.pairwise(X[50:90]).ravel() for model in (parts, whole))
     assert np.corrcoef(got, want)[0, 1] > 0.99
@@ -101,7 +102,7 @@ def test_weights_and_items_of_weight_zero():
 
 def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
     monkeypatch.setattr(knots, "_MOST_ROWS", 60)
-    assert_alike(in_parts(), LargeMarginLearner(**FAST).fit(X, Y))
+    assert_alike(in_parts(), made(LargeMarginLearner, **FAST).fit(X, Y))
 
 
 def test_items_in_files(tmp_path):
@@ -112,7 +113,7 @@ def test_items_in_files(tmp_path):
     names = ["malt", "acid", "ash", "alkali", "mg"]
     frame = pd.DataFrame(X, columns=names).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
     frame.to_parquet(tmp_path / "items.parquet", row_group_size=40)
-    whole = LargeMarginLearner(**FAST).fit(X, Y)
+    whole = made(LargeMarginLearner, **FAST).fit(X, Y)
     assert_alike(in_parts(np.load(tmp_path / "x.npy", mmap_mode="r"), tmp_path / "y.npy"), whole)
     model = in_parts(tmp_path / "items.parquet", "kind", "w")
     assert model.semimetric_.feature_names == tuple(names)
@@ -124,12 +125,14 @@ def test_items_in_files(tmp_path):
 
 
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
-    model = out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
+    model = out_of_core.fit(made(LargeMarginLearner, **FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
     assert not [place for place in _OPEN if str(tmp_path) in place.root]  # what stays mapped keeps its room
     assert str(tmp_path).encode() not in pickle.dumps(model)
     lost = {"scratch": tmp_path / "away"}
-    assert_refused(lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, **lost), "away", "is no folder", "make it first")
+    assert_refused(
+        lambda: out_of_core.fit(made(LargeMarginLearner, **FAST), X, Y, **lost), "away", "is no folder", "make it first"
+    )
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
@@ -138,7 +141,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
         raise error
 
     monkeypatch.setattr(label_learning, "fit_large_margin", stop)
-    model = LargeMarginLearner(**FAST)
+    model = made(LargeMarginLearner, **FAST)
     with pytest.raises(error):
         out_of_core.fit(model, X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
@@ -147,7 +150,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(fit_labeled.os, "access", lambda *_: False)  # who runs this may write anywhere
-    call = lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, scratch=tmp_path)  # noqa: E731
+    call = lambda: out_of_core.fit(made(LargeMarginLearner, **FAST), X, Y, scratch=tmp_path)  # noqa: E731
     assert_refused(call, "is no folder that can be written", "make it first")
 
 
@@ -187,7 +190,7 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
     rest = frame[60:120].assign(**{column: values})
     parts = [LabeledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
-    model = LargeMarginLearner(**FAST)
+    model = made(LargeMarginLearner, **FAST)
     call = lambda: fit_labeled.fit_labeled(  # noqa: E731
         SerialEngine(), model, model.part_task(), parts, LabeledTable(tuple("abcde"), "kind", "w"), "kind", "w",
         limit=10**6, scratch=None,
@@ -217,7 +220,7 @@ def test_says_what_cannot_be_learned_from_parts():
     refused("groups='auto'", "held out", "groups_", groups="auto")
     refused("axioms='metric' on full tables", "fit on a sample", axioms="metric", tables="full")
     refused("Reference needs all rows", "Newton", '"auto"', solver="reference")
-    classifier = SemimetricClassifier(LargeMarginLearner(**FAST))
+    classifier = SemimetricClassifier(made(LargeMarginLearner, **FAST))
     assert_refused(
         lambda: out_of_core.fit(classifier, X, Y), "SemimetricClassifier learns from all its data at once",
         "LargeMarginLearner learn from parts", error=NotSupportedError,
@@ -228,10 +231,10 @@ def test_says_what_cannot_be_learned_from_parts():
 def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
     from semimetric import out_of_core
 
-    here, there = in_parts(), LargeMarginLearner(**FAST)
+    here, there = in_parts(), made(LargeMarginLearner, **FAST)
     out_of_core.fit(there, X, Y, block_size=1_000_000, scratch=tmp_path, client=client)
     assert (here.semimetric_.weights == there.semimetric_.weights).all()
-    assert_alike(there, LargeMarginLearner(**FAST).fit(X, Y))
+    assert_alike(there, made(LargeMarginLearner, **FAST).fit(X, Y))
     assert not list(tmp_path.iterdir())
 
 
@@ -240,16 +243,16 @@ def test_dask_arrays_and_frames(client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
     from semimetric import out_of_core
 
-    whole, quick = LargeMarginLearner(**FAST | {"n_passes": 1}).fit(X, Y), FAST | {"n_passes": 1}
+    whole, quick = made(LargeMarginLearner, **FAST | {"n_passes": 1}).fit(X, Y), FAST | {"n_passes": 1}
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=Y)
     frame = dd.from_pandas(frame, npartitions=3)
     arrays = da.from_array(X, chunks=((60, 60, 58), 2)), da.from_array(Y, chunks=40)
     for x, y in (arrays, (frame, "kind"), (frame.drop(columns="kind"), frame["kind"])):
-        assert_alike(out_of_core.fit(LargeMarginLearner(**quick), x, y, client=client), whole)
+        assert_alike(out_of_core.fit(made(LargeMarginLearner, **quick), x, y, client=client), whole)
     spoilt = X.copy()
     spoilt[70, 1] = np.inf
     x = da.from_array(spoilt, chunks=((60, 60, 58), 5))
-    call = lambda: out_of_core.fit(LargeMarginLearner(**quick), x, Y, client=client)  # noqa: E731
+    call = lambda: out_of_core.fit(made(LargeMarginLearner, **quick), x, Y, client=client)  # noqa: E731
     assert_refused(call, "partition 1 of X", "'x1'", "finite")
-    call = lambda: out_of_core.fit(LargeMarginLearner(**quick), frame, "sort", client=client)  # noqa: E731
+    call = lambda: out_of_core.fit(made(LargeMarginLearner, **quick), frame, "sort", client=client)  # noqa: E731
     assert_refused(call, "none is called 'sort'", "name another")

@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.linear_model import Ridge
 
 from semimetric import Bounded, DistanceRegressor, LargeMarginLearner, NotSupportedError, SemimetricRegressor, out_of_core
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
-    return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
+    return out_of_core.fit(made(DistanceRegressor, **options), pairs, y, weight, **more)
 
 
 def spoilt(at, value, array=POINTS):
@@ -60,9 +61,9 @@ def test_says_what_cannot_be_learned_from_blocks():
         "DistanceRegressor",
         "sample",
     )
-    refused(DistanceRegressor(**cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
+    refused(made(DistanceRegressor, **cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
     refused(
-        DistanceRegressor(**cases.FAST, loss="huber", solver="reference"),
+        made(DistanceRegressor, **cases.FAST, loss="huber", solver="reference"),
         "Reference needs all rows",
         "FirstOrder learn",
         '"auto"',
@@ -99,7 +100,7 @@ def test_alpha_is_asked_for_only_where_the_penalty_has_none_of_its_own(penalty):
     given = in_blocks(options)
     options.pop("alpha")
     assert in_blocks(options).semimetric_.weights.tobytes() == given.semimetric_.weights.tobytes()
-    blocks = DistanceRegressor(**options).partial_fit(POINTS, Y)
+    blocks = made(DistanceRegressor, **options).partial_fit(POINTS, Y)
     np.testing.assert_allclose(blocks.predict(POINTS), given.predict(POINTS), rtol=1e-5)
 
 

@@ -7,6 +7,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 
 from semimetric import (
     FirstOrder,
@@ -64,7 +65,7 @@ def both(kind, y=None, weight=None, by_row=False, **options):
     y = judged if y is None else y
     options = FAST | options | ({"preprocessor": ITEMS} if by_row else {})
     data = index if by_row else ITEMS[index]
-    parts, whole = (LEARNERS[kind](**options) for _ in range(2))
+    parts, whole = (made(LEARNERS[kind], **options) for _ in range(2))
     return out_of_core.fit(parts, data, y, weight), whole.fit(data, y, weight), data
 
 
@@ -126,10 +127,10 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
 def test_items_beyond_given_knots_are_told_once():
     index, _ = said("triplets")
     with pytest.warns(SemimetricWarning, match=r"of 900 items, .*, some lie beyond the knots \(x0: \d+") as told:
-        parts = out_of_core.fit(TripletLearner(**FAST | {"knots": [[0.2, 0.8]] * 3}), ITEMS[index])
+        parts = out_of_core.fit(made(TripletLearner, **FAST | {"knots": [[0.2, 0.8]] * 3}), ITEMS[index])
     assert len([w for w in told if "beyond" in str(w.message)]) == 1
     with pytest.warns(SemimetricWarning):
-        whole = TripletLearner(**FAST | {"knots": [[0.2, 0.8]] * 3}).fit(ITEMS[index])
+        whole = made(TripletLearner, **FAST | {"knots": [[0.2, 0.8]] * 3}).fit(ITEMS[index])
     assert parts.semimetric_.epsilon == pytest.approx(whole.semimetric_.epsilon)
 
 
@@ -145,12 +146,12 @@ def test_tables_of_tuples(kind, tmp_path):
     pd.DataFrame(columns | told).to_parquet(tmp_path / "points.parquet", row_group_size=70)
     pd.DataFrame({s: index[:, k] for k, s in enumerate(sides)} | told).to_parquet(tmp_path / "rows.parquet", row_group_size=70)
     name = None if y is None else "y"
-    a = out_of_core.fit(LEARNERS[kind](**FAST), tmp_path / "points.parquet", name)
-    b = out_of_core.fit(LEARNERS[kind](**FAST, preprocessor=ITEMS), tmp_path / "rows.parquet", name)
+    a = out_of_core.fit(made(LEARNERS[kind], **FAST), tmp_path / "points.parquet", name)
+    b = out_of_core.fit(made(LEARNERS[kind], **FAST, preprocessor=ITEMS), tmp_path / "rows.parquet", name)
     assert a.semimetric_.feature_names == ("u", "v", "w")
-    assert_alike(a, LEARNERS[kind](**FAST).fit(points, y), points)
-    assert_alike(b, LEARNERS[kind](**FAST, preprocessor=ITEMS).fit(index, y), index)
-    model = LEARNERS[kind](**FAST)
+    assert_alike(a, made(LEARNERS[kind], **FAST).fit(points, y), points)
+    assert_alike(b, made(LEARNERS[kind], **FAST, preprocessor=ITEMS).fit(index, y), index)
+    model = made(LEARNERS[kind], **FAST)
     assert_refused(lambda: out_of_core.fit(model, tmp_path / "rows.parquet", name), f"{sides[0]}.NAME", "preprocessor=")
 
 
@@ -158,7 +159,7 @@ def test_bad_tuples_are_named_by_part():
     def refused(kind, *parts, y=None, data=None, error=InputError, **options):
         index, judged = said(kind)
         call = lambda: out_of_core.fit(  # noqa: E731
-            LEARNERS[kind](**FAST | options), ITEMS[index] if data is None else data, judged if y is None else y
+            made(LEARNERS[kind], **FAST | options), ITEMS[index] if data is None else data, judged if y is None else y
         )
         assert_refused(call, *parts, error=error)
 
@@ -240,7 +241,7 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
     from semimetric import out_of_core
 
     index, y = said(kind)
-    here, there = (LEARNERS[kind](**FAST, tables="full") for _ in range(2))
+    here, there = (made(LEARNERS[kind], **FAST, tables="full") for _ in range(2))
     out_of_core.fit(here, ITEMS[index], y)
     out_of_core.fit(there, ITEMS[index], y, client=client)
     assert (here.semimetric_.weights == there.semimetric_.weights).all()
@@ -254,22 +255,25 @@ def test_dask_arrays_and_frames(kind, client):
 
     index, y = said(kind)
     sides = {"pairs": ("left", "right"), "triplets": "ijl", "quadruplets": "abce"}[kind]
-    whole, points = LEARNERS[kind](**FAST).fit(ITEMS[index], y), ITEMS[index]
+    whole, points = made(LEARNERS[kind], **FAST).fit(ITEMS[index], y), ITEMS[index]
     arrays = da.from_array(points, chunks=(110, 2, 2)), None if y is None else da.from_array(y, chunks=70)
-    assert_alike(out_of_core.fit(LEARNERS[kind](**FAST), *arrays, client=client), whole, points)
+    assert_alike(out_of_core.fit(made(LEARNERS[kind], **FAST), *arrays, client=client), whole, points)
     columns = {f"{side}.{name}": points[:, s, f] for s, side in enumerate(sides) for f, name in enumerate("uvw")}
     frame = dd.from_pandas(pd.DataFrame(columns | ({} if y is None else {"y": y})), npartitions=3)
-    model = out_of_core.fit(LEARNERS[kind](**FAST), frame, None if y is None else "y", client=client)
+    model = out_of_core.fit(made(LEARNERS[kind], **FAST), frame, None if y is None else "y", client=client)
     assert model.semimetric_.feature_names == ("u", "v", "w")
     assert_alike(model, whole, points)
     lacks = frame.drop(columns=f"{sides[-1]}.w")
     assert_refused(
-        lambda: out_of_core.fit(LEARNERS[kind](**FAST), lacks, None if y is None else "y", client=client),
+        lambda: out_of_core.fit(made(LEARNERS[kind], **FAST), lacks, None if y is None else "y", client=client),
         f"{sides[-1]}.w is missing", f"{sides[0]}.NAME", "preprocessor=",
     )  # fmt: skip
     spoilt = points.copy()
     spoilt[115, 1, 0] = np.inf
     arrays = da.from_array(spoilt, chunks=(110, 2, 2)), arrays[1]
     assert_refused(
-        lambda: out_of_core.fit(LEARNERS[kind](**FAST), *arrays, client=client), f"partition 1 of {kind}", "'x0'", "finite"
+        lambda: out_of_core.fit(made(LEARNERS[kind], **FAST), *arrays, client=client),
+        f"partition 1 of {kind}",
+        "'x0'",
+        "finite",
     )

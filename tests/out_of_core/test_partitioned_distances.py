@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 
 from semimetric import DistanceRegressor, FirstOrder, Gram, PowerLink, SemimetricWarning, out_of_core
 from semimetric._foundation.types import Pairs
@@ -33,7 +34,7 @@ def small():
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
-    return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
+    return out_of_core.fit(made(DistanceRegressor, **options), pairs, y, weight, **more)
 
 
 OTHERS = {"no axioms", "lasso", "categories", "periodic", "missing", "mixed warped"}
@@ -43,7 +44,7 @@ WAYS = [name for name in cases.RECIPES if name not in OTHERS]
 @pytest.mark.parametrize("name", WAYS)
 def test_blocks_learn_what_one_fit_learns(name):
     parts = in_blocks(cases.RECIPES[name])
-    whole = DistanceRegressor(**cases.RECIPES[name]).fit(POINTS, Y)
+    whole = made(DistanceRegressor, **cases.RECIPES[name]).fit(POINTS, Y)
     assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
     np.testing.assert_allclose(parts.predict(POINTS), whole.predict(POINTS), rtol=1e-6, atol=1e-9)
 
@@ -52,7 +53,7 @@ def test_blocks_learn_what_one_fit_learns(name):
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_the_first_order_method_goes_the_same_way(loss):
     options = cases.FAST | {"loss": loss, "solver": FirstOrder(max_iter=50)}
-    parts, whole = in_blocks(options), DistanceRegressor(**options).fit(POINTS, Y)
+    parts, whole = in_blocks(options), made(DistanceRegressor, **options).fit(POINTS, Y)
     assert parts.solution_.n_iter == 50
     assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
     assert parts.solution_.gap == pytest.approx(whole.solution_.gap, rel=1e-6)
@@ -62,7 +63,7 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
     monkeypatch.setattr(identical_items, "_MOST", 20)
     for options, pairs in (({}, POINTS), ({"preprocessor": ITEMS}, INDEX), ({"knots": "kmeans"}, POINTS)):
         options = cases.FAST | options
-        parts, whole = in_blocks(options, pairs), DistanceRegressor(**options).fit(pairs, Y)
+        parts, whole = in_blocks(options, pairs), made(DistanceRegressor, **options).fit(pairs, Y)
         for a, b in zip(parts.semimetric_.embedding.grid.knots, whole.semimetric_.embedding.grid.knots, strict=True):
             assert (a == b).all()
 
@@ -81,7 +82,7 @@ def test_items_beyond_given_knots_are_told_once():
         parts = in_blocks(cases.FAST | {"knots": [[0.2, 0.8]] * 3})
     assert len([w for w in told if "beyond" in str(w.message)]) == 1
     with pytest.warns(SemimetricWarning):
-        whole = DistanceRegressor(**cases.FAST | {"knots": [[0.2, 0.8]] * 3}).fit(POINTS, Y)
+        whole = made(DistanceRegressor, **cases.FAST | {"knots": [[0.2, 0.8]] * 3}).fit(POINTS, Y)
     assert parts.semimetric_.epsilon == pytest.approx(whole.semimetric_.epsilon)
 
 

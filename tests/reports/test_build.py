@@ -132,7 +132,9 @@ def test_base_distances_are_told_to_be_functions_and_python_finds_the_neighbours
     def chebyshev(a, b):
         return float(np.abs(a - b).max())
 
-    model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, base_distances=[chebyshev], preprocessor=X).fit(index, y)
+    model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, tables=sm.Tables(base_distances=[chebyshev]), preprocessor=X).fit(
+        index, y
+    )
     page = sm.report(model, X).page
     assert "chebyshev" in page["whyNot"]
     assert page["probes"] is None

@@ -12,6 +12,7 @@ import mixed_distances
 import numpy as np
 import pandas as pd
 import pytest
+from learners import made
 from report_pages import HOSTILE, Opened
 from reports_cases import DISTANCES, vectors
 
@@ -40,7 +41,7 @@ def people():
 def with_trees():
     table, y = people()
     options = {"periodic": {"hour": 24}, "missing": "level", "random_state": 0, "tables": "full", "directions": "forest"}
-    model = sm.LargeMarginLearner(n_knots=5, alpha=1e-2, **options).fit(table, y)
+    model = made(sm.LargeMarginLearner, n_knots=5, alpha=1e-2, **options).fit(table, y)
     return sm.report(model, table, y), model.semimetric_
 
 
@@ -78,7 +79,7 @@ def with_base_distances():
     index = np.random.default_rng(1).integers(0, 40, (300, 2))
     y = np.abs(X[index[:, 0]] - X[index[:, 1]]).max(axis=1)
     options = {"n_knots": 3, "alpha": 1e-3, "base_distances": [lambda a, b: float(np.abs(a - b).max())]}
-    model = sm.DistanceRegressor(**options, preprocessor=X).fit(index, y)
+    model = made(sm.DistanceRegressor, **options, preprocessor=X).fit(index, y)
     return sm.report(model, X), model.semimetric_
 
 

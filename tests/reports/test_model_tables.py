@@ -8,6 +8,7 @@ from pathlib import Path
 import mixed_distances
 import numpy as np
 import pytest
+from learners import made
 from reports_cases import DISTANCES, vectors
 
 import semimetric as sm
@@ -70,7 +71,7 @@ def test_trees(leaf_tables, rng):
     trees = sm.PartitionFeatures("extra-trees", n_trees=6, max_leaf_nodes=7, leaf_tables=leaf_tables, random_state=0)
     options = {"periodic": {1: 24}, "categorical_features": [2], "missing": "level"}
     X[rng.random(X.shape) < 0.1] = np.nan
-    model = sm.LargeMarginLearner(n_knots=4, alpha=1e-2, directions=trees, tables="full", **options).fit(X, y)
+    model = made(sm.LargeMarginLearner, n_knots=4, alpha=1e-2, directions=trees, tables="full", **options).fit(X, y)
     d = model.semimetric_
     assert d.directions.n_trees == 6
     items = d.schema.encode(X)

@@ -35,16 +35,16 @@ def cityblock(X, Y):
 # parameters of `DistanceRegressor`
 MODELS: dict[str, dict[str, Any]] = {
     "groups and directions": FAST
-    | {"groups": [(0, 1), (2,), (3,)], "directions": np.array([[1.0, -1.0, 0.0]]), "knots": "uniform"},
+    | {"tables": sm.Tables(groups=[(0, 1), (2,), (3,)], knots="uniform"), "directions": np.array([[1.0, -1.0, 0.0]])},
     "even directions": FAST | {"directions": sm.UniformDirections((0, 1), n_directions=3), "tables": "warped"},
     "warped": FAST | {"tables": "warped", "axioms": "metric"},
-    "clipped": FAST | {"outside": "clip", "groups": "pairs"},
-    "part of a table": {"n_knots": 11, "alpha": 1e-3, "groups": [(0, 1, 2)]},
-    "asymmetric": FAST | {"axioms": "premetric", "groups": "pairs"},
+    "clipped": FAST | {"tables": sm.Tables(groups="pairs", outside="clip")},
+    "part of a table": {"n_knots": 11, "alpha": 1e-3, "tables": sm.Tables(groups=[(0, 1, 2)])},
+    "asymmetric": FAST | {"axioms": "premetric", "tables": sm.Tables(groups="pairs")},
     "square root": FAST | {"link": "sqrt"},
-    "base": FAST | {"base_distances": (cityblock,)},
-    "mixed": FAST | {"categorical_features": ["color"], "periodic": {"hour": 24.0}, "missing": "level"},
-    "mixed warped": FAST | {"categorical_features": ["color"], "periodic": {"hour": 24.0}, "tables": "warped"},
+    "base": FAST | {"tables": sm.Tables(base_distances=(cityblock,))},
+    "mixed": FAST | {"columns": sm.Columns(["color"], periodic={"hour": 24.0}, missing="level")},
+    "mixed warped": FAST | {"columns": sm.Columns(["color"], periodic={"hour": 24.0}), "tables": "warped"},
 }
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 from contextlib import contextmanager
 
-from semimetric import LargeMarginLearner, StorageError, out_of_core
+from semimetric import LargeMarginLearner, StorageError, Triplets, out_of_core
 from soak.attack import Attack
 from soak.saving import SAVERS, inventory, problem
 
@@ -41,7 +41,7 @@ def learned(case, disk):
     """Items are learned from part by part, with an index of them in a scratch folder on this disk."""
     fill(disk, int(case["room"] * 60_000))
     X = problem()[2]
-    model = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", n_passes=1)
+    model = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", triplets=Triplets(n_passes=1))
     with refused_or_not() as refusals:
         out_of_core.fit(model, X, X[:, 0] > 0, memory_limit="500 kB", scratch=disk)
     assert inventory(disk) == ["ballast"]

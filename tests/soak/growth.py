@@ -8,7 +8,7 @@ import numpy as np
 import searches
 
 import semimetric
-from semimetric import LargeMarginLearner, NeighborIndex, TripletLearner
+from semimetric import LargeMarginLearner, NeighborIndex, TripletLearner, Triplets
 from soak.attack import Attack
 from soak.memory import status
 
@@ -33,7 +33,9 @@ def fit_triplets(folder):
 
 def fit_labels(folder):
     X = problem()[1][:80]
-    LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", n_passes=1).fit(X, X[:, 0] > 0)
+    LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped", triplets=Triplets(n_passes=1)).fit(
+        X, X[:, 0] > 0
+    )
 
 
 def build_and_ask(folder):

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from learners import made
 
 from semimetric import (
     DistanceRegressor,
@@ -48,11 +49,11 @@ def _labeled(model, fit):
 _FITS = {
     "regressor": (lambda: DistanceRegressor(**_NUMBERS), _pairs),
     "absolute": (lambda: DistanceRegressor(**_NUMBERS, loss="absolute"), _pairs),
-    "first order": (lambda: DistanceRegressor(**_NUMBERS, loss="huber", solver=FirstOrder(max_iter=400)), _pairs),
+    "first order": (lambda: made(DistanceRegressor, **_NUMBERS, loss="huber", solver=FirstOrder(max_iter=400)), _pairs),
     "pair learner": (lambda: PairLearner(**_NUMBERS), _pairs),
     "triplets": (lambda: TripletLearner(**_NUMBERS), lambda model, fit: fit(model, tuples(3)[0])),
     "quadruplets": (lambda: QuadrupletLearner(**_NUMBERS), lambda model, fit: fit(model, tuples(4)[0])),
-    "large margin": (lambda: LargeMarginLearner(**_LABELED), _labeled),
+    "large margin": (lambda: made(LargeMarginLearner, **_LABELED), _labeled),
 }
 
 
@@ -112,7 +113,7 @@ def asked(folder):
 
 def voted(folder):
     """A classifier that learns, indexes and votes."""
-    items, model = problem()[2], SemimetricClassifier(LargeMarginLearner(**_LABELED))
+    items, model = problem()[2], SemimetricClassifier(made(LargeMarginLearner, **_LABELED))
     return lambda: model.fit(items, items[:, 0] > 0).predict(items), lambda: None
 
 

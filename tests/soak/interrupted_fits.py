@@ -1,6 +1,7 @@
 """Ctrl-C at any moment of any fit: it ends soon, and what the estimator then has can be used."""
 
 import numpy as np
+from learners import made
 
 import semimetric as sm
 from soak.attack import Attack
@@ -25,7 +26,7 @@ def pairs(n, p, m):
 
 def regression(n=5_000, p=16, m=100_000, **options):
     X, index, y = pairs(n, p, m)
-    return sm.DistanceRegressor(preprocessor=X, **{"n_knots": 8, "alpha": 1e-4} | options), (index, y)
+    return made(sm.DistanceRegressor, preprocessor=X, **{"n_knots": 8, "alpha": 1e-4} | options), (index, y)
 
 
 def triplets(m=20_000, p=10, **options):
@@ -33,7 +34,7 @@ def triplets(m=20_000, p=10, **options):
     three = np.column_stack([index, index[::-1, 0]])
     near, far = (np.abs(X[three[:, 0]] - X[three[:, c]]).sum(axis=1) for c in (1, 2))
     three[near > far] = three[near > far][:, [0, 2, 1]]
-    return sm.TripletLearner(preprocessor=X, **options), (three,)
+    return made(sm.TripletLearner, preprocessor=X, **options), (three,)
 
 
 def labels(estimator, n=3_000, p=10):
@@ -57,7 +58,10 @@ FITS = {
     "large margin": lambda: labels(sm.LargeMarginLearner()),
     "classifier": lambda: labels(sm.SemimetricClassifier(), n=1_000),
     "combined directions": lambda: labels(sm.LargeMarginLearner(directions="combined", n_knots=6, alpha=1e-2)),
-    "approximator": lambda: (sm.DistanceApproximator(lambda a, b: np.abs(a - b).sum(), n_knots=6), items(2_000, 6)[:1]),
+    "approximator": lambda: (
+        sm.DistanceApproximator(lambda a, b: np.abs(a - b).sum(), sm.DistanceRegressor(n_knots=6)),
+        items(2_000, 6)[:1],
+    ),
     "linear machine": lambda: labels(sm.EmbeddedLinearClassifier(sm.PL2Embedding(6), max_iter=300, tol=1e-9), n=20_000),
     "pegasos": lambda: labels(sm.EmbeddedLinearClassifier(sm.PL1Embedding(6), solver="pegasos", max_iter=300), n=20_000),
     "boundary points": lambda: labels(sm.BoundaryPoints(), n=20_000),

@@ -15,6 +15,7 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
+from learners import made
 
 from semimetric import (
     DistanceRegressor,
@@ -69,7 +70,7 @@ def sample():
 
 def regression(folder, **options):
     pairs, y, _ = sample()
-    model = out_of_core.fit(DistanceRegressor(**_NUMBERS, **options), chunks(pairs), chunks(y), client=client())
+    model = out_of_core.fit(made(DistanceRegressor, **_NUMBERS, **options), chunks(pairs), chunks(y), client=client())
     return model.semimetric_.weights
 
 
@@ -80,7 +81,7 @@ def comparisons(folder):
 
 
 def classes(folder):
-    X, model = problem()[2], LargeMarginLearner(**_NUMBERS, tables="warped", n_passes=2)
+    X, model = problem()[2], made(LargeMarginLearner, **_NUMBERS, tables="warped", n_passes=2)
     scratch = folder / "scratch"
     scratch.mkdir()
     try:

@@ -8,11 +8,14 @@ from semimetric import (
     AtLeast,
     AtMost,
     Bounded,
+    Columns,
     Concave,
     DistanceRegressor,
     InputError,
     Monotone,
     NotSupportedError,
+    Program,
+    Tables,
     TranslationInvariant,
 )
 from soak.attack import Attack
@@ -94,12 +97,22 @@ def attempt(case, folder):
     warnings.simplefilter("ignore")
     try:
         model = DistanceRegressor(
-            n_knots=case["n_knots"], knots=case["knots"], groups=grouped(case), delta=case["delta"], outside=case["outside"],
-            axioms=case["axioms"], link=case["link"], tables=case["tables"], loss=case["loss"], alpha=case["alpha"],
-            penalty=None if case["penalty"] == "none" else case["penalty"], constraints=promised(case, items, y, rng),
-            categorical_features=[case["n_features"] - 1] if case["category"] else None,
-            missing="level" if case["missing"] else "error", preprocessor=items,
-        ).fit(index, y)  # fmt: skip
+            n_knots=case["n_knots"],
+            tables=Tables(
+                case["tables"], groups=grouped(case), knots=case["knots"], outside=case["outside"], delta=case["delta"]
+            ),
+            axioms=case["axioms"],
+            link=case["link"],
+            loss=case["loss"],
+            alpha=case["alpha"],
+            program=Program(
+                penalty=None if case["penalty"] == "none" else case["penalty"], constraints=promised(case, items, y, rng)
+            ),
+            columns=Columns(
+                [case["n_features"] - 1] if case["category"] else None, missing="level" if case["missing"] else "error"
+            ),
+            preprocessor=items,
+        ).fit(index, y)
     except (InputError, NotSupportedError) as error:
         if "what was learned" in str(error):
             raise

@@ -14,13 +14,13 @@ pairs fell by (Hoeffding 1948).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NotRequired, Self, cast
 
 import numpy as np
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,19 +31,13 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import (
     ArrayLike,
-    Exponents,
-    FeatureChoice,
     Floats,
     Integers,
-    KnotCounts,
-    Knots,
     Pairs,
-    Periods,
     distinct,
 )
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
 from ...data.calls import Distance, DistanceFunction, ObjectDistance, counted_calls
-from ...data.feature_groups import Groups
 from ...data.identical_items import identities
 from ...data.object_lists import Objects, as_objects, hold_out_objects, object_numbers, object_pairs
 from ...data.pair_sampling import sample_pairs
@@ -72,22 +66,22 @@ from ..learning.measured_fit import learn as learn_distance
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.screening import fit_screened, is_screened
 from ..learning.search import Choices
+from ..learning.settings import MOVED
 from ..learning.structure import Structure, build_structure, check_varied
-from ..model.links import LinkLike, link_function
+from ..model.links import link_function
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
 from ..pairs.triangle_inequality import Triangles
 from ..pairs.vertices import WHOLE_TABLE
-from ..programs.constraints import Constraint
-from ..programs.losses import Loss
-from ..programs.penalties import Penalties
-from ..solvers.base import Solution, Solver
+from ..solvers.base import Solution
 from .base import T
-from .regressor import MEASURED, NOTHING_ASIDE, SET_ASIDE, DistanceRegressor
+from .measured_learner import MEASURED, NOTHING_ASIDE, SET_ASIDE, MeasuredLearner
+from .regressor import DistanceRegressor
 
 CalledDistance = DistanceFunction | ObjectDistance
 
+_OF_THE_LEARNER = ("n_knots", "alpha", "directions", "tables", "axioms", "link", "loss", "columns", "program")
 _FEWEST_CALLS = 20  # that can be divided among learning and evaluating
 _MOST_VERTICES = 5_000_000
 _LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
@@ -106,8 +100,8 @@ def _has_features(model: DistanceApproximator) -> bool:
 
 
 @storable
-class DistanceApproximator(DistanceRegressor):
-    """A fast distance in place of a slow one, learned from calls on pairs of X as in `DistanceRegressor`.
+class DistanceApproximator(MeasuredLearner):
+    """A fast distance in place of a slow one, learned by a `DistanceRegressor` from calls on pairs of X.
 
     Or it sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning. With one group of all features the
     error in the range of the grid is then at most L times the diameter of a cell, for an L-Lipschitz distance (Pele &
@@ -127,6 +121,10 @@ class DistanceApproximator(DistanceRegressor):
         the form is found out. Numbers are >= 0, or of any sign with ``axioms=None``. A table with categories is given as
         object arrays: text as it is, None for a missing category, NaN for a missing number. With ``features=`` it takes two
         objects.
+    learner : DistanceRegressor or None, default None
+        How to learn from the distances that were called. None is a default one; ``learner__alpha`` and so on reach its
+        parameters. Its ``preprocessor`` must be None, and its ``validation_fraction`` plays no part. With
+        ``method="vertices"``, ``n_knots="auto"`` is 8.
     features : transformer, callable or None, default None
         `LandmarkFeatures`, `StringFeatures`, `PointCloudFeatures`, `SeriesFeatures`, another transformer, or a function from
         a sequence of objects to an array (n_objects, n_features). A transformer is cloned and fitted to the objects that are
@@ -150,82 +148,12 @@ class DistanceApproximator(DistanceRegressor):
     validation_fraction : float, default 0.1
         Fraction of the items set aside: pairs of them are never learned from, and give ``error_`` and the intervals of
         `predict`. It takes this fraction of ``n_pairs`` calls more, and at most as many again for recall. 0 sets none aside.
-    n_knots : int, sequence of int or "auto", default "auto"
-        Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
-        With ``method="vertices"``, "auto" is 8.
-    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
-    groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-        Features with a joint table, by number or name; these need ``tables="full"``. An integer k joins every k features (Pele
-        & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
-        `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
-    directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
-        Features that join the raw ones: `UniformDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
-        trees, any linear scikit-learn map, or a list of these.
-    tables : {"full", "warped"}, default "full"
-        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
-    axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
-        Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by
-        construction for scales. "quasimetric" and "premetric" are a metric and a semimetric without symmetry. None guarantees
-        nothing and allows negative targets. The last three need ``tables="full"``.
-    symmetry : {"tie", "swap"}, default "tie"
-        Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
-    delta : float, default 1e-6
-        Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
-        claimed.
-    outside : {"extend", "clip"}, default "extend"
-        Beyond the range of the training items a feature keeps the slope of the last fifth of the range. With "clip" a value
-        there counts as the end, but for a slope of ``delta`` that separates points (Pele & Ben-Aliz 2016, Alg. 1), see
-        `Semimetric.outside`. A feature whose training items exceed its given knots is clipped, with a `SemimetricWarning`.
-    link : {"identity", "sqrt", "power", "concave"}, float, PowerLink or ConcaveLink, default "identity"
-        Function of the learned sum. With "sqrt" the tables learn the squared distance. A number p is ``sum ** p``, and
-        "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs; below 1 large differences count less, and a metric stays
-        one. Residuals are expanded to first order at their targets, so that the program is convex. "concave" goes on from
-        "power": it learns an increasing concave function and the sum in turn, while held-out pairs gain more than one
-        standard error, and takes no ``constraints``.
-    loss : {"squared", "absolute", "huber"} or Loss, default "squared"
-        Cost of a pair's residual. Losses other than the squared one count large residuals less.
-    relative : bool or float, default False
-        Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
-    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
-        "ridge" shrinks to the weighted L1 distance that fits best, "ridge-zero" and "lasso" to 0; "roughness" and
-        "roughness-2" penalise differences of order 1 and 2. "auto" is a ridge and, for full tables, tensor differences of
-        order 1 and differences under a common shift. Entries without data are at the weighted L1 distance, or with
-        "ridge-zero" and "lasso" at their lower bound: close to 0.
-    alpha : float or "auto", default "auto"
-        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
-        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
-    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cutting_plane", "reference"} or Solver, \
-default "auto"
-        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Gram` and `Splitting` need the
-        squared loss, `Newton` a loss that curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
-    base_distances : sequence of callables, default ()
-        Known distances that join the sum with weights >= 0; tables learn what they miss. The sum is a semimetric if they are.
-        Nearest-neighbor search must evaluate them for every candidate.
-    base_exponents : float, sequence of float, or "auto", default 1.0
-        Exponents of the base distances (of their squares with ``link="sqrt"``). "auto" chooses one for all from 1, 0.9, ...,
-        0.5 on held-out pairs, together with an open link.
-    categorical_features : "auto" (default), None, or sequence of int or str
-        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
-        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
-        the rest; all unseen ones are one.
-    periodic : dict of int or str to float, or None, default None
-        Features that wrap around, and their periods: ``{"hour": 24}``.
-    missing : {"error", "level"}, default "error"
-        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
-        value is missing, that level is at the weighted L1 distance across half the range.
-    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
-        What else is known of the distance; each class states its guarantee. Tables are held whole.
-    prior : Semimetric or None, default None
-        A distance to start from, such as ``gower(X)``: penalties draw tables to it, times the number that fits the data best,
-        in place of the weighted L1 distance. It is a sum over the same single features; directions start from 0.
     n_jobs : int or None, default None
-        Threads: None is one, -1 all.
-        The threads also call the distance.
+        Threads that call the distance, and of a learner that has none of its own: None is one, -1 all.
     random_state : int or None, default 0
-        Seed of samples, splits and k-means.
-    effort : {"fast", "default", "thorough"}, default "default"
-        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
+        Seed of pairs and splits; the learner has its own.
+    effort : {"fast", "default", "thorough"} or None, default None
+        The effort of the learner; None leaves it as it is.
     verbose : bool or None, default None
         Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
         never. Fits that may take minutes say so first.
@@ -257,11 +185,11 @@ default "auto"
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceApproximator, LandmarkFeatures, NeighborIndex
+    >>> from semimetric import DistanceApproximator, DistanceRegressor, LandmarkFeatures, NeighborIndex
     >>> def slow(x, y):
     ...     return float(np.abs(x - y).sum())
     >>> X = np.random.default_rng(0).random((60, 2))
-    >>> model = DistanceApproximator(slow, n_pairs=300, n_knots=3, alpha=1e-6).fit(X)
+    >>> model = DistanceApproximator(slow, DistanceRegressor(n_knots=3, alpha=1e-6), n_pairs=300).fit(X)
     >>> bool(model.error_quantiles_[0.5] < 0.01)
     True
 
@@ -269,7 +197,9 @@ default "auto"
 
     >>> words = ["".join(word) for word in np.random.default_rng(0).choice(list("abcdefgh"), (80, 4))]
     >>> model = DistanceApproximator(
-    ...     lambda x, y: len(set(x) ^ set(y)), features=LandmarkFeatures(n_landmarks=8), n_knots=3, alpha=1e-3
+    ...     lambda x, y: len(set(x) ^ set(y)),
+    ...     DistanceRegressor(n_knots=3, alpha=1e-3),
+    ...     features=LandmarkFeatures(n_landmarks=8),
     ... ).fit(words)
     >>> near, far = model.predict([("abcd", "abce"), ("abcd", "efgh")])
     >>> bool(near < far)
@@ -280,7 +210,8 @@ default "auto"
     """
 
     _learns_from_items = True
-    validation_fraction: float
+    preprocessor = None  # fit takes the items themselves
+    _moved = {name: f"learner__{MOVED.get(name, name)}" for name in (*MOVED, *_OF_THE_LEARNER)}
     pairs_: Integers
     distances_: Floats
     vertices_: Floats
@@ -300,6 +231,7 @@ default "auto"
     def __init__(
         self,
         distance: Distance | None = None,
+        learner: DistanceRegressor | None = None,
         *,
         features: Any = None,
         n_pairs: int | str = 20_000,
@@ -307,49 +239,45 @@ default "auto"
         near: float = 0.25,
         method: str = "regress",
         validation_fraction: float = 0.1,
-        n_knots: KnotCounts = "auto",
-        knots: Knots = "quantile",
-        groups: Groups = "singles",
-        directions: Any = None,
-        tables: str = "full",
-        axioms: str | None = "semimetric",
-        symmetry: str = "tie",
-        delta: float = 1e-6,
-        outside: str = "extend",
-        link: LinkLike = "identity",
-        loss: str | Loss = "squared",
-        relative: bool | float = False,
-        penalty: Penalties = "auto",
-        alpha: float | str = "auto",
-        solver: str | Solver = "auto",
-        base_distances: Sequence[Callable[..., Any]] = (),
-        base_exponents: Exponents = 1.0,
-        categorical_features: FeatureChoice = "auto",
-        periodic: Periods = None,
-        missing: str = "error",
-        constraints: Sequence[Constraint] = (),
-        prior: Semimetric | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        effort: str = "default",
+        effort: str | None = None,
         verbose: bool | None = None,
     ) -> None:
-        super().__init__(
-            n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
-            symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
-            penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances, base_exponents=base_exponents,
-            categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints, prior=prior,
-            n_jobs=n_jobs, random_state=random_state, effort=effort, verbose=verbose,
-        )  # fmt: skip
         self.distance = distance
+        self.learner = learner
         self.features = features
         self.n_pairs = n_pairs
         self.max_calls = max_calls
         self.near = near
         self.method = method
         self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.effort = effort
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:  # type: ignore[override]  # items take the place of pairs
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        return {"learner": lambda value: DistanceRegressor() if value is None else None}
+
+    @property
+    def parameter_source(self) -> DistanceRegressor:
+        """The learner that is given, or a default one."""
+        if self.learner is None:
+            return DistanceRegressor()
+        if not isinstance(self.learner, DistanceRegressor):
+            raise InputError(
+                f"learner={self.learner!r:.60} must be a DistanceRegressor, or None: it learns from the distances called"
+            )
+        return self.learner
+
+    def _recipe(self) -> Recipe:
+        recipe = super()._recipe()
+        own = {"n_jobs": recipe.n_jobs, "verbose": recipe.verbose}
+        given: dict[str, Any] = {name: getattr(self, name) if value is None else value for name, value in own.items()}
+        return replace(recipe, **given, effort=recipe.effort if self.effort is None else self.effort).checked()
+
+    def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:
         """Learn the distance between the rows of X.
 
         Parameters
@@ -428,13 +356,15 @@ default "auto"
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no evaluation of the distance can follow."""
+        if self.parameter_source.preprocessor is not None:
+            raise InputError("learner= has preprocessor=, but fit takes the items themselves; give X to fit alone")
         check_choice("method", self.method, ("regress", "vertices"))
         if self.features is not None:
             check_features(self.features)
             if self.method == "vertices" or not self.only_numbers:
                 raise NotSupportedError(
                     'features= are numbers, all of them there, and objects have no grid; use method="regress", and leave '
-                    "categorical_features=, periodic= and missing= out"
+                    "columns= out"
                 )
         if isinstance(self.n_pairs, str) and self.n_pairs != "auto":
             raise InputError(f'n_pairs={self.n_pairs!r} must be an integer >= 1, or "auto"')
@@ -519,12 +449,12 @@ default "auto"
     def _check_before_calls(self, recipe: Recipe, items: Floats, schema: Schema) -> None:
         """Refuse what cannot be learned whatever the distances are."""
         check_varied(items)
-        if isinstance(self.n_knots, str) and isinstance(recipe.knots, str):
+        if isinstance(self.parameter_source.n_knots, str) and isinstance(recipe.knots, str):
             recipe = replace(recipe, n_knots=2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
             structure = build_structure(without_joint(recipe), items, schema)
-        if self.chooses_numbers and not (isinstance(self.n_knots, str) and is_screened(recipe, structure)):
+        if self.chooses_numbers and not (isinstance(self.parameter_source.n_knots, str) and is_screened(recipe, structure)):
             check_width(recipe, structure)
 
     def _draw_pairs(
@@ -539,13 +469,14 @@ default "auto"
             return self._evaluate_pairs(function, Pairs(items, learn[rows]), "items", more=True)
 
         budget = int((self.max_calls - 4) / (1 + 2 * self.validation_fraction))  # rows for recall take as many as pairs
-        auto = {name: isinstance(getattr(self, key), str) for name, key in (("knots", "n_knots"), ("alpha", "alpha"))}
+        given = self.parameter_source
+        auto = {name: isinstance(getattr(given, key), str) for name, key in (("knots", "n_knots"), ("alpha", "alpha"))}
         draw_in_rounds(recipe, items[learn], features, schema, evaluate, budget, self.near, auto)
         return self.distances_
 
     def _evaluate_pairs(self, function: CalledDistance, pairs: Pairs, kind: str, *, more: bool = False) -> Floats:
         """Return the distances of pairs, and record them even if an error ends this early; ``more`` keeps earlier ones."""
-        done, nonnegative = [np.empty(0)], self.axioms is not None
+        done, nonnegative = [np.empty(0)], self.parameter_source.axioms is not None
         before = (self.distances_, self.pairs_) if more else (np.empty(0), np.empty((0, 2), np.int64))
         try:
             for block in function.stream(pairs, n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=nonnegative, kind=kind):
@@ -579,7 +510,7 @@ default "auto"
         """
         n_learned = len(self.distances_) if isinstance(self.n_pairs, str) else self.n_pairs
         n_pairs = max(2, round(self.validation_fraction * n_learned))
-        options = {"n_jobs": self.n_jobs, "verbose": self.verbose, "nonnegative": self.axioms is not None}
+        options = {"n_jobs": self.n_jobs, "verbose": self.verbose, "nonnegative": self.parameter_source.axioms is not None}
         unseen, n_calls = evaluate_by_calls(
             self.semimetric_, items, learn, held, number, function, n_pairs, self.random_state, options
         )

@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import as_cells, check_feature_names, validated
 from ..._foundation.errors import InputError, NotSupportedError, silent, warn
-from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.types import ArrayLike, Floats, KnotCounts, Knots, Pairs, Tuples
+from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr, check_names
+from ..._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from ..._foundation.validation import check_items, check_tuples
 from ...data.feature_groups import JointGroups
 from ...data.rows import item_rows, items_named, warn_of_integer_index
 from ...data.schema import MISSING_ADVICE, Schema, feature_names
 from ..learning.options import Recipe
 from ..learning.search import Choices
+from ..learning.settings import MOVED, Columns, Program, Tables
 from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
-from ..programs.penalties import Penalties
 from ..solvers.base import Solution
 from .part_tasks import ItemTask, TupleTask, refuse_parts
 
@@ -42,7 +42,6 @@ LEARNED: dict[str, Any] = {
     "n_features_in_": int,
     "feature_names_in_": NotRequired[NDArray[Any]],
 }  # what files hold of a fitted learner
-_KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
 
 
 def has_coordinates(learner: LearnedDistance) -> bool:
@@ -51,11 +50,12 @@ def has_coordinates(learner: LearnedDistance) -> bool:
     Scales of numbers and trees with one weight each have coordinates; those of categories and angles depend on the data. The
     AttributeError of a learner without `transform` has as its cause the error that says what is missing.
     """
-    same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
-    if not same or not learner.has_scales or len(getattr(learner, "base_distances", ())):
+    given, columns = learner.parameter_source, learner.columns_given
+    same = getattr(given, "link", "identity") == "identity" and columns.missing == "error"
+    if not same or not learner.has_scales or len(Tables.of(getattr(given, "tables", "warped")).base_distances):
         raise NotSupportedError(
             'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
-            'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
+            'Columns(missing="error"), no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
         )
     return not hasattr(learner, "semimetric_") or bool(learner.semimetric_.coordinate_names)
 
@@ -70,7 +70,7 @@ def _check_printable(choices: Choices) -> None:
         raise InputError(f"what was compared cannot be printed ({error}); restore the file") from error
 
 
-class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
+class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     """A learner with `semimetric_`; the methods have metric-learn's names.
 
     Attributes
@@ -91,14 +91,26 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     preprocessor: ArrayLike | Callable[[NDArray[Any]], Any] | None
-    n_knots: KnotCounts
-    knots: Knots
-    penalty: Penalties
-    alpha: float | str
+    columns: Columns | None
 
     _learns_from_items: ClassVar[bool] = False  # and not from tuples, which have three axes or are row numbers
 
     _fitted: ClassVar[Mapping[str, Any]] = LEARNED
+    _moved = MOVED
+
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        made = {"columns": Columns.meant_by, "tables": Tables.meant_by, "program": Program.meant_by}
+        return {name: make for name, make in made.items() if hasattr(self, name)}
+
+    @property
+    def parameter_source(self) -> Any:
+        """The learner whose parameters say how to learn: this one, or the one that it is given."""
+        return self
+
+    @property
+    def columns_given(self) -> Columns:
+        """The kinds of the features that the parameters give."""
+        return Columns.of(self.parameter_source.columns)
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
@@ -151,7 +163,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         """Return the schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
         if self.only_numbers and not hasattr(X, "columns"):
             return None
-        return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _KINDS.items()})
+        return Schema.fit(X, name=name, **self.columns_given.named())
 
     def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples], items: Any) -> Schema | None:
         """Return `_schema` of the items of tuples to learn from, as `_given` returns them."""
@@ -176,8 +188,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     @property
     def only_numbers(self) -> bool:
         """True if no parameter says that a feature of an array is anything but a number that is there."""
-        given = {key: getattr(self, key, default) for key, default in _KINDS.items()}
-        return given["missing"] == "error" and not given["periodic"] and given["categorical_features"] in (None, "auto")
+        return self.columns_given.only_numbers
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
         """Return learned distances, shape (n_pairs,), float64; warn once if many items lie outside the range.
@@ -218,8 +229,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     @property
     def has_scales(self) -> bool:
         """True if the parameters ask for one scale a feature, whatever the data are."""
-        tables = getattr(self, "tables", None)
-        return isinstance(tables, str) and tables == "warped"
+        return Tables.of(self.parameter_source.tables).kind == "warped"
 
     @available_if(has_coordinates)
     def transform(self, X: ArrayLike) -> Floats:
@@ -249,21 +259,23 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 
     @property
     def chooses_numbers(self) -> bool:
-        """True if ``n_knots`` or ``alpha`` is used and "auto": terms of ``penalty=`` have strengths of their own."""
-        knots = isinstance(self.n_knots, str) and isinstance(self.knots, str)
-        return knots or (isinstance(self.alpha, str) and isinstance(self.penalty, str))
+        """True if ``n_knots`` or ``alpha`` is used and "auto": terms of a penalty that is given have strengths of their own."""
+        given = self.parameter_source
+        knots = isinstance(given.n_knots, str) and isinstance(Tables.of(given.tables).knots, str)
+        return knots or (isinstance(given.alpha, str) and isinstance(Program.of(given.program).penalty, str))
 
     def _own_knots(self) -> AbstractContextManager[None]:
         """Silence the "fewer knots" warning while the number of knots is chosen automatically."""
-        groups = getattr(self, "groups", None)
-        given = not isinstance(self.n_knots, str) or (isinstance(groups, JointGroups) and groups.n_knots is not None)
+        source = self.parameter_source
+        groups = Tables.of(source.tables).groups
+        given = not isinstance(source.n_knots, str) or (isinstance(groups, JointGroups) and groups.n_knots is not None)
         return silent(*(() if given else ("fewer knots",)))
 
     def _numbers(self) -> dict[str, Any]:
         """Return the values of n_knots and alpha that are not "auto", by name."""
         given = {}
         for name in ("n_knots", "alpha"):
-            value = getattr(self, name)
+            value = getattr(self.parameter_source, name)
             if isinstance(value, str) and value != "auto":
                 raise InputError(f'{name}={value!r} must be a number or "auto"')
             if not isinstance(value, str):
@@ -272,9 +284,10 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = getattr(self, "missing", "error") == "level"
+        columns = self.columns_given
+        tags.input_tags.allow_nan = columns.missing == "level"
         tags.input_tags.sparse = self._learns_from_items
-        tags.input_tags.categorical = getattr(self, "categorical_features", None) is not None
+        tags.input_tags.categorical = columns.categorical is not None
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -24,6 +24,7 @@ from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_count
 from ...data.identical_items import identities
+from ..learning.settings import Program
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex, searched_distance
@@ -192,8 +193,8 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         if must_link is None or cannot_link is None or not len(must_link) or not len(cannot_link):
             raise InputError("learner= learns from links of both kinds; give must_link= and cannot_link=, or no learner")
         own = clone(learner).set_params(preprocessor=numbered_rows(X))
-        if own.prior is None:
-            own.set_params(prior=d)
+        if Program.of(own.program).prior is None:
+            own.set_params(program__prior=d)
         pairs = np.concatenate([np.asarray(must_link), np.asarray(cannot_link)])
         return own.fit(pairs, np.repeat([1, -1], [len(must_link), len(cannot_link)]))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -10,9 +9,9 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import one_blas_thread
-from ..._foundation.types import ArrayLike, Comparisons, FeatureChoice, Floats, KnotCounts, Knots, Periods, Tuples
+from ..._foundation.types import ArrayLike, Comparisons, Floats, KnotCounts, Tuples
 from ..._foundation.validation import check_choice, check_weights
-from ...data.feature_groups import Groups, only_singles
+from ...data.feature_groups import only_singles
 from ...data.parts.tuples import TargetSpec
 from ...data.schema import Names
 from ..learning.comparison_fit import HeldOutComparisons, choose_settings, fit_comparisons, with_discriminants
@@ -20,22 +19,17 @@ from ..learning.comparisons import ComparisonData, InMemoryComparisons, OrderedT
 from ..learning.groups import choose_groups, without_joint
 from ..learning.options import Recipe
 from ..learning.search import Choices
+from ..learning.settings import Columns, Program, Tables, recipe_values, refuse_for_measured
 from ..learning.structure import check_varied
 from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
-from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalties
-from ..solvers.base import Solution, Solver
+from ..solvers.base import Solution
 from .base import LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 
 T = TypeVar("T", bound=Tuples)
 
-_PARAMETERS = (
-    "knots", "groups", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
-    "missing", "constraints", "prior", "n_jobs", "random_state", "effort", "verbose",
-)  # fmt: skip
 _FULL = Recipe()  # of a learner that has chosen nothing yet
 
 
@@ -46,22 +40,13 @@ class TupleLearner(LearnedDistance):
         self,
         *,
         n_knots: KnotCounts = "auto",
-        knots: Knots = "quantile",
-        groups: Groups = "singles",
-        directions: Any = "auto",
-        tables: str = "warped",
-        axioms: str = "semimetric",
-        delta: float = 1e-6,
-        outside: str = "extend",
-        loss: str | Loss = "squared_hinge",
-        penalty: Penalties = "auto",
         alpha: float | str = "auto",
-        solver: str | Solver = "auto",
-        categorical_features: FeatureChoice = "auto",
-        periodic: Periods = None,
-        missing: str = "error",
-        constraints: Sequence[Constraint] = (),
-        prior: Semimetric | None = None,
+        directions: Any = "auto",
+        tables: str | Tables = "warped",
+        axioms: str = "semimetric",
+        loss: str | Loss = "squared_hinge",
+        columns: Columns | None = None,
+        program: Program | None = None,
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -69,22 +54,13 @@ class TupleLearner(LearnedDistance):
         verbose: bool | None = None,
     ) -> None:
         self.n_knots = n_knots
-        self.knots = knots
-        self.groups = groups
+        self.alpha = alpha
         self.directions = directions
         self.tables = tables
         self.axioms = axioms
-        self.delta = delta
-        self.outside = outside
         self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.solver = solver
-        self.categorical_features = categorical_features
-        self.periodic = periodic
-        self.missing = missing
-        self.constraints = constraints
-        self.prior = prior
+        self.columns = columns
+        self.program = program
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -97,23 +73,29 @@ class TupleLearner(LearnedDistance):
         raise NotImplementedError
 
     def _recipe(self) -> Recipe:
+        given = recipe_values(self.columns, self.tables, self.program)
         check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
-        check_choice("tables", self.tables, ("auto", "warped", "full"))
-        tables = "warped" if self.has_scales or self._compares_tables else "full"
-        given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
+        check_choice("tables", given["tables"], ("auto", "warped", "full"))
+        refuse_for_measured(Tables.of(self.tables), Program.of(self.program))
+        given["tables"] = "warped" if self.has_scales or self._compares_tables else "full"
         directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
-        return Recipe(**given, tables=tables, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
+        return Recipe(
+            **given, **self._numbers(), directions=directions, loss=resolve_loss(self.loss, margins=True), axioms=self.axioms,
+            n_jobs=self.n_jobs, random_state=self.random_state, effort=self.effort, verbose=self.verbose,
+        ).checked()  # fmt: skip
 
     @property
     def _compares_tables(self) -> bool:
         """True if scales and full tables are compared: both are semimetrics of single features."""
-        return self.tables == "auto" and self.axioms == "semimetric" and only_singles(self.groups)
+        given = Tables.of(self.tables)
+        return given.kind == "auto" and self.axioms == "semimetric" and only_singles(given.groups)
 
     @property
     def has_scales(self) -> bool:
         """True if the parameters ask for scales: ``tables="auto"`` in a metric of single features, or as it has chosen."""
-        if self.tables != "auto" or not only_singles(self.groups):
-            return self.tables == "warped"
+        given = Tables.of(self.tables)
+        if given.kind != "auto" or not only_singles(given.groups):
+            return given.kind == "warped"
         return self.axioms == "metric" or (self._compares_tables and getattr(self, "recipe_", _FULL).tables == "warped")
 
     def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:

@@ -45,7 +45,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
     Parameters
     ----------
     semimetric : Semimetric, fitted estimator with ``semimetric_``, or "gower", default "gower"
-        The distance, with a level for missing values (``missing="level"``) in every feature that has some. "gower" is
+        The distance, with a level for missing values (``Columns(missing="level")``) in every feature that has some. "gower" is
         ``Semimetric.gower(X, missing="constant")``; say more of the columns by giving that with its parameters.
     n_neighbors : int, default 5
         Donors of a value; all of them where there are fewer.

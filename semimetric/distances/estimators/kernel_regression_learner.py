@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired
 
 import numpy as np
@@ -20,6 +19,7 @@ from ...data.rows import distinct_rows, items_named
 from ...data.schema import Schema
 from ..learning.kernel_regression import STEPS_BETWEEN, GapCoordinates, ValuedItems, slope_path
 from ..learning.options import EFFORTS
+from ..learning.settings import Columns
 from ..learning.structure import check_varied
 from ..model.known_distances import distance_parts
 from ..model.semimetric import Semimetric
@@ -46,15 +46,8 @@ class KernelRegressionLearner(LearnedCoordinates):
     ----------
     n_steps : int or "auto", default "auto"
         Gradient steps, which are counted in fives. "auto" chooses up to 150, with ``effort="fast"`` 75, "thorough" 300.
-    categorical_features : "auto" (default), None, or sequence of int or str
-        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
-        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
-        the rest; all unseen ones are one.
-    periodic : dict of int or str to float, or None, default None
-        Features that wrap around, and their periods: ``{"hour": 24}``.
-    missing : {"error", "level"}, default "error"
-        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
-        value is missing, that level is at the weighted L1 distance across half the range.
+    columns : Columns or None, default None
+        Kinds of the features: categories, angles, missing values. None is `Columns()`.
     preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
         The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
         distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
@@ -106,17 +99,13 @@ class KernelRegressionLearner(LearnedCoordinates):
         self,
         *,
         n_steps: int | str = "auto",
-        categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: Mapping[int | str, float] | None = None,
-        missing: str = "error",
+        columns: Columns | None = None,
         preprocessor: Any = None,
         random_state: int | None = 0,
         effort: str = "default",
     ) -> None:
         self.n_steps = n_steps
-        self.categorical_features = categorical_features
-        self.periodic = periodic
-        self.missing = missing
+        self.columns = columns
         self.preprocessor = preprocessor
         self.random_state = random_state
         self.effort = effort

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ..._foundation.arrays import check_sorted_classes
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import TimeBudget, check_time_budget
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
-from ..._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Periods
+from ..._foundation.types import ArrayLike, Floats, KnotCounts
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ...data.feature_groups import Groups, only_singles
+from ...data.feature_groups import only_singles
 from ...data.rows import items_named
 from ...data.schema import Schema
 from ..features.from_labels import LABELLED
@@ -23,22 +24,13 @@ from ..learning.from_labels import LearnedFromLabels, fit_given, learn_from_labe
 from ..learning.items import ClassLabels, LabeledDataset, LabeledItems, LabelProblem, LargeMargin, encode_class_labels
 from ..learning.large_margin import LargeMarginPass
 from ..learning.options import Recipe
+from ..learning.settings import Columns, Program, Tables, Triplets, recipe_values, refuse_for_measured
 from ..learning.structure import check_varied
 from ..model.item_statistics import importances
-from ..model.semimetric import Semimetric
-from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalties
 from ..search.votes import neighbor_counts
-from ..solvers.base import Solver
 from .base import LEARNED, LearnedCoordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
-
-_PARAMETERS = (
-    "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
-    "constraints", "prior", "n_jobs", "random_state", "effort", "verbose",
-)  # fmt: skip
-_AUTO = ("directions", "tables")
 
 
 @storable
@@ -54,23 +46,14 @@ class LargeMarginLearner(LearnedCoordinates):
     ----------
     n_targets : int, default 3
         Targets of an item: the nearest items of its class.
-    n_impostors : int, default 6
-        Impostors of an item: the nearest items of other classes.
-    mu : float, default 1.0
-        In (0, 1]: the weight of the push against the pull of targets. At 1 the penalty alone keeps distances from growing.
-    n_passes : int, default 3
-        How often targets and impostors are found and a program is solved.
+    triplets : Triplets or None, default None
+        Impostors, the weight of their push, passes, and what the uniform distance counts. None is `Triplets()`.
     n_knots : int, sequence of int or "auto", default "auto"
         Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
         Settings are compared by the votes of neighbors.
-    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
-        Labeled items count a row each.
-    groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-        Features with a joint table, by number or name; these need ``tables="full"``. An integer k joins every k features (Pele
-        & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
-        `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
-        The error is that of the votes of neighbors: some 50 fits for the first pair.
+    alpha : float or "auto", default "auto"
+        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
+        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
     directions : "auto" (default), "nca-embedded", "forest", "lda", "nca", "discriminant", "combined", "pca", None, or see below
         Combinations of features that join the raw ones. "nca-embedded" are 32 neighborhood components that bend, "forest" the
         leaves of 100 extremely randomised trees (`PartitionFeatures`), "lda" linear discriminants, "nca" neighborhood
@@ -79,55 +62,20 @@ class LargeMarginLearner(LearnedCoordinates):
         features by this program, components, and a forest; items held out choose their weights (`choices_`). Elsewhere it
         compares "combined" with none. Also an array of shape (n_directions, n_features), a transformer with
         ``components_``, `PartitionFeatures` or a forest of scikit-learn, or a list of those.
-    even : {"values", "places"}, default "values"
-        Differences that the even L1 distance counts: of values, or of places among the knots. With "places", an increasing
-        map of a feature that is linear between knots changes nothing if the knots follow and ``directions=None``.
-    tables : {"auto", "warped", "full"}, default "auto"
+    tables : {"auto", "warped", "full"} or Tables, default "auto"
         One monotone scale a number (a metric), or full tables. With "auto" the distance is the sum described at
         ``directions``, or held-out items choose. Scales, and so the sum, have an exact `transform` into L1.
     axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
         Guarantees for all points. "metric" adds the triangle inequality, which scales have anyway and full tables keep by rows
         of the program. "quasimetric" is a metric without symmetry, and needs full tables.
         ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
-    delta : float, default 1e-6
-        Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
-        claimed.
-    outside : {"extend", "clip"}, default "extend"
-        Beyond the range of the training items a feature keeps the slope of the last fifth of the range. With "clip" a value
-        there counts as the end, but for a slope of ``delta`` that separates points (Pele & Ben-Aliz 2016, Alg. 1), see
-        `Semimetric.outside`. A feature whose training items exceed its given knots is clipped, with a `SemimetricWarning`.
     loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
         The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`: without a penalty it is a linear program.
-        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
-    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
-        "ridge" shrinks to the weighted L1 distance that fits best, "ridge-zero" and "lasso" to 0; "roughness" and
-        "roughness-2" penalise differences of order 1 and 2. "auto" is a ridge and, for full tables, tensor differences of
-        order 1 and differences under a common shift. Entries without data are at the weighted L1 distance, or with
-        "ridge-zero" and "lasso" at their lower bound: close to 0.
-        The weighted L1 distance is here the even one.
-    alpha : float or "auto", default "auto"
-        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
-        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
-    solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "reference"} or Solver, default "auto"
-        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Newton` needs a loss that
-        curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
-    categorical_features : "auto" (default), None, or sequence of int or str
-        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
-        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
-        the rest; all unseen ones are one.
-    periodic : dict of int or str to float, or None, default None
-        Features that wrap around, and their periods: ``{"hour": 24}``.
-    missing : {"error", "level"}, default "error"
-        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
-        value is missing, that level is at the weighted L1 distance across half the range.
-    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
-        What else is known of the distance; each class states its guarantee. Tables are held whole.
-        Values are in units of the margin.
-    prior : Semimetric or None, default None
-        A distance to start from, such as ``gower(X)``: penalties draw tables to it, times the number that fits the data best,
-        in place of the weighted L1 distance. It is a sum over the same single features; directions start from 0.
-        Without distances to fit, its factor makes the margin 0.7 of its mean distance to a target, so that only its
-        proportions count. The first targets and impostors are found under it.
+        With "hinge" and ``Program(penalty=None)`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
+    columns : Columns or None, default None
+        Kinds of the features: categories, angles, missing values. None is `Columns()`.
+    program : Program or None, default None
+        Penalty, constraints, a distance to start from, and solver. None is `Program()`.
     preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
         The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
         distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
@@ -167,7 +115,7 @@ class LargeMarginLearner(LearnedCoordinates):
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        Groups that ``groups="auto"`` compared; printed, a table.
+        Groups that ``Tables(groups="auto")`` compared; printed, a table.
     n_features_in_ : int
 
     Examples
@@ -198,27 +146,15 @@ class LargeMarginLearner(LearnedCoordinates):
         self,
         *,
         n_targets: int = 3,
-        n_impostors: int = 6,
-        mu: float = 1.0,
-        n_passes: int = 3,
+        triplets: Triplets | None = None,
         n_knots: KnotCounts = "auto",
-        knots: Knots = "quantile",
-        groups: Groups = "singles",
-        directions: Any = "auto",
-        even: str = "values",
-        tables: str = "auto",
-        axioms: str = "semimetric",
-        delta: float = 1e-6,
-        outside: str = "extend",
-        loss: str | Loss = "squared_hinge",
-        penalty: Penalties = "auto",
         alpha: float | str = "auto",
-        solver: str | Solver = "auto",
-        categorical_features: FeatureChoice = "auto",
-        periodic: Periods = None,
-        missing: str = "error",
-        constraints: Sequence[Constraint] = (),
-        prior: Semimetric | None = None,
+        directions: Any = "auto",
+        tables: str | Tables = "auto",
+        axioms: str = "semimetric",
+        loss: str | Loss = "squared_hinge",
+        columns: Columns | None = None,
+        program: Program | None = None,
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -227,27 +163,15 @@ class LargeMarginLearner(LearnedCoordinates):
         verbose: bool | None = None,
     ) -> None:
         self.n_targets = n_targets
-        self.n_impostors = n_impostors
-        self.mu = mu
-        self.n_passes = n_passes
+        self.triplets = triplets
         self.n_knots = n_knots
-        self.knots = knots
-        self.groups = groups
+        self.alpha = alpha
         self.directions = directions
-        self.even = even
         self.tables = tables
         self.axioms = axioms
-        self.delta = delta
-        self.outside = outside
         self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.solver = solver
-        self.categorical_features = categorical_features
-        self.periodic = periodic
-        self.missing = missing
-        self.constraints = constraints
-        self.prior = prior
+        self.columns = columns
+        self.program = program
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -325,49 +249,59 @@ class LargeMarginLearner(LearnedCoordinates):
         if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
             raise InputError("the importances or passes are not those of a fit; restore the file")
 
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        return super()._nested() | {"triplets": Triplets.meant_by}
+
     def _rule(self) -> LargeMargin:
         """Return the triplet options, checked."""
-        for name in ("n_targets", "n_impostors", "n_passes"):
-            check_count(name, getattr(self, name))
-        if check_alpha("mu", self.mu, strict=True) > 1:
-            raise InputError(f"mu={self.mu!r} must lie above 0 and at most at 1: the weight of the push")
-        check_choice("even", self.even, ("values", "places"))
-        if self.even == "places" and (len(self.constraints) or self.prior is not None):
-            raise NotSupportedError('prior= and constraints= are in units of the features; use even="values"')
-        return LargeMargin(self.n_targets, self.n_impostors, float(self.mu), self.n_passes, self.even)
+        triplets, program = Triplets.of(self.triplets), Program.of(self.program)
+        check_count("n_targets", self.n_targets)
+        for name in ("n_impostors", "n_passes"):
+            check_count(name, getattr(triplets, name))
+        if check_alpha("mu", triplets.mu, strict=True) > 1:
+            raise InputError(f"mu={triplets.mu!r} must lie above 0 and at most at 1: the weight of the push")
+        check_choice("base", triplets.base, ("values", "positions"))
+        if triplets.base == "positions" and (len(program.constraints) or program.prior is not None):
+            raise NotSupportedError('prior= and constraints= are in units of the features; use Triplets(base="values")')
+        even = "places" if triplets.base == "positions" else "values"
+        return LargeMargin(self.n_targets, triplets.n_impostors, float(triplets.mu), triplets.n_passes, even)
 
     def _recipe(self) -> tuple[Recipe, frozenset[str]]:
         """Return the recipe, with stand-ins for settings to be chosen, and the names of these."""
+        given = recipe_values(self.columns, self.tables, self.program)
         check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
-        check_choice("tables", self.tables, ("auto", "warped", "full"))
-        given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
-        auto = {name for name in ("n_knots", "alpha") if name not in given}
-        for name in _AUTO:
-            value = getattr(self, name)
-            if isinstance(value, str) and value == "auto":
-                auto.add(name)
-            else:
-                given[name] = value
-        if self.axioms != "semimetric" or not only_singles(self.groups):
-            auto.discard("tables")
-        given.setdefault("tables", "warped" if only_singles(self.groups) and self.axioms != "quasimetric" else "full")
-        given.setdefault("directions", None)
-        given.setdefault("alpha", 1e-2)
-        given["penalty"] = self.penalty
-        if isinstance(self.directions, str) and self.directions not in (*LABELLED, "auto", "pca"):
-            check_choice("directions", self.directions, ("auto", *LABELLED, "pca", None))
-        return Recipe(**given, loss=resolve_loss(self.loss, margins=True)).checked(), frozenset(auto)
+        check_choice("tables", given["tables"], ("auto", "warped", "full"))
+        refuse_for_measured(Tables.of(self.tables), Program.of(self.program))
+        singles, numbers = only_singles(given["groups"]), self._numbers()
+        auto = {name for name in ("n_knots", "alpha") if name not in numbers}
+        directions = self.directions
+        if isinstance(directions, str) and directions == "auto":
+            auto.add("directions")
+            directions = None
+        if given["tables"] == "auto":
+            given["tables"] = "warped" if singles and self.axioms != "quasimetric" else "full"
+            if singles and self.axioms == "semimetric":
+                auto.add("tables")
+        if isinstance(directions, str) and directions not in (*LABELLED, "pca"):
+            check_choice("directions", directions, ("auto", *LABELLED, "pca", None))
+        recipe = Recipe(
+            **given, **({"alpha": 1e-2} | numbers), directions=directions, loss=resolve_loss(self.loss, margins=True),
+            axioms=self.axioms, n_jobs=self.n_jobs, random_state=self.random_state, effort=self.effort, verbose=self.verbose,
+        )  # fmt: skip
+        return recipe.checked(), frozenset(auto)
 
     @property
     def has_scales(self) -> bool:
         """True if the parameters ask for scales and trees alone: ``tables="auto"`` is scales in a metric, and in the sum."""
-        if self.tables != "auto" or not only_singles(self.groups):
-            return self.tables == "warped"
+        given = Tables.of(self.tables)
+        if given.kind != "auto" or not only_singles(given.groups):
+            return given.kind == "warped"
         return self.axioms == "metric" or self._asks_for_sum
 
     @property
     def _asks_for_sum(self) -> bool:
         """True if the parameters leave directions and tables open, and ask nothing of the raw features."""
-        open_ = all(isinstance(v, str) and v == "auto" for v in (self.directions, self.tables)) and self.axioms == "semimetric"
-        placed = isinstance(self.knots, str) and self.even == "values"
-        return open_ and placed and only_singles(self.groups) and not len(self.constraints) and self.prior is None
+        tables, program = Tables.of(self.tables), Program.of(self.program)
+        open_ = all(isinstance(v, str) and v == "auto" for v in (self.directions, tables.kind)) and self.axioms == "semimetric"
+        placed = isinstance(tables.knots, str) and Triplets.of(self.triplets).base == "values"
+        return open_ and placed and only_singles(tables.groups) and not len(program.constraints) and program.prior is None

@@ -15,6 +15,7 @@ from ...data.parts.tuples import TargetSpec
 from ..learning.items import LargeMargin
 from ..learning.measured import check_sums_impose
 from ..learning.options import Recipe
+from ..learning.settings import Tables
 from ..programs.losses import Loss
 from ..solvers.auto import resolve_solver
 from ..solvers.first_order import FirstOrder
@@ -89,11 +90,10 @@ def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
             "semimetric_.directions"
         )
     if not model.only_numbers:
-        raise NotSupportedError(
-            "parts hold features of numbers only; categorical_features=, periodic= and missing= need fit on data in memory"
-        )
-    if automatic(model.groups) is not None:
-        raise NotSupportedError(f"groups={model.groups!r} compares candidates on data held out; {_SAMPLE} the groups_")
+        raise NotSupportedError("parts hold features of numbers only; columns= of other kinds need fit on data in memory")
+    groups = Tables.of(model.tables).groups
+    if automatic(groups) is not None:
+        raise NotSupportedError(f"groups={groups!r} compares candidates on data held out; {_SAMPLE} the groups_")
 
 
 def check_solved_by_sums(recipe: Recipe, loss: Loss) -> None:
@@ -108,7 +108,9 @@ def check_solved_by_sums(recipe: Recipe, loss: Loss) -> None:
     takes = [s for s in _BY_SUMS if loss.quadratic or s is not Gram]
     if solver is not None and not isinstance(solver, tuple(takes)):
         names = ", ".join(s.__name__ for s in takes)
-        raise NotSupportedError(f'{type(solver).__name__} needs all rows at once; {names} learn from parts: use solver="auto"')
+        raise NotSupportedError(
+            f'{type(solver).__name__} needs all rows at once; {names} learn from parts: use Program(solver="auto")'
+        )
     if recipe.axioms is None and not loss.quadratic:
         raise NotSupportedError(
             f"axioms=None leaves weights free, and with the loss {type(loss).__name__} only Reference takes those, all rows at "

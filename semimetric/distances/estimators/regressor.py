@@ -2,56 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NotRequired, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError, TooFewError, warn
-from ..._foundation.progress import announce
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
-from ..._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
+from ..._foundation.types import ArrayLike, Floats, KnotCounts, Pairs
 from ..._foundation.validation import check_alpha, check_distances, check_weights
-from ...data.feature_groups import Groups
 from ...data.identical_items import distinct_items
 from ...data.parts.tuples import TargetSpec
 from ...data.schema import Names, Schema
-from ..learning.concave_link import fit_concave_link
-from ..learning.errors import DistanceErrors, UnseenPairs, cross_fitted, landmarks_among, score_pairs, set_aside
-from ..learning.groups import choose_groups, without_joint
-from ..learning.intervals import CalibratedIntervals, DistanceIntervals
+from ..learning.errors import DistanceErrors, cross_fitted, landmarks_among, score_pairs, set_aside
 from ..learning.measured import DistanceData, InMemoryDistances, MomentSums, check_streams
-from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
+from ..learning.measured_fit import learn
 from ..learning.options import Recipe, refuse_open_links
-from ..learning.screening import fit_screened
 from ..learning.search import Choices, n_losses
-from ..learning.structure import build_structure, check_varied
-from ..model.item_statistics import warn_outside_once
+from ..learning.settings import Columns, Program, Tables
+from ..learning.structure import build_structure
 from ..model.links import LinkLike
-from ..model.semimetric import Semimetric
-from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalties
-from ..solvers.base import Solution, Solver
-from .base import LEARNED, LearnedDistance
+from .measured_learner import NOTHING_ASIDE, SET_ASIDE, MeasuredLearner
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 
 _CROSS_FITTED = "of five models, each learned without a fold of the items that it is evaluated on"
-SET_ASIDE = "they were set aside before anything was chosen or learned"
 _ENOUGH_FITS = 100  # that have compared settings: five more cost little then
 _SCREENED = "features were screened on all pairs, so that no fold is unseen; validation_fraction=0.1 sets items aside before"
-NOTHING_ASIDE = "no items were set aside"
-MEASURED: dict[str, Any] = LEARNED | {
-    "error_": NotRequired[DistanceErrors],
-    "intervals_": NotRequired[CalibratedIntervals],
-}  # what files hold of a fitted `DistanceRegressor`
 
 
 @storable
-class DistanceRegressor(RegressorMixin, LearnedDistance):
+class DistanceRegressor(MeasuredLearner):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
 
     ``min_w  sum_i s_i loss(d_w(x_i, y_i) - target_i) + penalty(w)``  over weights that make d_w a semimetric, with
@@ -64,32 +46,20 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
         With this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. More than 600 numbers, directions
         included, are screened first by a weighted L1 distance; see "Wide distances" in docs/effort.md.
-    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
-    groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-        Features with a joint table, by number or name; these need ``tables="full"``. An integer k joins every k features (Pele
-        & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
-        `AutoGroups`. A feature in no group counts outside its range only, and positivity is not claimed.
-        The error is the loss. Each step costs two fits and a few milliseconds a candidate pair, five times over.
+    alpha : float or "auto", default "auto"
+        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
+        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
+        Strengths are compared by least squares, whatever the loss.
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
         Features that join the raw ones: `UniformDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
         trees, any linear scikit-learn map, or a list of these.
-    tables : {"full", "warped"}, default "full"
-        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
+    tables : {"full", "warped"} or Tables, default "full"
+        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1. `Tables` says
+        besides which features share one, where knots are, and what counts outside of them.
     axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
         Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by
         construction for scales. "quasimetric" and "premetric" are a metric and a semimetric without symmetry. None guarantees
         nothing and allows negative targets. The last three need ``tables="full"``.
-    symmetry : {"tie", "swap"}, default "tie"
-        Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
-    delta : float, default 1e-6
-        Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
-        claimed.
-    outside : {"extend", "clip"}, default "extend"
-        Beyond the range of the training items a feature keeps the slope of the last fifth of the range. With "clip" a value
-        there counts as the end, but for a slope of ``delta`` that separates points (Pele & Ben-Aliz 2016, Alg. 1), see
-        `Semimetric.outside`. A feature whose training items exceed its given knots is clipped, with a `SemimetricWarning`.
-        Later blocks of `partial_fit` beyond the knots of the first count so too.
     link : {"identity", "sqrt", "power", "concave"}, float, PowerLink or ConcaveLink, default "identity"
         Function of the learned sum. With "sqrt" the tables learn the squared distance. A number p is ``sum ** p``, and
         "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs; below 1 large differences count less, and a metric stays
@@ -98,41 +68,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         standard error, and takes no ``constraints``.
     loss : {"squared", "absolute", "huber"} or Loss, default "squared"
         Cost of a pair's residual. Losses other than the squared one count large residuals less.
-    relative : bool or float, default False
-        Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
-    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
-        "ridge" shrinks to the weighted L1 distance that fits best, "ridge-zero" and "lasso" to 0; "roughness" and
-        "roughness-2" penalise differences of order 1 and 2. "auto" is a ridge and, for full tables, tensor differences of
-        order 1 and differences under a common shift. Entries without data are at the weighted L1 distance, or with
-        "ridge-zero" and "lasso" at their lower bound: close to 0.
-    alpha : float or "auto", default "auto"
-        Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
-        the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
-        Strengths are compared by least squares, whatever the loss.
-    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cutting_plane", "reference"} or Solver, \
-default "auto"
-        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Gram` and `Splitting` need the
-        squared loss, `Newton` a loss that curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
-    base_distances : sequence of callables, default ()
-        Known distances that join the sum with weights >= 0; tables learn what they miss. The sum is a semimetric if they are.
-        Nearest-neighbor search must evaluate them for every candidate.
-    base_exponents : float, sequence of float, or "auto", default 1.0
-        Exponents of the base distances (of their squares with ``link="sqrt"``). "auto" chooses one for all from 1, 0.9, ...,
-        0.5 on held-out pairs, together with an open link.
-    categorical_features : "auto" (default), None, or sequence of int or str
-        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
-        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
-        the rest; all unseen ones are one.
-    periodic : dict of int or str to float, or None, default None
-        Features that wrap around, and their periods: ``{"hour": 24}``.
-    missing : {"error", "level"}, default "error"
-        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
-        value is missing, that level is at the weighted L1 distance across half the range.
-    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
-        What else is known of the distance; each class states its guarantee. Tables are held whole.
-    prior : Semimetric or None, default None
-        A distance to start from, such as ``gower(X)``: penalties draw tables to it, times the number that fits the data best,
-        in place of the weighted L1 distance. It is a sum over the same single features; directions start from 0.
+    columns : Columns or None, default None
+        Kinds of the features: categories, angles, missing values. None is `Columns()`.
+    program : Program or None, default None
+        Penalty, constraints, a distance to start from, and solver. None is `Program()`.
     preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
         The items that tuples name by row number, or by label (text or times) of the index of a frame. A callable takes the
         distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
@@ -141,12 +80,12 @@ default "auto"
         item), and never learns from them; pairs of items of both sides are left out. "auto" learns from all pairs, and once
         more without each of five folds of the items, in which errors are counted; only what was compared, and a concave
         link, saw all. It does so if numbers were compared and no features screened. 0 does neither.
+    effort : {"fast", "default", "thorough"}, default "default"
+        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
         Seed of samples, splits and k-means.
-    effort : {"fast", "default", "thorough"}, default "default"
-        Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     verbose : bool or None, default None
         Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
         never. Fits that may take minutes say so first.
@@ -170,10 +109,10 @@ default "auto"
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
-        Groups that ``groups="auto"`` compared, step by step; printed, a table.
+        Groups that ``Tables(groups="auto")`` compared, step by step; printed, a table.
     link_choices_ : Choices
-        Candidates of ``link="power"``, ``link="concave"`` and ``base_exponents="auto"``; printed, a table. The least loss is
-        taken.
+        Candidates of ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed, a table. The
+        least loss is taken.
     n_features_in_ : int
 
     Examples
@@ -186,70 +125,39 @@ default "auto"
     True
     """
 
-    error_: DistanceErrors
-    intervals_: CalibratedIntervals
-
-    _fitted = MEASURED
-
     def __init__(
         self,
         *,
         n_knots: KnotCounts = "auto",
-        knots: Knots = "quantile",
-        groups: Groups = "singles",
+        alpha: float | str = "auto",
         directions: Any = None,
-        tables: str = "full",
+        tables: str | Tables = "full",
         axioms: str | None = "semimetric",
-        symmetry: str = "tie",
-        delta: float = 1e-6,
-        outside: str = "extend",
         link: LinkLike = "identity",
         loss: str | Loss = "squared",
-        relative: bool | float = False,
-        penalty: Penalties = "auto",
-        alpha: float | str = "auto",
-        solver: str | Solver = "auto",
-        base_distances: Sequence[Callable[..., Any]] = (),
-        base_exponents: Exponents = 1.0,
-        categorical_features: FeatureChoice = "auto",
-        periodic: Periods = None,
-        missing: str = "error",
-        constraints: Sequence[Constraint] = (),
-        prior: Semimetric | None = None,
+        columns: Columns | None = None,
+        program: Program | None = None,
         preprocessor: Any = None,
         validation_fraction: float | str = "auto",
+        effort: str = "default",
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        effort: str = "default",
         verbose: bool | None = None,
     ) -> None:
         self.n_knots = n_knots
-        self.knots = knots
-        self.groups = groups
+        self.alpha = alpha
         self.directions = directions
         self.tables = tables
         self.axioms = axioms
-        self.symmetry = symmetry
-        self.delta = delta
-        self.outside = outside
         self.link = link
         self.loss = loss
-        self.relative = relative
-        self.penalty = penalty
-        self.alpha = alpha
-        self.solver = solver
-        self.base_distances = base_distances
-        self.base_exponents = base_exponents
-        self.categorical_features = categorical_features
-        self.periodic = periodic
-        self.missing = missing
-        self.constraints = constraints
-        self.prior = prior
+        self.columns = columns
+        self.program = program
         self.preprocessor = preprocessor
         self.validation_fraction = validation_fraction
+        self.effort = effort
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.effort = effort
         self.verbose = verbose
 
     def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DistanceRegressor:
@@ -285,33 +193,6 @@ default "auto"
             self._cross_fit(self.recipe_, data, schema or names, screened=screened)
         return self
 
-    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
-        """Choose what is "auto", and learn from pairs in memory; return True if features were screened on all of them."""
-        check_varied(data.items)
-        with one_blas_thread(), self._own_knots():
-            knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-            wide = fit_screened(recipe, data, names, alpha=alpha) if knots else None
-            if wide is not None:
-                self.recipe_, self.choices_ = wide.recipe, wide.choices
-                self.group_choices_, self.link_choices_ = Choices(), Choices()
-                self._keep(data, wide.semimetric, wide.solution)
-                return True
-            singles, self.link_choices_ = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
-            singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
-            held_out = HeldOutDistances(data, names)
-            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
-            if recipe.link == "concave":
-                self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
-            else:
-                learned = learn(self.recipe_, data, names)
-        self._keep(data, *learned)
-        return False
-
-    def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
-        self.n_features_in_ = data.items.shape[1]
-        self.__dict__.pop("_sums", None)  # of an earlier partial_fit
-        self._record(semimetric, solution)
-
     def part_task(self) -> TupleTask:
         """Return the recipe, and what the pairs in parts must be, see `LearnedDistance`."""
         refuse_choices(self, ())
@@ -333,7 +214,7 @@ default "auto"
         """Add a block of pairs to what earlier blocks taught.
 
         Any order of blocks gives the same as one `fit` on all pairs, to rounding, with the knots and directions that the
-        first block fixes; give ``knots=`` to be independent of it. Parameters that act when the weights are solved for
+        first block fixes; give `Tables` knots to be independent of it. Parameters that act when the weights are solved for
         may change between blocks (alpha, penalty, delta, outside). A block counts once its weights are learned: one that
         raises, or is interrupted, is as if it had not been given.
 
@@ -382,67 +263,6 @@ default "auto"
         self._sums = sums
         return self
 
-    def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
-        """Return learned distances, and intervals that hold the true ones.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
-        interval : float or None, default None
-            The fraction of pairs of new items whose true distance is to lie in its interval, such as 0.9. By split-conformal
-            prediction, the half-width is a quantile, calibrated on held-out pairs, of the error divided by a difficulty. This
-            is learned on further such pairs from the predicted distance and from how far the items lie from those learned
-            from. The fraction holds on average over pairs like those held out, not for every pair alone; see
-            ``learning/regression/conformal_quantile.py``.
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_pairs,)
-            The same as `pair_distance`.
-        lower, upper : ndarray of shape (n_pairs,)
-            With ``interval``, and then as a tuple of three, as scikit-learn's ``predict(X, return_std=True)`` returns one; no
-            lower end is below 0, unless ``axioms=None``.
-
-        Raises
-        ------
-        InputError
-            If ``interval`` is not between 0 and 1, or asks for more than the pairs held out allow.
-        NotSupportedError
-            If too few pairs were held out for any interval.
-        """
-        if interval is None:
-            return self.pair_distance(pairs)
-        level = check_alpha("interval", interval, strict=True)
-        if level >= 1:
-            raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
-        check_is_fitted(self, "semimetric_")
-        if not hasattr(self, "intervals_"):
-            error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
-            reason = f"{error.n_pairs} pairs of {error.n_items} items" if error.n_pairs else error.note
-            raise NotSupportedError(
-                f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
-                "fit with validation_fraction=0.3, or give more pairs and items"
-            )
-        checked = self._known(pairs, Pairs)
-        warn_outside_once(self.semimetric_, checked.used)
-        predicted = self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=self.n_jobs)
-        return self.intervals_.around(self.semimetric_, checked, predicted, level, n_jobs=self.n_jobs)
-
-    def __str__(self) -> str:
-        """Return the parameters, and of a fitted model its errors on items that it has not seen."""
-        error = getattr(self, "error_", None)
-        return repr(self) if error is None else f"{self!r}\n{error}"
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
-        held: CalibratedIntervals | None = getattr(self, "intervals_", None)
-        if held is not None and held.landmarks.shape[1] != self.n_features_in_:
-            raise InputError(f"landmarks have {held.landmarks.shape[1]} features; {self.n_features_in_} are required")
-
-    def _recipe(self) -> Recipe:
-        names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha")]
-        return Recipe(**{name: getattr(self, name) for name in names}, **self._numbers()).checked()
-
     def _checked(
         self,
         pairs: ArrayLike,
@@ -471,24 +291,6 @@ default "auto"
     def _note_parts(self) -> None:
         self._forget_errors()
         self.error_ = DistanceErrors(note="pairs that come in parts are all learned from")
-
-    def _forget_errors(self) -> None:
-        """Drop the errors and intervals of an earlier fit."""
-        for name in ("error_", "intervals_"):
-            self.__dict__.pop(name, None)
-
-    def _record_errors(self, unseen: UnseenPairs, learned_from: Floats, note: str) -> None:
-        """Record the errors on pairs that were not learned from, and the intervals calibrated on them."""
-        self.error_ = DistanceErrors.of(unseen, note)
-        landmarks = landmarks_among(learned_from, self.random_state)
-        least = 0.0 if self.axioms is not None else -np.inf
-        with one_blas_thread():
-            intervals = CalibratedIntervals.of(unseen, landmarks, least)
-        if intervals is not None:
-            self.intervals_ = intervals
-        if self.verbose:
-            announce(str(self.error_), verbose=True)
-        self.error_.warn_if_useless()
 
     def _cross_fit(self, recipe: Recipe, data: InMemoryDistances, names: Names, *, screened: bool) -> None:
         """Learn again without each fold of the items, if settings were compared: it then costs little.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, NotRequired, Self
+from typing import Any, ClassVar, NamedTuple, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.estimator import SavedEstimator, ShortRepr
+from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
 from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
@@ -42,7 +42,13 @@ _N_FOLDS = 3
 _STRATA, _LEAST_STRATUM = 10, 6  # of values, and the fewest items in one
 _MANY = 3_000  # items, of which one part is held out once
 _MOST_HELD_OUT = 2_000  # items that are scored, of many
-_CHOSEN = ("n_knots", "alpha", "directions", "tables", "groups")
+_CHOSEN = {
+    "n_knots": "n_knots",
+    "alpha": "alpha",
+    "directions": "directions",
+    "tables": "tables__kind",
+    "groups": "tables__groups",
+}  # settings of a recipe, and the parameters of a learner that they are
 
 
 class FittedItems(NamedTuple):
@@ -59,7 +65,7 @@ def fitted_items(model: object) -> FittedItems | None:
     return model.fitted_items if isinstance(model, LearnedNeighbors) and hasattr(model, "index_") else None
 
 
-class LearnedNeighbors(ShortRepr, SavedEstimator, BaseEstimator):
+class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     """Neighbors under a learned distance: the learner, the index and the explanations that both estimators share.
 
     The parameter ``learner`` may be None for a default one; ``learner__alpha`` and so on reach its parameters.
@@ -95,41 +101,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, BaseEstimator):
         """Return the learner that ``learner=None`` stands for."""
         raise NotImplementedError
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; if ``learner`` is None, those of the default one too, which `set_params` takes.
-
-        Parameters
-        ----------
-        deep : bool, default True
-            Include those of the learner, as ``learner__alpha`` and so on.
-
-        Returns
-        -------
-        dict of str to object
-        """
-        params: dict[str, Any] = super().get_params(deep=deep)
-        if deep and params["learner"] is None:
-            default = self._default_learner().get_params()
-            params |= {f"learner__{name}": value for name, value in default.items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the learner as ``learner__alpha`` and so on.
-
-        If the learner is None, it becomes a default one with these; it stays None if all of them are the default's own.
-
-        Parameters
-        ----------
-        **params : dict
-        """
-        if params.get("learner", self.learner) is None and any(name.startswith("learner__") for name in params):
-            nested = {name: params.pop(name) for name in list(params) if name.startswith("learner__")}
-            learner = self._default_learner()  # an error if it lacks one of these parameters
-            default = learner.get_params()
-            given = {name.removeprefix("learner__"): value for name, value in nested.items()}
-            learner.set_params(**given)
-            params["learner"] = None if all(_same(value, default[name]) for name, value in given.items()) else learner
-        return super().set_params(**params)
+    def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
+        return {"learner": lambda value: self._default_learner() if value is None else None}
 
     def _own_learner(self, random_state: Any = None) -> Any:
         """Return a copy of the learner, or a default one, with the effort and seeds from ``random_state`` that are given.
@@ -322,11 +295,12 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, BaseEstimator):
 def as_chosen(learner: Any, fitted: Any) -> Any:
     """Return a copy of the learner with the settings of ``fitted.recipe_`` in place of "auto", and no time budget."""
     recipe, made = getattr(fitted, "recipe_", None), clone(learner)
-    names = [name for name in _CHOSEN if name in made.get_params(deep=False) and hasattr(recipe, name)]
-    if isinstance(getattr(made, "directions", None), str) and isinstance(getattr(recipe, "directions", None), Directions):
-        names = [name for name in names if name not in ("directions", "tables")]  # they were fitted to all items
-    chosen = {name: getattr(recipe, name) for name in names}
-    return made.set_params(**chosen | ({"time_budget": None} if "time_budget" in made.get_params(deep=False) else {}))
+    params = made.get_params()
+    chosen = {_CHOSEN[name]: getattr(recipe, name) for name in _CHOSEN if _CHOSEN[name] in params and hasattr(recipe, name)}
+    if isinstance(params.get("directions"), str) and isinstance(getattr(recipe, "directions", None), Directions):
+        chosen = {name: value for name, value in chosen.items() if name not in ("directions", "tables__kind")}
+        # they were fitted to all items
+    return made.set_params(**chosen | ({"time_budget": None} if "time_budget" in params else {}))
 
 
 def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_strata: int) -> list[tuple[Integers, Integers]]:
@@ -412,11 +386,6 @@ class HeldOutSearch:
             distances, self.targets[part][near], self.targets[held], weight[held],
             neighbor_weight=None if self.weight is None else weight[part][near],
         )  # fmt: skip
-
-
-def _same(value: object, default: object) -> bool:
-    """Return True if a value is the default, which is a number, a text, a truth value, None or an empty tuple."""
-    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def _named(learner: Any, parameter: str) -> list[str]:

@@ -405,8 +405,8 @@ class DistanceErrors:
         warn(
             f"on {self.n_pairs} pairs of items that were set aside the model explains {100 * max(self.r2, 0.0):.2g} % of the "
             f"variance of the distances, and its median relative error is {100 * self.median:.3g} %: it is hardly better than "
-            "one distance for all pairs. Give more items or pairs, directions= or groups= that the distance depends on, or "
-            "other features of the items"
+            "one distance for all pairs. Give more items or pairs, directions= or Tables(groups=) that the distance depends "
+            "on, or other features of the items"
         )
 
 

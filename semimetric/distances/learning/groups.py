@@ -1,4 +1,4 @@
-"""Search for groups, ``groups="auto"``: pairs of features worth a joint table beside the single features.
+"""Search for groups, ``Tables(groups="auto")``: pairs worth a joint table beside the single features.
 
 All pairs of n features cost n² c⁴ weights; few of them matter. From the model of single features on, the pair that the score
 test of `interaction_scores` ranks first at the current model is added, and the model is fitted again, until the budget is spent

@@ -400,8 +400,8 @@ def announce_learning(
     compared = f"settings are compared in {limits.n_folds} folds of {min(n, limits.n_rows):,} items, then " if auto else ""
     announce(
         f"{n:,} items of {n_features} features: {compared}{rule.n_passes} passes learn from up to {n_triplets:,} triplets "
-        "each, which may take minutes and gigabytes; n_passes=, n_targets= and n_impostors= are limits, directions=None has "
-        'fewer weights, and what is not "auto" is not compared',
+        "each, which may take minutes and gigabytes; n_targets= and Triplets(n_passes=, n_impostors=) are limits, "
+        'directions=None has fewer weights, and what is not "auto" is not compared',
         verbose=recipe.verbose,
     )
 

@@ -160,7 +160,7 @@ class GivenDistances(NamedTuple):
         if not np.isfinite(terms).all():
             raise InputError(
                 f"base distances reach {self.values.max():g}, whose power {max(recipe.base_powers):g} overflows; give smaller "
-                "exponents by base_exponents=, or rescale them"
+                "exponents by Tables(base_exponents=), or rescale them"
             )
         return np.asarray(terms)
 
@@ -422,7 +422,8 @@ def check_streams(recipe: Recipe) -> None:
     solver = resolve_solver(recipe.solver)
     if solver is not None and not isinstance(solver, Gram):
         raise NotSupportedError(
-            f'partial_fit adds up second moments, which {type(solver).__name__} does not take; use solver="auto" or "gram"'
+            f"partial_fit adds up second moments, which {type(solver).__name__} does not take; use "
+            'Program(solver="auto") or "gram"'
         )
 
 

@@ -329,7 +329,7 @@ class Recipe:
         if self.joint.n_knots is not None and not isinstance(self.knots, str):
             raise InputError(
                 f"JointGroups(n_knots={self.joint.n_knots}) places knots, and knots= gives them; leave out n_knots, or name "
-                'how knots are to be placed, such as knots="quantile"'
+                'how knots are to be placed, such as Tables(knots="quantile")'
             )
         check_n_jobs(self.n_jobs)
         check_alpha("delta", self.delta)
@@ -347,7 +347,7 @@ class Recipe:
         if self.tables == "warped" and automatic(self.groups):
             raise NotSupportedError(
                 f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
-                'use groups="singles", or tables="full"'
+                'use Tables(groups="singles"), or tables="full"'
             )
         check_link(self)
         resolve_loss(self.loss)
@@ -380,11 +380,11 @@ class Recipe:
             return
         if len(self.base_distances) or self.axioms is None:
             raise NotSupportedError(
-                "constraints= need weights >= 0 and tables that are the whole distance; leave out base_distances=, and use "
-                'axioms="premetric" or stronger'
+                "constraints= need weights >= 0 and tables that are the whole distance; leave out Tables(base_distances=), and "
+                'use axioms="premetric" or stronger'
             )
         if self.outside != "clip" and any(isinstance(constraint, Bounded) for constraint in self.constraints):
-            raise NotSupportedError('Bounded cannot hold where slopes go on outside the knots; use outside="clip"')
+            raise NotSupportedError('Bounded cannot hold where slopes go on outside the knots; use Tables(outside="clip")')
 
     def penalties(self, embedding: PairMap | None = None) -> tuple[Penalty, ...]:
         """The penalty terms; "auto" leaves out differences where the embedding cannot hold its tables."""

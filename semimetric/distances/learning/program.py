@@ -320,7 +320,7 @@ def _announce_rows(program: ConvexProgram, verbose: bool | None) -> None:
         announce(
             f"the triangle inequality asks for {n_rows:,} rows on {len(program.lower):,} weights, which may take minutes; "
             'fewer knots, smaller groups or no directions ask for fewer, tables="warped" for none, and '
-            "solver=CuttingPlane(max_rounds=) and the max_iter of the solver in it are limits",
+            "Program(solver=CuttingPlane(max_rounds=)) and the max_iter of the solver in it are limits",
             verbose=verbose,
         )
 

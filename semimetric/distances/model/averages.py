@@ -442,7 +442,7 @@ def _check_tables(embedding: PairMap) -> None:
     if not embedding.continuous:
         raise NotSupportedError(
             'distances with symmetry="swap" have a mean only if all have the same groups and knots; learn them with the same '
-            'knots=, or with symmetry="tie"'
+            'knots=, or with Tables(symmetry="tie")'
         )
     if not (embedding.whole and embedding.holds_tables):
         raise NotSupportedError(

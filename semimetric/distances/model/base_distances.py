@@ -136,7 +136,7 @@ class BaseDistance(FrozenValue):
 
 
 def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
-    """Return the functions that are given as ``base_distances=``, each tried on a few of the items.
+    """Return the functions that are given as ``Tables(base_distances=)``, each tried on a few of the items.
 
     They are called with the values that ``schema`` decodes.
 

@@ -43,7 +43,7 @@ class WarpedEmbedding(PairMap):
         self.grid = grid
         self.groups = tuple(groups) if groups is not None else tuple((f,) for f in range(grid.n_features))
         if any(len(g) != 1 for g in self.groups):
-            raise NotSupportedError('tables="warped" has one scale a feature; use groups="singles", or tables="full"')
+            raise NotSupportedError('tables="warped" has one scale a feature; use Tables(groups="singles"), or tables="full"')
         if odd := [g[0] for g in self.groups if not grid.extends[g[0]] or grid.missing[g[0]]]:
             raise NotSupportedError(
                 f"feature {odd[0]} has no scale: it is {grid.kinds[odd[0]]}, or may be missing; use full tables"

@@ -75,7 +75,7 @@ class Triangles:
         if not isinstance(embedding, PairEmbedding) or not embedding.continuous or not embedding.zero_diagonal:
             raise NotSupportedError(
                 "the triangle inequality is proved on the grid for tables that are continuous and 0 on the diagonal; use "
-                'symmetry="tie" and axioms that are not None'
+                'Tables(symmetry="tie") and axioms that are not None'
             )
         if not embedding.whole or not embedding.holds_tables:
             raise NotSupportedError(

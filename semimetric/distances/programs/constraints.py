@@ -1,4 +1,4 @@
-"""Knowledge of a distance beside its axioms: the objects that the parameter ``constraints=`` takes.
+"""Knowledge of a distance beside its axioms: the objects that `Program` takes as ``constraints``.
 
 A constraint becomes linear inequalities on the weights of the columns, or it ties columns to one another. It holds everywhere
 between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid (docs/mathematics.md, section
@@ -72,10 +72,10 @@ class Monotone(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Monotone
+    >>> from semimetric import DistanceRegressor, Monotone, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[Monotone([0])]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(constraints=[Monotone([0])])).fit(pairs, y)
     >>> d = model.semimetric_
     >>> d([0.2, 0.5], [0.6, 0.5]) <= d([0.1, 0.5], [0.9, 0.5])
     True
@@ -128,8 +128,8 @@ class Bounded(Constraint):
 
     The inequalities are w_S <= B_S for every group S. The bounds B_S sum to the ceiling, in proportion to the largest weights
     of the weighted L1 distance that fits the data. An interpolated value is at most that of its largest vertex, so the bound
-    holds off the grid. Outside the range of the knots a distance goes on growing, so ``outside="clip"`` is required; what then
-    still grows there is the slope of ``delta``, which keeps different points apart.
+    holds off the grid. Outside the range of the knots a distance goes on growing, so ``Tables(outside="clip")`` is required;
+    what still grows there is the slope of ``delta``, which keeps different points apart.
 
     Parameters
     ----------
@@ -139,10 +139,11 @@ class Bounded(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Bounded
+    >>> from semimetric import Bounded, DistanceRegressor, Program, Tables
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, outside="clip", constraints=[Bounded(2.0)]).fit(pairs, y)
+    >>> program = Program(constraints=[Bounded(2.0)])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(outside="clip"), program=program).fit(pairs, y)
     >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
     True
     """
@@ -192,10 +193,11 @@ class TranslationInvariant(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, TranslationInvariant
+    >>> from semimetric import DistanceRegressor, Program, Tables, TranslationInvariant
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0])]).fit(pairs, y)
+    >>> program = Program(constraints=[TranslationInvariant([0])])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=program).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(np.isclose(width[0, 1], width[1, 2]))
     True
@@ -225,7 +227,8 @@ class TranslationInvariant(Constraint):
                 )
             if len(steps) and np.ptp(steps) > _UNIFORM * steps.sum():
                 raise NotSupportedError(
-                    f'TranslationInvariant needs uniform knots, and those of feature {names[f]!r} are not; use knots="uniform"'
+                    f"TranslationInvariant needs uniform knots, and those of feature {names[f]!r} are not; use "
+                    'Tables(knots="uniform")'
                 )
         return found
 
@@ -247,11 +250,12 @@ class Concave(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
+    >>> from semimetric import Concave, DistanceRegressor, Program, Tables, TranslationInvariant
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
     >>> shape = [TranslationInvariant([0]), Concave([0])]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=shape).fit(pairs, y)
+    >>> program = Program(constraints=shape)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables=Tables(knots="uniform"), program=program).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
     True
@@ -303,10 +307,11 @@ class AtLeast(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtLeast
+    >>> from semimetric import AtLeast, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])]).fit(pairs, y)
+    >>> program = Program(constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=program).fit(pairs, y)
     >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
     True
     """
@@ -333,10 +338,11 @@ class AtMost(Constraint):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtMost
+    >>> from semimetric import AtMost, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])]).fit(pairs, y)
+    >>> program = Program(constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])])
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=program).fit(pairs, y)
     >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
     True
     """
@@ -369,7 +375,7 @@ def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, 
     items = with_directions(layout.directions, points.reshape(-1, n))
     if layout.embedding.grid.excess(items).any():
         raise InputError(
-            f"{kind} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
+            f"{kind} has points outside the knots, where the tables end; give points in range, or Tables(knots=) that hold them"
         )
     located = layout.embedding.locate(items)
     first = 2 * np.arange(len(values))

@@ -79,7 +79,7 @@ class Penalty(ABC):
 
 
 Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
-"""What ``penalty=`` takes: a name, a penalty, several, or none."""
+"""What ``Program(penalty=)`` takes: a name, a penalty, several, or none."""
 
 
 def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
@@ -102,10 +102,10 @@ class Ridge(Penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Ridge
+    >>> from semimetric import DistanceRegressor, Program, Ridge
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=Ridge(1e-6)).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, program=Program(penalty=Ridge(1e-6))).fit(pairs, y)
     >>> bool(model.score(pairs, y) > 0.99)
     True
     """
@@ -182,10 +182,10 @@ class Roughness(_Differences):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Ridge, Roughness
+    >>> from semimetric import DistanceRegressor, Program, Ridge, Roughness
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=[Roughness(1e-6, order=2), Ridge(1e-6)]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, program=Program(penalty=[Roughness(1e-6, order=2), Ridge(1e-6)])).fit(pairs, y)
     >>> bool(model.score(pairs, y) > 0.99)
     True
     """
@@ -218,10 +218,10 @@ class Shift(_Differences):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Ridge, Shift
+    >>> from semimetric import DistanceRegressor, Program, Ridge, Shift
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=[Ridge(1e-6), Shift(1e-6)]).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, program=Program(penalty=[Ridge(1e-6), Shift(1e-6)])).fit(pairs, y)
     >>> bool(model.score(pairs, y) > 0.99)
     True
     """
@@ -250,10 +250,10 @@ class Lasso(Penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Lasso
+    >>> from semimetric import DistanceRegressor, Lasso, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=Lasso(1e-6)).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, program=Program(penalty=Lasso(1e-6))).fit(pairs, y)
     >>> bool(model.score(pairs, y) > 0.99)
     True
     """

@@ -103,7 +103,7 @@ def numeric(
     if features is None and not any(qualifies):
         raise NotSupportedError(
             f"{kind} would hold of no feature: it is guaranteed of numbers that are always there and that no direction uses, "
-            'and there are none; use directions=None and missing="error", or leave it out'
+            'and there are none; use directions=None and Columns(missing="error"), or leave it out'
         )
     if features is None:
         return [f for f in range(n) if qualifies[f]]
@@ -117,7 +117,7 @@ def numeric(
             reason = "missing values have a level in its table" if grid.missing[number] else reason
             raise NotSupportedError(
                 f"{kind} cannot be guaranteed of feature {names[number]!r}: {reason}; leave the feature out, or use "
-                'directions=None and missing="error"'
+                'directions=None and Columns(missing="error")'
             )
         chosen.append(int(number))
     return chosen

@@ -49,10 +49,11 @@ class CuttingPlane(Solver):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, CuttingPlane
+    >>> from semimetric import CuttingPlane, DistanceRegressor, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", solver=CuttingPlane("auto")).fit(pairs, y)
+    >>> program = Program(solver=CuttingPlane("auto"))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", program=program).fit(pairs, y)
     >>> model.semimetric_.axioms.triangle
     True
     """

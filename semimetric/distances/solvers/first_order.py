@@ -41,10 +41,11 @@ class FirstOrder(Solver):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, FirstOrder
+    >>> from semimetric import DistanceRegressor, FirstOrder, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", solver=FirstOrder(tol=1e-2)).fit(pairs, y)
+    >>> program = Program(solver=FirstOrder(tol=1e-2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", program=program).fit(pairs, y)
     >>> model.solution_.solver
     'FirstOrder (given)'
     >>> bool(model.solution_.relative_gap < 0.05)

@@ -44,10 +44,10 @@ class Gram(Solver):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Gram
+    >>> from semimetric import DistanceRegressor, Gram, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Gram(tol=1e-10)).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(solver=Gram(tol=1e-10))).fit(pairs, y)
     >>> model.solution_.solver
     'Gram (given)'
     >>> bool(model.solution_.relative_gap < 1e-6)

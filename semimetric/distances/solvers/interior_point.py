@@ -59,10 +59,10 @@ class InteriorPoint(Solver):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, InteriorPoint
+    >>> from semimetric import DistanceRegressor, InteriorPoint, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="absolute", solver=InteriorPoint()).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="absolute", program=Program(solver=InteriorPoint())).fit(pairs, y)
     >>> model.solution_.solver
     'InteriorPoint (given)'
     >>> bool(model.solution_.relative_gap < 1e-5)

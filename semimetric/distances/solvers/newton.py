@@ -57,10 +57,10 @@ class Newton(Solver):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Newton
+    >>> from semimetric import DistanceRegressor, Newton, Program
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", solver=Newton(tol=1e-9)).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", program=Program(solver=Newton(tol=1e-9))).fit(pairs, y)
     >>> model.solution_.solver
     'Newton (given)'
     >>> bool(model.solution_.relative_gap < 1e-6)

@@ -34,10 +34,10 @@ class Reference(Solver):
     Examples
     --------
     >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Reference
+    >>> from semimetric import DistanceRegressor, Program, Reference
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Reference()).fit(pairs, y)
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(solver=Reference())).fit(pairs, y)
     >>> model.solution_.solver
     'Reference(CLARABEL) (given)'
     """

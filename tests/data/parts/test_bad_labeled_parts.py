@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import LargeMarginLearner, out_of_core
 from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable, labeled_parts, read_items, read_label_columns
@@ -16,7 +17,7 @@ FRAME = pd.DataFrame(X, columns=list("uvw")).assign(kind=Y, weight=1.0)
 
 
 def fit(x, y, **options):
-    return out_of_core.fit(LargeMarginLearner(**FAST), x, y, **options)
+    return out_of_core.fit(made(LargeMarginLearner, **FAST), x, y, **options)
 
 
 BAD_ARRAYS = {
@@ -47,7 +48,7 @@ def test_the_part_of_an_infinite_value_is_named(tmp_path):
     FRAME.assign(v=np.where(np.arange(60) == 41, np.inf, 1.0)).to_parquet(tmp_path / "items.parquet", row_group_size=20)
     given = "feature 'v' of item 1 is inf"
     with pytest.raises(ValueError, match=given) as caught:
-        out_of_core.fit(LargeMarginLearner(**FAST), tmp_path / "items.parquet", "kind", "weight", memory_limit="50 kB")
+        out_of_core.fit(made(LargeMarginLearner, **FAST), tmp_path / "items.parquet", "kind", "weight", memory_limit="50 kB")
     assert "items.parquet" in str(caught.value)
 
 

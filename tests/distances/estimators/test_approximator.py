@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import (
     DistanceApproximator,
@@ -13,6 +14,7 @@ from semimetric import (
     Monotone,
     NotSupportedError,
     SemimetricWarning,
+    Tables,
 )
 from semimetric.distances.learning.options import DISTANCES
 
@@ -21,7 +23,7 @@ FAST = {"n_pairs": 300, "n_knots": 5, "alpha": 1e-6}
 
 
 def fit(distance=cases.warped_sum, X=ITEMS, **options):
-    return DistanceApproximator(distance, **FAST | options).fit(X)
+    return made(DistanceApproximator, distance, **FAST | options).fit(X)
 
 
 def by_vectors(x, y):
@@ -46,7 +48,7 @@ def test_vectors_and_batches_and_threads_learn_the_same():
 def test_vertices_leave_nothing_that_an_earlier_fit_compared():
     model = fit(link="power", n_knots=3)
     assert len(model.link_choices_) > 0
-    model.set_params(method="vertices", link="identity").fit(ITEMS)
+    model.set_params(method="vertices", learner__link="identity").fit(ITEMS)
     assert (len(model.choices_), len(model.link_choices_), len(model.group_choices_)) == (0, 0, 0)
 
 
@@ -85,7 +87,9 @@ def test_a_distance_that_fails_names_its_pair_and_keeps_the_rest(method):
 
 
 def test_vertices_are_named_as_such_and_numbered_over_all_groups():
-    model = DistanceApproximator(lambda x, y: np.nan if x[1] != y[1] else by_vectors(x, y), method="vertices", n_knots=3)
+    model = DistanceApproximator(
+        lambda x, y: np.nan if x[1] != y[1] else by_vectors(x, y), DistanceRegressor(n_knots=3), method="vertices"
+    )
     with pytest.raises(DistanceCallError, match=r"failed on vertices 3 and 4 \(pair 3 of 6\)") as caught:
         model.fit(ITEMS)
     x, y = model.vertices_[list(caught.value.pair)]
@@ -106,7 +110,7 @@ def test_ctrl_c_keeps_what_was_evaluated(method, batch, monkeypatch):
         return cases.cityblock(x, y) if batch else by_vectors(x, y)
 
     monkeypatch.setattr("semimetric.data.calls._BATCH", 2)
-    model = DistanceApproximator(interrupted, method=method, n_pairs=300, n_knots=20, alpha=1e-6)
+    model = DistanceApproximator(interrupted, DistanceRegressor(n_knots=20, alpha=1e-6), method=method, n_pairs=300)
     with pytest.raises(KeyboardInterrupt):
         model.fit(ITEMS)
     assert not hasattr(model, "semimetric_")
@@ -244,7 +248,11 @@ def test_features_that_are_too_wide_are_refused_before_most_calls(monkeypatch):
     assert_refused(
         lambda: DistanceApproximator(distance, n_pairs=500).fit(X), "more than 20 weights", "set n_knots= and alpha="
     )
-    assert_refused(lambda: DistanceApproximator(distance, groups=[(0, 31)]).fit(X), "group (0, 31)", "0 to 29")
+    assert_refused(
+        lambda: DistanceApproximator(distance, DistanceRegressor(tables=Tables(groups=[(0, 31)]))).fit(X),
+        "group (0, 31)",
+        "0 to 29",
+    )
     assert sum(calls) < 50  # those that tell batches from vectors, and whether it is symmetric
 
 
@@ -253,7 +261,7 @@ def test_what_was_evaluated_is_kept_and_the_error_says_how_to_use_it(monkeypatch
         raise InputError("no")
 
     monkeypatch.setattr(DistanceApproximator, "_choose_and_learn", refuse)
-    model = DistanceApproximator(cases.warped_sum, **FAST)
+    model = made(DistanceApproximator, cases.warped_sum, **FAST)
     with pytest.raises(InputError, match="no") as said:
         model.fit(ITEMS)
     assert "The 300 distances that were evaluated are kept" in said.value.__notes__[0]

@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_absent, assert_refused
+from learners import made
 
 from semimetric import ConvergenceWarning, DistanceRegressor, FirstOrder, Gram, NotSupportedError, Reference
 from semimetric.data.grid import Grid
@@ -85,7 +86,7 @@ def test_a_frame_of_other_columns_is_refused():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     items, index, y = cases.sample()
     frame = pd.DataFrame(items, columns=["u", "v", "w"])
-    model = DistanceRegressor(**cases.RECIPES["warped"], preprocessor=frame).fit(index, y)
+    model = made(DistanceRegressor, **cases.RECIPES["warped"], preprocessor=frame).fit(index, y)
     d, turned, other = model.semimetric_, frame[["w", "v", "u"]], frame.rename(columns={"u": "t"})
     assert (d.pairwise(frame, items) == d.pairwise(items)).all()
     assert (model.predict(index) == d.paired_by_index(items, index)).all()

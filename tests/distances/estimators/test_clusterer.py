@@ -56,7 +56,7 @@ def test_links_teach_the_distance_which_features_count():
     assert scores[2] > 0.9 > max(scores[:2])
     means = np.asarray(taught.semimetric_.contributions(X[1:], X[:-1])).mean(axis=0)
     assert set(np.argsort(means)[-2:]) == {0, 1}
-    assert taught.learner_.prior is not None
+    assert taught.learner_.program.prior is not None
 
 
 def test_medoids_of_a_mixed_table_are_explained_by_its_columns():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from cases import assert_absent, assert_refused
 from comparisons import FAST, INDEX, ITEMS, LEARNERS, PAIRS, TRIPLETS, Y, every_learner, learned
+from learners import made
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -42,8 +43,8 @@ def test_weights_count_tuples_and_zero_is_absent(name):
     kind, tuples, y = LEARNERS[name]
     weight = np.random.default_rng(1).integers(0, 3, 600)
     rows = np.repeat(np.arange(600), weight)
-    one = kind(**FAST, preprocessor=ITEMS).fit(tuples, *y, sample_weight=weight)
-    other = kind(**FAST, preprocessor=ITEMS).fit(tuples[rows], *(v[rows] for v in y))
+    one = made(kind, **FAST, preprocessor=ITEMS).fit(tuples, *y, sample_weight=weight)
+    other = made(kind, **FAST, preprocessor=ITEMS).fit(tuples[rows], *(v[rows] for v in y))
     np.testing.assert_allclose(one.semimetric_.pairwise(ITEMS), other.semimetric_.pairwise(ITEMS), rtol=1e-3, atol=1e-4)
 
 
@@ -85,7 +86,7 @@ def test_clone_pickle_and_get_params(name):
 @every_learner
 def test_grid_search(name):
     kind, tuples, y = LEARNERS[name]
-    model = kind(**FAST, preprocessor=ITEMS)
+    model = made(kind, **FAST, preprocessor=ITEMS)
     search = GridSearchCV(model, {"alpha": [1e-4, 1e-1], "n_knots": [2, 4]}, cv=3).fit(tuples, *y)
     assert search.best_score_ > 0.9
 
@@ -93,7 +94,7 @@ def test_grid_search(name):
 @every_learner
 def test_frames_name_the_features(name):
     kind, tuples, y = LEARNERS[name]
-    model = kind(**FAST, preprocessor=pd.DataFrame(ITEMS, columns=list("abc"))).fit(tuples, *y)
+    model = made(kind, **FAST, preprocessor=pd.DataFrame(ITEMS, columns=list("abc"))).fit(tuples, *y)
     assert model.semimetric_.terms[:3] == ("a", "b", "c")
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
 
@@ -107,7 +108,7 @@ def test_contradictions_are_outvoted(name):
         noisy, labels = tuples, (np.where(wrong, -Y, Y),)
     else:
         noisy, labels = np.where(wrong[:, None], tuples[:, turn[name]], tuples), ()
-    assert kind(**FAST, preprocessor=ITEMS).fit(noisy, *labels).score(tuples, *y) > 0.9
+    assert made(kind, **FAST, preprocessor=ITEMS).fit(noisy, *labels).score(tuples, *y) > 0.9
 
 
 BAD = {
@@ -166,7 +167,7 @@ def test_a_shuffled_index_of_integers_is_warned_of_once_in_fit(name):
     kind, tuples, y = LEARNERS[name]
     frame = pd.DataFrame(ITEMS, index=np.arange(80)[::-1])
     with pytest.warns(SemimetricWarning, match="row numbers"):
-        model = kind(**FAST, preprocessor=frame).fit(tuples, *y)
+        model = made(kind, **FAST, preprocessor=frame).fit(tuples, *y)
     np.testing.assert_array_equal(model.decision_function(tuples), learned(name)[0].decision_function(tuples))
 
 
@@ -201,7 +202,7 @@ def test_tables_are_full_where_scales_cannot_hold_the_distance(name, shape, want
         given = lambda rows: (tuples[rows],)  # noqa: E731
     learn, held = slice(0, 1500), slice(1500, None)
     options = {"directions": None, "alpha": 1e-4, "effort": "fast"}
-    auto, scales = (kind(tables=tables, **options).fit(*given(learn)) for tables in ("auto", "warped"))
+    auto, scales = (made(kind, tables=tables, **options).fit(*given(learn)) for tables in ("auto", "warped"))
     assert auto.recipe_.tables == auto.choices_.chosen.settings["tables"] == want
     assert hasattr(auto, "transform") == (want == "warped")
     gain = auto.score(*given(held)) - scales.score(*given(held))
@@ -220,6 +221,9 @@ def test_what_rules_one_kind_of_tables_out_is_not_compared():
     assert {c.settings["tables"] for c in open_.choices_} == {"warped", "full"}
     assert not hasattr(TripletLearner(tables="auto"), "transform")
     assert_refused(
-        TripletLearner(**FAST, tables="auto").part_task, 'tables="auto" compares', "fit on a sample", error=NotSupportedError
+        made(TripletLearner, **FAST, tables="auto").part_task,
+        'tables="auto" compares',
+        "fit on a sample",
+        error=NotSupportedError,
     )
     assert_refused(lambda: tables(axioms="semimetric", alpha=1e-3, loss="none"), "loss='none'", "not known")

@@ -116,7 +116,9 @@ def test_a_learned_distance_finds_better_donors():
     y = (X[:, 0] > 0).astype(int) + (X[:, 0] > 1)
     lacking = X.copy()
     lacking[::3, 3] = np.nan
-    learner = sm.LargeMarginLearner(n_knots=5, alpha=1e-2, directions=None, tables="full", missing="level").fit(lacking, y)
+    learner = sm.LargeMarginLearner(
+        n_knots=5, alpha=1e-2, directions=None, tables="full", columns=sm.Columns(missing="level")
+    ).fit(lacking, y)
     errors = [
         np.abs(SemimetricImputer(given).fit_transform(lacking)[::3, 3] - X[::3, 3]).mean() for given in (learner, "gower")
     ]

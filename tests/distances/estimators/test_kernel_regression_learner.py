@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from learners import made
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import cross_val_score
@@ -10,7 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from semimetric import InputError, KernelRegressionLearner, SemimetricRegressor
+from semimetric import Columns, InputError, KernelRegressionLearner, SemimetricRegressor
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((120, 3))
@@ -55,7 +56,7 @@ def test_categories_and_missing_values_are_learned_from():
     frame = pd.DataFrame({"age": RNG.random(150), "colour": pd.Categorical(colour), "hour": 24 * RNG.random(150)})
     frame.loc[::6, "age"] = np.nan
     y = np.where(colour == "red", 3.0, 0.0) + np.cos(2 * np.pi * frame["hour"] / 24)
-    learner = KernelRegressionLearner(missing="level", periodic={"hour": 24})
+    learner = KernelRegressionLearner(columns=Columns(periodic={"hour": 24}, missing="level"))
     model = SemimetricRegressor(learner).fit(frame.iloc[:100], y[:100])
     assert model.score(frame.iloc[100:], y[100:]) > 0.8
     assert model.semimetric_.axioms.name in ("metric", "semimetric", "pseudometric")
@@ -86,6 +87,6 @@ def test_medians_do_not_follow_wild_values():
 )
 def test_what_cannot_be_is_refused(arguments, y, message):
     with pytest.raises(InputError, match=message):
-        KernelRegressionLearner(**arguments).fit(ITEMS, y)
+        made(KernelRegressionLearner, **arguments).fit(ITEMS, y)
     with pytest.raises(InputError, match="average"):
         SemimetricRegressor(average="mode").fit(ITEMS, VALUES)

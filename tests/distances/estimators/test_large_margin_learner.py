@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_absent
+from learners import made
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
@@ -24,7 +25,7 @@ FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
 
 
 def learned(**changes):
-    return LargeMarginLearner(**FAST | changes)
+    return made(LargeMarginLearner, **FAST | changes)
 
 
 def test_it_beats_euclid_where_a_feature_is_noise():
@@ -48,12 +49,12 @@ def test_places_are_for_numbers_and_not_for_constraints():
     frame = pd.DataFrame({"kind": pd.Categorical(RNG.choice(list("abc"), 90)), "size": RNG.exponential(size=90)})
     labels = np.where((frame["kind"] == "b") ^ (frame["size"] > 1), "yes", "no")
     frame.loc[::9, "size"] = np.nan
-    model = SemimetricClassifier(learned(missing="level", even="places")).fit(frame, labels)
+    model = SemimetricClassifier(learned(missing="level", base="positions")).fit(frame, labels)
     assert model.score(frame, labels) > 0.85
     with pytest.raises(NotSupportedError, match="constraints= are in units"):
-        learned(even="places", tables="full", constraints=[sm.Monotone()]).fit(X, Y)
-    with pytest.raises(InputError, match="even='ranks' is not known"):
-        learned(even="ranks").fit(X, Y)
+        learned(base="positions", tables="full", constraints=[sm.Monotone()]).fit(X, Y)
+    with pytest.raises(InputError, match="base='ranks' is not known"):
+        learned(base="ranks").fit(X, Y)
 
 
 def test_frames_with_categories_and_gaps():
@@ -89,7 +90,7 @@ def test_transform_is_the_distance_or_says_what_to_use():
         ({"tables": "auto", "axioms": "metric"}, True),
         ({"tables": "auto", "directions": "auto"}, True),
         ({"tables": "auto", "directions": "auto", "knots": [[0.0, 20.0]] * 2}, False),
-        ({"tables": "auto", "directions": "auto", "even": "places"}, False),
+        ({"tables": "auto", "directions": "auto", "base": "positions"}, False),
         ({"directions": sm.PartitionFeatures(n_trees=3)}, True),
         ({"tables": "auto", "axioms": "metric", "groups": "pairs"}, False),
     ],
@@ -288,9 +289,9 @@ def test_a_time_budget_is_for_the_sum_and_shows_seconds():
     assert all(c.seconds > 0 for c in model.choices_)
     assert "seconds" in repr(model.choices_).splitlines()[1]
     assert model.held_out_neighbors_
-    for changes in ({"directions": None}, {"tables": "full"}, {"even": "places"}):
+    for changes in ({"directions": None}, {"tables": "full"}, {"base": "positions"}):
         with pytest.raises(NotSupportedError, match="time_budget= is for the sum"):
-            LargeMarginLearner(time_budget=5, **changes).fit(X, Y)
+            made(LargeMarginLearner, time_budget=5, **changes).fit(X, Y)
     with pytest.raises(InputError, match="time_budget=0: seconds"):
         LargeMarginLearner(time_budget=0).fit(X, Y)
     with pytest.raises(NotSupportedError, match="parts compare nothing"):

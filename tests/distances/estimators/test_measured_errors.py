@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.base import clone
 
 from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, load
@@ -19,12 +20,12 @@ def euclidean(x, y):
 
 def approximator(seed=0, items=ITEMS, **options):
     settings = {"n_pairs": 1_500, "n_knots": 3, "alpha": 1e-4, "validation_fraction": 0.3, "random_state": seed}
-    return DistanceApproximator(euclidean, **settings | options).fit(items)
+    return made(DistanceApproximator, euclidean, **settings | options).fit(items)
 
 
 def regressor(**options):
     settings = {"preprocessor": ITEMS, "n_knots": 3, "alpha": 1e-4, "validation_fraction": 0.4}
-    return DistanceRegressor(**settings | options).fit(ROWS, euclidean(ITEMS[ROWS[:, 0]], ITEMS[ROWS[:, 1]]))
+    return made(DistanceRegressor, **settings | options).fit(ROWS, euclidean(ITEMS[ROWS[:, 0]], ITEMS[ROWS[:, 1]]))
 
 
 def covered(model, pairs, level=0.9):
@@ -139,7 +140,7 @@ def test_fits_that_chose_a_link_are_counted(link):
 def test_signed_distances_have_intervals_below_0():
     signed = ITEMS[ROWS[:, 0], 0] - ITEMS[ROWS[:, 1], 0] + 0.1 * RNG.standard_normal(len(ROWS))
     settings = {"preprocessor": ITEMS, "n_knots": 3, "alpha": 1e-6, "penalty": "ridge", "axioms": None}
-    model = DistanceRegressor(**settings, validation_fraction=0.4).fit(ROWS, signed)
+    model = made(DistanceRegressor, **settings, validation_fraction=0.4).fit(ROWS, signed)
     predicted, lower, upper = model.predict(ROWS, interval=0.9)
     assert (lower < 0).mean() > 0.4
     assert 0.85 < ((lower <= signed) & (signed <= upper)).mean() < 0.95
@@ -181,11 +182,11 @@ def test_pairs_that_features_were_screened_on_judge_nothing(monkeypatch):
     many = {"directions": rng.normal(size=(700, 8)), "preprocessor": items}
     narrow = DistanceRegressor(preprocessor=items).fit(index, noise)
     assert narrow.error_.n_pairs > 0  # of folds that it has not seen
-    model = DistanceRegressor(**many).fit(index, noise)
+    model = made(DistanceRegressor, **many).fit(index, noise)
     assert model.error_.n_pairs == 0
     assert "screened on all pairs" in model.error_.note
     with pytest.raises(NotSupportedError, match="screened on all pairs.*validation_fraction="):
         model.predict(index, interval=0.9)
-    aside = DistanceRegressor(**many, validation_fraction=0.4).fit(index, noise)
+    aside = made(DistanceRegressor, **many, validation_fraction=0.4).fit(index, noise)
     assert aside.error_.n_pairs > 20
     assert aside.error_.r2 < 0.2  # nothing was to be learned

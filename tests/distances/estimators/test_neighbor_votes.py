@@ -238,7 +238,7 @@ class Keeping(LargeMarginLearner):
 
 
 def test_neighbours_that_the_learner_held_out_choose_the_votes():
-    model = SemimetricClassifier(Keeping(**QUICK.get_params())).fit(X, Y)
+    model = SemimetricClassifier(Keeping(**QUICK.get_params(deep=False))).fit(X, Y)
     assert model.vote_rule_ == choose_votes(model.learner_.held_out_neighbors_)[0]
     assert model.vote_rule_ != SemimetricClassifier(QUICK).fit(X, Y).vote_rule_
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import assert_absent, assert_refused, cityblock
+from learners import made
 from reference import edit_distance
 from scipy.stats import spearmanr
 from sklearn.base import clone
@@ -13,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from semimetric import (
     DistanceApproximator,
     DistanceCallError,
+    DistanceRegressor,
     HistogramFeatures,
     LandmarkFeatures,
     NeighborIndex,
@@ -55,7 +57,7 @@ def cityblock_of_letters(x, y):
 
 
 def fit(features=CLOSE, distance=edit_distance, X=WORDS, **changes):
-    return DistanceApproximator(distance, features=features, **FAST | changes).fit(X)
+    return made(DistanceApproximator, distance, features=features, **FAST | changes).fit(X)
 
 
 def test_it_learns_the_distance_of_words():
@@ -142,7 +144,7 @@ def test_rows_of_an_array_are_objects_too():
 
 
 def test_parameters_of_features_are_set_and_searched():
-    model = DistanceApproximator(edit_distance, features=LandmarkFeatures(n_landmarks=3), **FAST)
+    model = made(DistanceApproximator, edit_distance, features=LandmarkFeatures(n_landmarks=3), **FAST)
     assert model.get_params()["features__n_landmarks"] == 3
     assert clone(model).set_params(features__n_landmarks=5).fit(WORDS).n_features_in_ == 5
     assert model.features.distance is None
@@ -165,7 +167,7 @@ def test_coordinates_are_of_objects():
 
 def test_without_features_it_is_as_it_was():
     X = np.random.default_rng(1).random((60, 2))
-    model = DistanceApproximator(cityblock, n_pairs=200, n_knots=3, alpha=1e-3).fit(X)
+    model = DistanceApproximator(cityblock, DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=200).fit(X)
     np.testing.assert_array_equal(model.pairwise(X), model.semimetric_.pairwise(X))
     assert_absent(model, "encode", "features=")
     assert not hasattr(model, "features_")
@@ -186,7 +188,7 @@ def test_without_features_it_is_as_it_was():
         ({"X": "words"}, "is one text"),
         ({"X": WORDS[:1]}, "has 1 objects; at least 2"),
         ({"method": "vertices"}, 'use method="regress"'),
-        ({"missing": "level"}, "leave categorical_features="),
+        ({"missing": "level"}, "leave columns= out"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_any_call(changes, words):
@@ -214,7 +216,7 @@ def test_a_distance_that_fails_names_the_objects_of_X(fails_at):
         seen.append((x, y))
         return np.nan if len(seen) == fails_at else edit_distance(x, y)
 
-    model = DistanceApproximator(moody, features=CLOSE, **FAST | {"n_pairs": 600}, validation_fraction=0.3)
+    model = made(DistanceApproximator, moody, features=CLOSE, **FAST | {"n_pairs": 600}, validation_fraction=0.3)
     error = assert_refused(lambda: model.fit(WORDS), "it returned nan", "A finite number", error=DistanceCallError)
     i, j = error.pair
     assert (WORDS[i], WORDS[j]) == seen[-1]
@@ -231,7 +233,7 @@ def test_ctrl_c_keeps_the_pairs_that_were_called():
             raise KeyboardInterrupt
         return edit_distance(x, y)
 
-    model = DistanceApproximator(interrupted, features=letters, **FAST)
+    model = made(DistanceApproximator, interrupted, features=letters, **FAST)
     with pytest.raises(KeyboardInterrupt):
         model.fit(WORDS)
     assert not hasattr(model, "semimetric_")

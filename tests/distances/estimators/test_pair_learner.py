@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_absent, assert_refused
 from comparisons import FAST, ITEMS, PAIRS, D, Y, learned, true
+from learners import made
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import accuracy_score, f1_score
@@ -15,7 +16,7 @@ from semimetric import PairLearner
 def test_equal_points_judged_both_ways_are_borne():
     pairs = np.vstack([PAIRS, [[3, 3], [4, 4], [5, 6], [5, 6]]])
     y = np.append(Y, [-1, 1, 1, -1])
-    model = PairLearner(**FAST, preprocessor=ITEMS).fit(pairs, y)
+    model = made(PairLearner, **FAST, preprocessor=ITEMS).fit(pairs, y)
     assert model.score(PAIRS, Y) > 0.9
     assert model.pair_distance([[3, 3]])[0] == 0
 
@@ -99,11 +100,11 @@ def test_probabilities_rise_as_the_distance_falls(method):
 @pytest.mark.parametrize("strategy", ["accuracy", "f_beta", "max_tpr", "max_tnr"])
 def test_fit_calibrates_the_threshold_as_it_is_told(strategy):
     arguments = {"strategy": strategy} | ({"min_rate": 0.9} if strategy.startswith("max") else {"beta": -2.0})
-    model = PairLearner(**FAST, preprocessor=ITEMS).fit(PAIRS, Y, calibration_params=arguments)
+    model = made(PairLearner, **FAST, preprocessor=ITEMS).fit(PAIRS, Y, calibration_params=arguments)
     learned_alone = learned("pairs")[0]
     assert model.threshold_ == learned_alone.calibrate_threshold(PAIRS, Y, **arguments).threshold_
     assert model.threshold_ == learned_alone.calibrate_threshold(PAIRS, Y, **arguments | {"beta": 2.0}).threshold_
-    uncalibrated = PairLearner(**FAST, preprocessor=ITEMS).fit(PAIRS, Y, calibration_params=None)
+    uncalibrated = made(PairLearner, **FAST, preprocessor=ITEMS).fit(PAIRS, Y, calibration_params=None)
     assert uncalibrated.threshold_ == learned("pairs")[0].threshold_
 
 

@@ -5,8 +5,9 @@ import warnings
 import cases
 import numpy as np
 import pytest
+from learners import made
 
-from semimetric import DistanceApproximator, DistanceCallError, InputError, SemimetricWarning, load
+from semimetric import DistanceApproximator, DistanceCallError, DistanceRegressor, InputError, SemimetricWarning, load
 from semimetric.distances.estimators.approximator import errors_fell
 
 ITEMS = np.random.default_rng(0).random((150, 2))
@@ -29,7 +30,7 @@ class Counted:
 
 def fit(distance, **options):
     settings = {"n_pairs": "auto", "n_knots": 4, "alpha": 1e-5}
-    return DistanceApproximator(distance, **settings | options).fit(ITEMS)
+    return made(DistanceApproximator, distance, **settings | options).fit(ITEMS)
 
 
 def test_what_is_simple_needs_few_pairs_and_what_is_not_more():
@@ -79,7 +80,7 @@ def test_every_pair_that_was_evaluated_is_learned_from_and_none_twice():
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
 def test_the_calls_of_all_rounds_are_kept_when_one_fails(error):
     distance = Counted(most=1_500, error=error)
-    model = DistanceApproximator(distance, n_pairs="auto", n_knots=16, alpha=1e-5, validation_fraction=0)
+    model = DistanceApproximator(distance, DistanceRegressor(n_knots=16, alpha=1e-5), n_pairs="auto", validation_fraction=0)
     with pytest.raises((DistanceCallError, KeyboardInterrupt)) as said:
         model.fit(ITEMS)
     assert 900 < len(model.pairs_) == len(model.distances_) <= 1_500

@@ -5,6 +5,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from learners import made
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
@@ -39,7 +40,7 @@ LEARNERS = {
 
 
 def room(n_features, directions=None, **rule):
-    return LargeMarginLearner(**FAST | {"directions": directions} | rule).part_task().item_bytes(n_features)
+    return made(LargeMarginLearner, **FAST | {"directions": directions} | rule).part_task().item_bytes(n_features)
 
 
 def test_directions_take_room_as_features_do():
@@ -91,7 +92,7 @@ REFUSED = {
     "budget": ({"groups": AutoGroups(), "tables": "full"}, "compares candidates", "fit on a sample, and take the groups_"),
     "triangles": ({"tables": "full", "axioms": "metric"}, "axioms='metric' on full tables", "a sample", 'tables="warped"'),
     "constraints": ({"tables": "full", "constraints": [Bounded(0.1)], "outside": "clip"}, "constraints=", "fit on a sample"),
-    "solver": ({"solver": "reference"}, "Reference needs all rows at once", "learn from parts", 'use solver="auto"'),
+    "solver": ({"solver": "reference"}, "Reference needs all rows at once", "learn from parts", 'use Program(solver="auto")'),
 }  # fmt: skip
 
 
@@ -99,7 +100,7 @@ REFUSED = {
 @pytest.mark.parametrize("learner", [DistanceRegressor, TripletLearner, LargeMarginLearner])
 def test_what_parts_cannot_do_is_refused_with_what_to_do(learner, name):
     changes, *parts = REFUSED[name]
-    assert_refused(lambda: learner(**FAST | changes).part_task(), *parts, error=NotSupportedError)
+    assert_refused(lambda: made(learner, **FAST | changes).part_task(), *parts, error=NotSupportedError)
 
 
 COMPARED = {PairLearner: ("auto", "discriminant"), LargeMarginLearner: ("auto", "nca", "lda", "discriminant", "combined")}
@@ -108,13 +109,13 @@ COMPARED = {PairLearner: ("auto", "discriminant"), LargeMarginLearner: ("auto", 
 @pytest.mark.parametrize("learner", COMPARED)
 def test_directions_that_compare_all_data_are_refused(learner):
     for name in COMPARED[learner]:
-        call = lambda name=name: learner(**FAST | {"directions": name}).part_task()  # noqa: E731
+        call = lambda name=name: made(learner, **FAST | {"directions": name}).part_task()  # noqa: E731
         assert_refused(call, f"directions='{name}' compares all data", "a matrix", "semimetric_.directions", NotSupportedError)
-    assert learner(**FAST | {"directions": "pca"}).part_task().recipe.directions == "pca"
+    assert made(learner, **FAST | {"directions": "pca"}).part_task().recipe.directions == "pca"
 
 
 def test_kinds_of_tables_are_not_compared_on_parts():
-    call = lambda: LargeMarginLearner(**FAST | {"tables": "auto"}).part_task()  # noqa: E731
+    call = lambda: made(LargeMarginLearner, **FAST | {"tables": "auto"}).part_task()  # noqa: E731
     assert_refused(call, 'tables="auto" compares both', 'give "warped" or "full"', "fit on a sample", NotSupportedError)
 
 

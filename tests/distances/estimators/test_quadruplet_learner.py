@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from comparisons import FAST, INDEX, ITEMS, QUADRUPLETS, learned
+from learners import made
 
 from semimetric import QuadrupletLearner
 
@@ -12,8 +13,8 @@ def test_quadruplets_may_say_the_opposite():
     flip = np.arange(600) % 3 == 0
     turned = np.where(flip[:, None], QUADRUPLETS[:, [2, 3, 0, 1]], QUADRUPLETS)
     y = np.where(flip, -1, 1)
-    one = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(turned, y)
-    other = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(QUADRUPLETS)
+    one = made(QuadrupletLearner, **FAST, preprocessor=ITEMS).fit(turned, y)
+    other = made(QuadrupletLearner, **FAST, preprocessor=ITEMS).fit(QUADRUPLETS)
     np.testing.assert_allclose(one.decision_function(turned), y * other.decision_function(QUADRUPLETS), atol=1e-12)
     assert one.score(turned, y) == other.score(QUADRUPLETS)
     assert one.score(turned) < 0.8
@@ -43,7 +44,7 @@ def test_scores_weigh_quadruplets(rng):
 def test_what_is_turned_round_must_be_quadruplets(shape):
     """y = -1 exchanges the pairs of a quadruplet; tuples of another length are refused as they are without y."""
     wrong, y = np.resize(INDEX, shape), np.where(np.arange(600) % 2, 1, -1)
-    model = QuadrupletLearner(**FAST, preprocessor=ITEMS)
+    model = made(QuadrupletLearner, **FAST, preprocessor=ITEMS)
     for said in ((), (y,)):
         assert_refused(lambda s=said: model.fit(wrong, *s), str(shape), "4", "", ValueError)
 
@@ -51,15 +52,15 @@ def test_what_is_turned_round_must_be_quadruplets(shape):
 def test_the_opposite_of_quadruplets_is_learned_as_their_pairs_exchanged():
     y = np.where(np.arange(600) % 3, 1, -1)
     turned = np.where((y < 0)[:, None], QUADRUPLETS[:, [2, 3, 0, 1]], QUADRUPLETS)
-    want = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(QUADRUPLETS)
-    given = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(turned, y)
+    want = made(QuadrupletLearner, **FAST, preprocessor=ITEMS).fit(QUADRUPLETS)
+    given = made(QuadrupletLearner, **FAST, preprocessor=ITEMS).fit(turned, y)
     np.testing.assert_array_equal(given.semimetric_.weights, want.semimetric_.weights)
     assert given.score(turned, y) == want.score(QUADRUPLETS)
 
 
 def test_weights_have_two_names(rng):
     weight = rng.random(600)
-    learner = QuadrupletLearner(**FAST, preprocessor=ITEMS)
+    learner = made(QuadrupletLearner, **FAST, preprocessor=ITEMS)
     one = learner.fit(QUADRUPLETS, weights=weight).decision_function(QUADRUPLETS)
     other = learner.fit(QUADRUPLETS, sample_weight=weight).decision_function(QUADRUPLETS)
     np.testing.assert_array_equal(one, other)

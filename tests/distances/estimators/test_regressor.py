@@ -4,15 +4,16 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
-from semimetric import DistanceRegressor, JointGroups, NotSupportedError, SemimetricWarning
+from semimetric import DistanceRegressor, JointGroups, NotSupportedError, Program, SemimetricWarning
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
 
 
 def fit(pairs=INDEX, y=Y, preprocessor=ITEMS, sample_weight=None, **options):
-    return DistanceRegressor(**cases.FAST | options, preprocessor=preprocessor).fit(pairs, y, sample_weight)
+    return made(DistanceRegressor, **cases.FAST | options, preprocessor=preprocessor).fit(pairs, y, sample_weight)
 
 
 @pytest.mark.parametrize("name", cases.RECIPES)
@@ -38,7 +39,8 @@ def test_an_asymmetric_distance_needs_premetric():
     i, j = rng.integers(0, 80, (2, 600))
     y = (P[i] * np.log(P[i] / P[j])).sum(axis=1).clip(0)
     scores = [
-        DistanceRegressor(n_knots=6, alpha=1e-5, penalty="ridge", axioms=a, preprocessor=P).fit(np.column_stack([i, j]), y)
+        DistanceRegressor(n_knots=6, alpha=1e-5, program=Program(penalty="ridge"), axioms=a, preprocessor=P)
+        .fit(np.column_stack([i, j]), y)
         .score(np.column_stack([i, j]), y)
         for a in ("semimetric", "premetric")
     ]  # fmt: skip
@@ -108,8 +110,12 @@ def test_numbers_of_knots_may_be_an_array():
     want = fit(n_knots=[3, 4, 5]).semimetric_.weights
     assert (fit(n_knots=np.array([3, 4, 5])).semimetric_.weights == want).all()
     some = {"preprocessor": ITEMS, "n_knots": np.array([3, 4, 5])}
-    assert DistanceRegressor(**some).fit(INDEX, Y).recipe_.n_knots == [3, 4, 5]
-    assert DistanceRegressor(**some, alpha=1e-3).partial_fit(INDEX, Y).semimetric_.embedding.grid.sizes.tolist() == [3, 4, 5]
+    assert made(DistanceRegressor, **some).fit(INDEX, Y).recipe_.n_knots == [3, 4, 5]
+    assert made(DistanceRegressor, **some, alpha=1e-3).partial_fit(INDEX, Y).semimetric_.embedding.grid.sizes.tolist() == [
+        3,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -179,8 +185,8 @@ def test_how_people_see_colours(real_data):
 def test_groups_are_named_by_the_columns_of_a_frame():
     items, index, y = cases.sample()
     frame = pytest.importorskip("pandas").DataFrame(items, columns=["u", "v", "w"])
-    named = DistanceRegressor(**cases.FAST, groups=[("w", "u"), ("v",)], preprocessor=frame).fit(index, y)
-    numbered = DistanceRegressor(**cases.FAST, groups=[(2, 0), (1,)], preprocessor=items).fit(index, y)
+    named = made(DistanceRegressor, **cases.FAST, groups=[("w", "u"), ("v",)], preprocessor=frame).fit(index, y)
+    numbered = made(DistanceRegressor, **cases.FAST, groups=[(2, 0), (1,)], preprocessor=items).fit(index, y)
     assert named.semimetric_.terms[:2] == ("w * u", "v")
     assert (named.semimetric_.weights == numbered.semimetric_.weights).all()
 
@@ -246,7 +252,7 @@ def ties_told(**options):
     y = np.abs(items[rows[:, 0]] - items[rows[:, 1]]) @ [1.0, 3.0]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        DistanceRegressor(preprocessor=items, effort="fast", validation_fraction=0, **options).fit(rows, y)
+        made(DistanceRegressor, preprocessor=items, effort="fast", validation_fraction=0, **options).fit(rows, y)
     return any("ties in the data leave fewer knots" in str(w.message) for w in told)
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from comparisons import FAST, ITEMS, PAIRS, TRIPLETS, learned
+from learners import made
 
 from semimetric import SemimetricWarning, TripletLearner
 
 
 def test_triplets_that_repeat_an_item_are_borne():
     triplets = np.vstack([TRIPLETS, [[1, 2, 2], [1, 1, 1]]])
-    assert TripletLearner(**FAST, preprocessor=ITEMS).fit(triplets).score(TRIPLETS) > 0.9
+    assert made(TripletLearner, **FAST, preprocessor=ITEMS).fit(triplets).score(TRIPLETS) > 0.9
 
 
 def test_a_constant_feature_says_nothing():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_absent, assert_refused
+from learners import made
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -64,7 +65,7 @@ def learned(name, *, missing=0.0, **changes):
     frame, true = table(missing=missing)
     kind, tuples, y = tuples_of(name, true)
     told = {"missing": "level"} if missing else {}
-    return kind(**FAST | told | {"preprocessor": frame} | changes).fit(tuples, *y), tuples, y, frame
+    return made(kind, **FAST | told | {"preprocessor": frame} | changes).fit(tuples, *y), tuples, y, frame
 
 
 every_learner = pytest.mark.parametrize("name", ["pairs", "triplets", "quadruplets"])
@@ -97,7 +98,7 @@ def test_points_are_encoded_as_rows_of_the_table_are(name, missing):
     knots = [None, np.arange(0, 24, 4.0), [0.0, 0.5, 1.0]]
     model, tuples, y, frame = learned(name, missing=missing, knots=knots, tables="full")
     points = frame.astype(object).to_numpy()[tuples]
-    told = {"categorical_features": [0], "periodic": {1: 24}, "preprocessor": None}
+    told = {"columns__categorical": [0], "columns__periodic": {1: 24}, "preprocessor": None}
     for given in (points, points.tolist()):
         again = clone(model).set_params(**told).fit(given, *y)
         assert_allclose(again.decision_function(given), model.decision_function(tuples), rtol=1e-5, atol=1e-6)
@@ -114,8 +115,8 @@ def test_auto_says_what_it_compared(name):
 
 def test_searches_of_parameters_take_frames():
     model, pairs, y, _ = learned("pairs")
-    search = GridSearchCV(model, {"periodic": [None, {"hour": 24}]}, cv=3).fit(pairs, *y)
-    assert search.best_params_ == {"periodic": {"hour": 24}}
+    search = GridSearchCV(model, {"columns__periodic": [None, {"hour": 24}]}, cv=3).fit(pairs, *y)
+    assert search.best_params_ == {"columns__periodic": {"hour": 24}}
 
 
 def test_new_categories_are_said_and_numbers_only_stay_a_metric():
@@ -127,7 +128,7 @@ def test_new_categories_are_said_and_numbers_only_stay_a_metric():
         with pytest.warns(SemimetricWarning, match=r"colour .*a category that was not in the fit"):
             call(np.array([[N, 1, 2]]))
         call(np.array([[N, 1, 2]]))
-    plain = clone(model).set_params(preprocessor=frame[["hour", "size"]], periodic=None).fit(pairs)
+    plain = clone(model).set_params(preprocessor=frame[["hour", "size"]], columns__periodic=None).fit(pairs)
     assert plain.semimetric_.axioms.name == "metric"
 
 
@@ -185,10 +186,10 @@ def test_bent_directions_combine_numbers_that_are_always_there(name, missing, tm
     if name == "triplets":
         near, far = tuples[y > 0], tuples[y < 0]
         tuples = np.array([[i, j, k] for i, j in near[:700] for a, k in far[far[:, 0] == i][:1]])
-        model, y = TripletLearner(**FAST | told).fit(tuples), ()
+        model, y = made(TripletLearner, **FAST | told).fit(tuples), ()
         raw = clone(model).set_params(directions=None).fit(tuples)
     else:
-        model, y = PairLearner(**FAST | told).fit(tuples, y), (y,)
+        model, y = made(PairLearner, **FAST | told).fit(tuples, y), (y,)
         raw = clone(model).set_params(directions=None).fit(tuples, *y)
     d = model.semimetric_
     assert d.directions.uses.any(axis=0).tolist() == [False, True, False, True] + [False] * bool(missing)
@@ -211,7 +212,7 @@ def test_bent_directions_combine_numbers_that_are_always_there(name, missing, tm
 
 def test_auto_tries_them_where_there_are_two_numbers():
     frame, pairs, y = rings()
-    model = PairLearner(**FAST | {"directions": "auto", "preprocessor": frame}).fit(pairs, y)
+    model = made(PairLearner, **FAST | {"directions": "auto", "preprocessor": frame}).fit(pairs, y)
     assert {c.settings["directions"] for c in model.choices_} == {None, "discriminant"}
     assert model.recipe_.directions == "discriminant"
 
@@ -219,7 +220,7 @@ def test_auto_tries_them_where_there_are_two_numbers():
 def test_nothing_to_combine_gives_no_directions():
     frame, true = table()
     kind, pairs, y = tuples_of("pairs", true)
-    model = kind(**FAST | {"directions": "discriminant", "preprocessor": frame[["colour", "hour"]]}).fit(pairs, *y)
+    model = made(kind, **FAST | {"directions": "discriminant", "preprocessor": frame[["colour", "hour"]]}).fit(pairs, *y)
     assert model.semimetric_.directions is None
     X = np.where(np.random.default_rng(0).random((40, 2)) < 0.2, np.nan, 0.5)
     some = Pairs(X, np.arange(40).reshape(20, 2))
@@ -260,7 +261,7 @@ def test_bad_tables_are_refused(name, case):
     changes, *parts = BAD[case]
     frame, true = table()
     kind, tuples, y = tuples_of(name, true)
-    assert_refused(lambda: kind(**FAST | {"preprocessor": frame} | changes).fit(tuples, *y), *parts, error=InputError)
+    assert_refused(lambda: made(kind, **FAST | {"preprocessor": frame} | changes).fit(tuples, *y), *parts, error=InputError)
 
 
 @every_learner

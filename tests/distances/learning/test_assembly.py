@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learners import made
 
-from semimetric import DistanceRegressor, SemimetricWarning
+from semimetric import DistanceRegressor, Program, SemimetricWarning, Tables
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import assembly
 from semimetric.distances.learning.assembly import assemble, count_out_of_range, warn_out_of_range
@@ -24,8 +25,8 @@ def test_directions_without_weight_are_left_out():
     y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
     useless = [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]
     model = DistanceRegressor(
-        n_knots=2, penalty="lasso", alpha=1e-2, directions=useless, tables="warped", preprocessor=ITEMS
-    ).fit(INDEX, y)  # fmt: skip
+        n_knots=2, program=Program(penalty="lasso"), alpha=1e-2, directions=useless, tables="warped", preprocessor=ITEMS
+    ).fit(INDEX, y)
     d = model.semimetric_
     kept = 0 if d.directions is None else len(d.directions.names)
     assert kept < 2
@@ -42,12 +43,12 @@ def test_features_learned_clipped_stay_clipped_and_say_so(tables):
     options = {"knots": [[0.25, 0.5, 0.75], [0.0, 0.5, 1.0]], "alpha": 1e-6, "tables": tables, "preprocessor": items}
     n = int(((items[index, 0] < 0.25) | (items[index, 0] > 0.75)).sum())
     with pytest.warns(SemimetricWarning, match=rf"of 800 items, .*, some lie beyond the knots \(x0: {n}\)"):
-        d = DistanceRegressor(**options).fit(index, y).semimetric_
+        d = made(DistanceRegressor, **options).fit(index, y).semimetric_
     assert d([0, 0], [1, 0]) == pytest.approx(d([0.25, 0], [0.75, 0]), rel=1e-3)
     assert d([0.4, 0], [0.4, 2]) == pytest.approx(6.0, rel=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", SemimetricWarning)
-        clipped = DistanceRegressor(**options, outside="clip").fit(index, y).semimetric_
+        clipped = made(DistanceRegressor, **options, outside="clip").fit(index, y).semimetric_
     assert clipped.epsilon[0].tolist() == d.epsilon[0].tolist()
 
 
@@ -55,9 +56,13 @@ def test_under_the_swap_groups_without_weight_stay():
     """Tables numbered under the swap keep their values: what is left alone is not renumbered as tied."""
     y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
     model = DistanceRegressor(
-        n_knots=3, penalty="lasso", alpha=1e-2, directions=[[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]], symmetry="swap",
-        groups=[(0,), (1,), (2,), (3, 4)], preprocessor=ITEMS,
-    ).fit(INDEX, y)  # fmt: skip
+        n_knots=3,
+        program=Program(penalty="lasso"),
+        alpha=1e-2,
+        directions=[[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]],
+        tables=Tables(groups=[(0,), (1,), (2,), (3, 4)], symmetry="swap"),
+        preprocessor=ITEMS,
+    ).fit(INDEX, y)
     assert model.score(INDEX, y) > 0.8
 
 
@@ -148,7 +153,7 @@ def test_a_curve_that_was_learned_goes_on_at_both_of_its_ends(tables):
     curve = lambda x: np.where(x < 0, x, 4.0 * x)  # noqa: E731
     pairs, far = rng.uniform(-1, 1, (800, 2, 2)), rng.uniform(-5, 5, (200, 2, 2))
     y, true = (np.abs(curve(p[:, 0]) - curve(p[:, 1])) @ [1.0, 3.0] for p in (pairs, far))
-    model = DistanceRegressor(knots=[[-1.0, -0.5, 0.0, 0.5, 1.0]] * 2, alpha=1e-6, tables=tables).fit(pairs, y)
+    model = DistanceRegressor(tables=Tables(tables, knots=[[-1.0, -0.5, 0.0, 0.5, 1.0]] * 2), alpha=1e-6).fit(pairs, y)
     np.testing.assert_allclose(model.semimetric_.epsilon, [[1.0, 4.0], [3.0, 12.0]], rtol=0.02)
     assert np.abs(model.semimetric_.paired(far[:, 0], far[:, 1]) - true).max() < 0.05 * true.mean()
     assert model.semimetric_.axioms.positive

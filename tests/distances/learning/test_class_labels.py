@@ -7,6 +7,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from learners import made
 from sklearn.datasets import load_wine
 
 from semimetric import InputError, LargeMarginLearner, SemimetricWarning
@@ -18,7 +19,7 @@ FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
 
 
 def learned(**changes):
-    return LargeMarginLearner(**FAST | changes)
+    return made(LargeMarginLearner, **FAST | changes)
 
 
 def test_labels_of_several_types_or_missing_are_refused():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from learners import made
 
 from semimetric import ConcaveLink, DistanceRegressor, NeighborIndex, load
 from semimetric._foundation.types import Pairs
@@ -20,7 +21,7 @@ PARAMETERS = {"n_knots": 2, "alpha": 1e-5, "tables": "warped", "preprocessor": I
 
 
 def fitted(link, y, **parameters):
-    return DistanceRegressor(**PARAMETERS | parameters, link=link).fit(INDEX, y)
+    return made(DistanceRegressor, **PARAMETERS | parameters, link=link).fit(INDEX, y)
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
@@ -93,6 +94,6 @@ def test_folds_in_which_all_distances_are_zero_are_left_out(far):
     items = np.hstack([place, np.linspace(0, 1, 40)[:, None]])
     index = np.column_stack(np.triu_indices(40, 1))
     y = np.sqrt(np.abs(place[index[:, 0], 0] - place[index[:, 1], 0]))
-    model = DistanceRegressor(**PARAMETERS | {"preprocessor": items}, link="concave", validation_fraction=0).fit(index, y)
+    model = made(DistanceRegressor, **PARAMETERS | {"preprocessor": items}, link="concave", validation_fraction=0).fit(index, y)
     assert np.isfinite(model.predict(index)).all()
     assert model.score(index, y) > 0.5

@@ -5,6 +5,7 @@ import warnings
 import cases
 import numpy as np
 import pytest
+from learners import made
 from scipy.stats import spearmanr
 
 from semimetric import DistanceApproximator, DistanceRegressor, SemimetricWarning
@@ -87,7 +88,9 @@ def test_nothing_is_said_of_others(learned, true):
 
 
 def test_the_error_of_an_approximation_is_that_of_all_pairs_of_other_items():
-    model = DistanceApproximator(cases.warped_sum, n_pairs=2000, n_knots=4, alpha=1e-5, validation_fraction=0.3).fit(ITEMS)
+    model = DistanceApproximator(
+        cases.warped_sum, DistanceRegressor(n_knots=4, alpha=1e-5), n_pairs=2000, validation_fraction=0.3
+    ).fit(ITEMS)
     new = np.random.default_rng(9).random((400, 2, 2))
     true = cases.warped_sum(new[:, 0], new[:, 1])
     fresh = np.median(relative_errors(true, model.predict(new)))
@@ -99,7 +102,9 @@ def test_the_error_of_an_approximation_is_that_of_all_pairs_of_other_items():
 
 
 def test_recall_is_of_every_item_where_all_pairs_are_evaluated():
-    model = DistanceApproximator(cases.warped_sum, n_pairs=4000, n_knots=4, alpha=1e-5, validation_fraction=0.25).fit(ITEMS)
+    model = DistanceApproximator(
+        cases.warped_sum, DistanceRegressor(n_knots=4, alpha=1e-5), n_pairs=4000, validation_fraction=0.25
+    ).fit(ITEMS)
     assert model.error_.n_queries == model.error_.n_items == 30
     assert model.n_calls_ == 4000 + 30 * 29 // 2
 
@@ -110,11 +115,13 @@ def test_items_set_aside_from_given_pairs_teach_nothing():
     rows = INDEX[(INDEX < 24).all(axis=1)]
     y = cases.warped_sum(ITEMS[rows[:, 0]], ITEMS[rows[:, 1]])
     options = {"preprocessor": ITEMS, "n_knots": 3, "alpha": 1e-5, "validation_fraction": 0.4}
-    model = DistanceRegressor(**options).fit(rows, y)
+    model = made(DistanceRegressor, **options).fit(rows, y)
 
     def teaches(item):
         other = np.where((rows == item).any(axis=1), 2 * y, y)
-        return not np.array_equal(DistanceRegressor(**options).fit(rows, other).semimetric_.weights, model.semimetric_.weights)
+        return not np.array_equal(
+            made(DistanceRegressor, **options).fit(rows, other).semimetric_.weights, model.semimetric_.weights
+        )
 
     aside = [item for item in range(24) if not teaches(item)]
     both = np.isin(rows, aside).all(axis=1)
@@ -150,11 +157,11 @@ def test_all_pairs_are_learned_from_where_folds_judge():
 def test_what_cannot_be_held_out_says_so():
     rows, y = INDEX[:300], cases.warped_sum(ITEMS[INDEX[:300, 0]], ITEMS[INDEX[:300, 1]])
     given = {"preprocessor": ITEMS, "n_knots": 3, "alpha": 1e-5}
-    assert "settings were given, so that nothing was compared" in DistanceRegressor(**given).fit(rows, y).error_.note
+    assert "settings were given, so that nothing was compared" in made(DistanceRegressor, **given).fit(rows, y).error_.note
     with pytest.warns(SemimetricWarning, match=r"validation_fraction=0.1 of 120 items leaves .* 20 set aside are required"):
-        model = DistanceRegressor(**given, validation_fraction=0.1).fit(rows, y)
+        model = made(DistanceRegressor, **given, validation_fraction=0.1).fit(rows, y)
     assert np.isnan(model.error_.r2)
-    assert "in parts" in DistanceRegressor(**given).partial_fit(rows, y).error_.note
+    assert "in parts" in made(DistanceRegressor, **given).partial_fit(rows, y).error_.note
     for share in ("some", 1.5):
         bad = DistanceRegressor(validation_fraction=share)
         cases.assert_refused(lambda m=bad: m.fit(rows, y), f"validation_fraction={share!r}", "between 0 and 1", "must")
@@ -163,9 +170,9 @@ def test_what_cannot_be_held_out_says_so():
 def test_errors_are_printed_after_a_fit_that_is_verbose(capsys):
     rows, y = INDEX, cases.warped_sum(ITEMS[INDEX[:, 0]], ITEMS[INDEX[:, 1]])
     options = {"preprocessor": ITEMS, "n_knots": 3, "alpha": 1e-5, "validation_fraction": 0.3}
-    model = DistanceRegressor(**options, verbose=True).fit(rows, y)
+    model = made(DistanceRegressor, **options, verbose=True).fit(rows, y)
     assert str(model.error_).splitlines()[1] in capsys.readouterr().err
-    DistanceRegressor(**options).fit(rows, y)
+    made(DistanceRegressor, **options).fit(rows, y)
     assert "relative error" not in capsys.readouterr().err
 
 

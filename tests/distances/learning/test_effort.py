@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner
+from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner, Triplets
 from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, SearchCost
 
 PAGE = Path(__file__).parents[3] / "docs" / "effort.md"
@@ -66,11 +66,12 @@ def examples():
     pairs, triplets = rng.random((120, 2, 2)), rng.random((120, 3, 2))
     y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
     X = rng.random((60, 3))
+    labels = partial(LargeMarginLearner, triplets=Triplets(base="positions"))
     return {
         "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
         "triplets": (TripletLearner, (triplets,), COMPARISONS, "triplets"),
-        "labels": (partial(LargeMarginLearner, even="places"), (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
+        "labels": (labels, (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
     }
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from learners import made
 from sklearn.base import clone
 
 from semimetric import (
@@ -9,9 +10,11 @@ from semimetric import (
     DistanceRegressor,
     LargeMarginLearner,
     PairLearner,
+    Program,
     Ridge,
     Semimetric,
     SemimetricClassifier,
+    Tables,
     TripletLearner,
 )
 
@@ -45,21 +48,25 @@ def test_a_strong_penalty_gives_the_prior_back_at_its_best_multiple(tables, pena
     true = PRIOR.paired_by_index(PRIOR.schema.encode(FRAME), PAIRS)
     y = 3.0 * true * NOISE
     options = {"knots": knots_that_hold(PRIOR), "delta": 0.0, "tables": tables, "preprocessor": FRAME, **KINDS}
-    model = DistanceRegressor(penalty=penalty, alpha=1e8, prior=PRIOR, **options).fit(PAIRS, y)
+    model = made(DistanceRegressor, penalty=penalty, alpha=1e8, prior=PRIOR, **options).fit(PAIRS, y)
     multiple = (true @ y) / (true @ true)
     np.testing.assert_allclose(model.semimetric_.pairwise(FRAME), multiple * PRIOR.pairwise(FRAME), rtol=1e-3, atol=1e-5)
 
 
 def test_without_noise_the_prior_is_what_comes_back():
     y = L1.paired_by_index(NUMBERS, PAIRS)
-    d = DistanceRegressor(alpha=1e8, n_knots=4, prior=L1, preprocessor=NUMBERS).fit(PAIRS, y).semimetric_
+    d = DistanceRegressor(alpha=1e8, n_knots=4, program=Program(prior=L1), preprocessor=NUMBERS).fit(PAIRS, y).semimetric_
     np.testing.assert_allclose(d.pairwise(NUMBERS), L1.pairwise(NUMBERS), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("groups", ["pairs", [(0, 1)], [(0,), (0, 1)]])
 def test_groups_that_share_a_feature_share_its_prior(groups):
     y = L1.paired_by_index(NUMBERS, PAIRS) * NOISE
-    d = DistanceRegressor(alpha=1e8, n_knots=3, groups=groups, prior=L1, preprocessor=NUMBERS).fit(PAIRS, y).semimetric_
+    d = (
+        DistanceRegressor(alpha=1e8, n_knots=3, tables=Tables(groups=groups), program=Program(prior=L1), preprocessor=NUMBERS)
+        .fit(PAIRS, y)
+        .semimetric_
+    )
     ratio = d.pairwise(NUMBERS)[L1.pairwise(NUMBERS) > 0.1] / L1.pairwise(NUMBERS)[L1.pairwise(NUMBERS) > 0.1]
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-3)
 
@@ -73,7 +80,7 @@ def test_few_pairs_with_a_good_prior_beat_few_pairs_without():
     y = truth.paired_by_index(X, pairs) * rng.lognormal(0.0, 0.2, 20)
     errors = {}
     for name, given in (("with", prior), ("without", None)):
-        d = DistanceRegressor(n_knots=3, alpha=0.1, prior=given, preprocessor=X).fit(pairs, y).semimetric_
+        d = DistanceRegressor(n_knots=3, alpha=0.1, program=Program(prior=given), preprocessor=X).fit(pairs, y).semimetric_
         errors[name] = np.abs(d.pairwise(X) - truth.pairwise(X)).mean()
     assert errors["with"] < 0.5 * errors["without"]
 
@@ -85,7 +92,7 @@ def test_comparisons_start_from_a_given_distance(learner):
     index = np.random.default_rng(4).integers(0, 120, (300, 3))
     near, far = (PRIOR.paired_by_index(encoded, index[:, [0, k]]) for k in (1, 2))
     options = {"knots": knots_that_hold(PRIOR), "directions": None, "delta": 0.0, "preprocessor": FRAME, **KINDS}
-    model = learner(alpha=1e5, prior=PRIOR, **options)
+    model = made(learner, alpha=1e5, prior=PRIOR, **options)
     if learner is TripletLearner:
         index = np.where((near < far)[:, None], index, index[:, [0, 2, 1]])[near != far]
         model.fit(index)
@@ -98,10 +105,12 @@ def test_comparisons_start_from_a_given_distance(learner):
 
 def test_auto_chooses_with_a_prior_too():
     y = L1.paired_by_index(NUMBERS, PAIRS) ** 2
-    model = DistanceRegressor(prior=L1, preprocessor=NUMBERS).fit(PAIRS, y)
+    model = DistanceRegressor(program=Program(prior=L1), preprocessor=NUMBERS).fit(PAIRS, y)
     assert model.score(PAIRS, y) > 0.9
     assert len(model.choices_) > 1
-    approximator = DistanceApproximator(lambda x, y: L1(x, y), n_pairs=300, n_knots=3, alpha=1e8, prior=L1).fit(NUMBERS)
+    approximator = DistanceApproximator(
+        lambda x, y: L1(x, y), DistanceRegressor(n_knots=3, alpha=1e8, program=Program(prior=L1)), n_pairs=300
+    ).fit(NUMBERS)
     np.testing.assert_allclose(approximator.semimetric_.pairwise(NUMBERS), L1.pairwise(NUMBERS), rtol=1e-4, atol=1e-5)
 
 
@@ -112,11 +121,13 @@ def test_categories_go_by_name():
     pairs = np.random.default_rng(5).integers(0, len(some), (200, 2))
     y = PRIOR.paired(some.iloc[pairs[:, 0]], some.iloc[pairs[:, 1]])
     options = {"knots": knots_that_hold(PRIOR), "delta": 0.0, "preprocessor": some, **KINDS}
-    d = DistanceRegressor(alpha=1e8, prior=PRIOR, **options).fit(pairs, y).semimetric_
+    d = made(DistanceRegressor, alpha=1e8, prior=PRIOR, **options).fit(pairs, y).semimetric_
     np.testing.assert_allclose(d.pairwise(some), PRIOR.pairwise(some), rtol=1e-3, atol=1e-5)
 
 
-JOINT = DistanceRegressor(n_knots=3, alpha=1e-2, groups="pairs", preprocessor=NUMBERS).fit(PAIRS, NOISE).semimetric_
+JOINT = (
+    DistanceRegressor(n_knots=3, alpha=1e-2, tables=Tables(groups="pairs"), preprocessor=NUMBERS).fit(PAIRS, NOISE).semimetric_
+)
 BAD = {
     "no distance": ({"prior": "gower"}, "a str", "gower(X)"),
     "joint groups": ({"prior": JOINT}, "joint groups", "sum over single features"),
@@ -133,18 +144,18 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_started_from_is_refused(name):
     options, *words = BAD[name]
-    model = DistanceRegressor(**({"n_knots": 3, "alpha": 1e-3, "preprocessor": NUMBERS} | options))
+    model = made(DistanceRegressor, **({"n_knots": 3, "alpha": 1e-3, "preprocessor": NUMBERS} | options))
     assert_refused(lambda: model.fit(PAIRS, NOISE), *words, error=ValueError)
 
 
 def test_streams_have_no_prior():
-    model = DistanceRegressor(n_knots=3, alpha=1e-3, prior=L1, preprocessor=NUMBERS)
+    model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(prior=L1), preprocessor=NUMBERS)
     assert_refused(lambda: model.partial_fit(PAIRS, NOISE), "partial_fit", "prior=", error=ValueError)
 
 
 def test_a_prior_that_is_0_where_distances_are_not_is_refused():
     nothing = Semimetric.l1(NUMBERS, weights=[0.0, 0.0])
-    model = DistanceRegressor(n_knots=3, alpha=1e-3, prior=nothing, preprocessor=NUMBERS)
+    model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(prior=nothing), preprocessor=NUMBERS)
     assert_refused(lambda: model.fit(PAIRS, NOISE), "nothing in common", "another")
 
 
@@ -164,14 +175,14 @@ def mean_target(d, items, n_targets=3):
 def test_labels_start_from_a_given_distance_of_which_the_proportions_count(tables, loss):
     """A strong penalty gives it back in units of the margin, which is 0.7 of its mean distance to a target."""
     options = {"knots": knots_that_hold(PRIOR), "directions": None, "delta": 0.0, "tables": tables, "loss": loss, **KINDS}
-    d = LargeMarginLearner(alpha=1e8, prior=PRIOR, **options).fit(FRAME, LABELS).semimetric_
+    d = made(LargeMarginLearner, alpha=1e8, prior=PRIOR, **options).fit(FRAME, LABELS).semimetric_
     multiple = 1 / (0.7 * mean_target(PRIOR, FRAME))
     np.testing.assert_allclose(d.pairwise(FRAME), multiple * PRIOR.pairwise(FRAME), rtol=1e-5, atol=1e-6)
 
 
 def test_the_unit_of_the_prior_of_labels_plays_no_part():
     learned = [
-        LargeMarginLearner(n_knots=4, alpha=1e-2, prior=Semimetric.l1(NUMBERS, weights=w), **SCALES).fit(NUMBERS, LABELS)
+        made(LargeMarginLearner, n_knots=4, alpha=1e-2, prior=Semimetric.l1(NUMBERS, weights=w), **SCALES).fit(NUMBERS, LABELS)
         for w in ([3.0, 0.2], [3e4, 2e3])
     ]
     first, second = (model.semimetric_.pairwise(NUMBERS) for model in learned)
@@ -188,24 +199,26 @@ def test_few_labels_with_a_good_prior_beat_few_labels_without():
         X = rng.random((320, 10))
         y = (X @ w > w.sum() / 2).astype(int)
         for name, given in (("with", Semimetric.l1(X[:20], weights=w)), ("without", None)):
-            learner = LargeMarginLearner(n_knots=3, alpha=0.1, prior=given, **SCALES)
+            learner = made(LargeMarginLearner, n_knots=3, alpha=0.1, prior=given, **SCALES)
             errors[name].append(1 - SemimetricClassifier(learner).fit(X[:20], y[:20]).score(X[20:], y[20:]))
     assert np.mean(errors["with"]) < np.mean(errors["without"]) - 0.02
 
 
 def test_auto_of_labels_chooses_with_a_prior_and_directions_join_it():
-    model = LargeMarginLearner(prior=L1, effort="fast").fit(NUMBERS, LABELS)
+    model = LargeMarginLearner(program=Program(prior=L1), effort="fast").fit(NUMBERS, LABELS)
     assert len(model.choices_) > 1
-    joined = LargeMarginLearner(n_knots=4, alpha=1e-3, prior=L1, directions="lda", tables="warped").fit(NUMBERS, LABELS)
+    joined = LargeMarginLearner(n_knots=4, alpha=1e-3, program=Program(prior=L1), directions="lda", tables="warped").fit(
+        NUMBERS, LABELS
+    )
     assert joined.semimetric_.directions is not None
-    np.testing.assert_array_equal(clone(joined).prior.pairwise(NUMBERS), L1.pairwise(NUMBERS))
+    np.testing.assert_array_equal(clone(joined).program.prior.pairwise(NUMBERS), L1.pairwise(NUMBERS))
 
 
 NOTHING = Semimetric.l1(NUMBERS, weights=[0.0, 0.0])
 BAD_OF_LABELS = {
     "no distance": ({"prior": "gower"}, "a str", "gower(X)"),
     "lasso": ({"prior": L1, "penalty": "lasso"}, "'lasso'", "does not draw to it"),
-    "places": ({"prior": L1, "even": "places"}, "prior=", 'even="values"'),
+    "places": ({"prior": L1, "base": "positions"}, "prior=", 'base="values"'),
     "other features": ({"prior": PRIOR}, "size, colour", "x0, x1"),
     "no margin": ({"prior": NOTHING}, "0 between every item and the nearest ones of its class", "give another"),
 }
@@ -214,5 +227,5 @@ BAD_OF_LABELS = {
 @pytest.mark.parametrize("name", BAD_OF_LABELS)
 def test_what_labels_cannot_start_from_is_refused(name):
     options, *words = BAD_OF_LABELS[name]
-    model = LargeMarginLearner(**({"n_knots": 3, "alpha": 1e-3} | SCALES | options))
+    model = made(LargeMarginLearner, **({"n_knots": 3, "alpha": 1e-3} | SCALES | options))
     assert_refused(lambda: model.fit(NUMBERS, LABELS), *words, error=ValueError)

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 from cases import assert_refused, candidate
+from learners import made
 from sklearn.base import clone
 
 from semimetric import (
@@ -13,6 +14,7 @@ from semimetric import (
     PairLearner,
     SemimetricClassifier,
     SemimetricWarning,
+    Tables,
     TranslationInvariant,
     TripletLearner,
     load,
@@ -60,14 +62,14 @@ def error(model, pairs, y):
 @pytest.fixture(scope="module")
 def found():
     pairs, y, _, _ = measured(0, joint=True)
-    return DistanceRegressor(groups="auto", **FAST).fit(pairs, y)
+    return made(DistanceRegressor, groups="auto", **FAST).fit(pairs, y)
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(2))
 def test_features_that_act_together_are_found_and_lower_the_error(seed):
     pairs, y, fresh, truth = measured(seed, joint=True)
-    model = DistanceRegressor(groups="auto", **FAST).fit(pairs, y)
+    model = made(DistanceRegressor, groups="auto", **FAST).fit(pairs, y)
     assert model.groups_ == ((0,), (1,), (2,), (3,), (4,), (5,), (1, 2))
     alone = DistanceRegressor(**FAST).fit(pairs, y)
     assert error(model, fresh, truth) < 0.7 * error(alone, fresh, truth)
@@ -76,14 +78,14 @@ def test_features_that_act_together_are_found_and_lower_the_error(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_of_features_that_add_up_no_pair_is_taken(seed):
     pairs, y, fresh, _ = measured(seed, joint=False)
-    model, alone = (DistanceRegressor(groups=groups, **FAST).fit(pairs, y) for groups in ("auto", "singles"))
+    model, alone = (made(DistanceRegressor, groups=groups, **FAST).fit(pairs, y) for groups in ("auto", "singles"))
     assert model.recipe_ == alone.recipe_
     np.testing.assert_array_equal(model.predict(fresh), alone.predict(fresh))
 
 
 def test_the_recipe_given_again_is_the_same_model(found):
     pairs, y, fresh, _ = measured(0, joint=True)
-    again = DistanceRegressor(**found.recipe_.__dict__).fit(pairs, y)
+    again = made(DistanceRegressor, **found.recipe_.__dict__).fit(pairs, y)
     np.testing.assert_allclose(again.predict(fresh), found.predict(fresh), rtol=1e-9)
     assert isinstance(found.recipe_.groups, JointGroups)
     assert again.group_choices_ == ()
@@ -93,7 +95,7 @@ def test_the_recipe_given_again_is_the_same_model(found):
 @pytest.mark.slow
 def test_knots_of_joint_features_are_chosen_where_numbers_of_knots_are():
     pairs, y, fresh, truth = measured(1, joint=True, m=500)
-    model = DistanceRegressor(groups="auto", alpha=1e-4).fit(pairs, y)
+    model = DistanceRegressor(tables=Tables(groups="auto"), alpha=1e-4).fit(pairs, y)
     assert model.recipe_.joint.n_knots in (3, 4, 6)
     counts = {len(k) for k in model.semimetric_.embedding.grid.select(np.array([1, 2])).knots}
     assert counts == {model.recipe_.joint.n_knots}
@@ -105,7 +107,7 @@ def test_pairs_judged_by_an_exclusive_or_are_told_apart():
     (index, said), (asked, right) = judged(y, 1, 900), judged(truth, 2, 900)
     scores = {}
     for groups in ("singles", "auto"):
-        model = PairLearner(groups=groups, preprocessor=X, **XOR).fit(index, said)
+        model = made(PairLearner, groups=groups, preprocessor=X, **XOR).fit(index, said)
         scores[groups] = model.set_params(preprocessor=fresh).score(asked, right)
     assert model.groups_[6:] == ((0, 1),)
     assert scores["singles"] < 0.6 < 0.8 < scores["auto"]
@@ -119,14 +121,16 @@ def test_triplets_of_an_exclusive_or_are_put_in_order():
         same, other = labels[t[:, 0]] == labels[t[:, 1]], labels[t[:, 0]] != labels[t[:, 2]]
         return t[same & other & (t[:, 0] != t[:, 1])]
 
-    model = TripletLearner(groups=AutoGroups(max_groups=1), preprocessor=X, **XOR).fit(triplets(y))
+    model = made(TripletLearner, groups=AutoGroups(max_groups=1), preprocessor=X, **XOR).fit(triplets(y))
     assert model.groups_[6:] == ((0, 1),)
     assert model.set_params(preprocessor=fresh).score(triplets(truth)) > 0.75
 
 
 def test_a_feature_tied_by_difference_stays_single():
     pairs, y, _, _ = measured(0, joint=True)
-    model = DistanceRegressor(groups="auto", knots="uniform", constraints=[TranslationInvariant([1])], **FAST).fit(pairs, y)
+    model = made(DistanceRegressor, groups="auto", knots="uniform", constraints=[TranslationInvariant([1])], **FAST).fit(
+        pairs, y
+    )
     assert all(1 not in group for group in model.semimetric_.embedding.groups if len(group) > 1)
 
 
@@ -137,7 +141,7 @@ def test_neighbours_of_few_items_of_an_exclusive_or_find_the_pair_and_vote_no_wo
     given = {"tables": "full", "directions": None, "alpha": 1e-3}
     scores = {}
     for groups in ("singles", "auto"):
-        model = SemimetricClassifier(LargeMarginLearner(groups=groups, **given)).fit(X, y)
+        model = SemimetricClassifier(made(LargeMarginLearner, groups=groups, **given)).fit(X, y)
         scores[groups] = model.score(fresh, truth)
     assert model.learner_.groups_[6:] == ((0, 1),)
     assert scores["auto"] >= scores["singles"] > 0.9
@@ -149,7 +153,7 @@ def test_a_category_and_a_number_that_act_together_are_found():
     pairs[:, :, 0] = rng.integers(0, 2, (900, 2))
     signs = 2 * pairs[:, :, 0] - 1
     y = 2 * np.abs(np.diff(signs * (pairs[:, :, 1] - 0.5))).ravel() + np.abs(np.diff(pairs[:, :, 2])).ravel()
-    model = DistanceRegressor(groups="auto", categorical_features=[0], **FAST).fit(pairs, y)
+    model = made(DistanceRegressor, groups="auto", categorical_features=[0], **FAST).fit(pairs, y)
     assert model.groups_[4:] == ((0, 1),)
 
 
@@ -162,7 +166,7 @@ def test_the_choice_is_seeded_cloned_pickled_and_printed(found):
     np.testing.assert_array_equal(copy.predict(fresh), found.predict(fresh))
     assert repr(copy.group_choices_) == repr(found.group_choices_)
     assert "+ x1 * x2" in repr(found.group_choices_)
-    assert clone(DistanceRegressor(groups=AutoGroups(3))).get_params()["groups"] == AutoGroups(3)
+    assert clone(DistanceRegressor(tables=Tables(groups=AutoGroups(3)))).get_params()["tables__groups"] == AutoGroups(3)
 
 
 def test_what_is_saved_is_what_is_loaded(found, tmp_path):
@@ -176,7 +180,7 @@ def test_what_is_saved_is_what_is_loaded(found, tmp_path):
 def test_the_budget_is_kept():
     pairs, y, _, _ = measured(0, joint=True, m=600)
     y = y + np.abs(np.diff(np.abs(pairs[:, :, 3] - pairs[:, :, 4]))).ravel()
-    fit = lambda **budget: DistanceRegressor(groups=AutoGroups(**budget), **FAST).fit(pairs, y)  # noqa: E731
+    fit = lambda **budget: made(DistanceRegressor, groups=AutoGroups(**budget), **FAST).fit(pairs, y)  # noqa: E731
     assert set(fit().groups_[6:]) == {(1, 2), (3, 4)}
     assert len(fit(max_groups=1).groups_) == 7
     assert len(fit(max_columns=200).groups_) == 7  # a table has 120
@@ -198,26 +202,28 @@ def test_impossible_budgets_are_refused(call, given, required):
 
 def test_a_budget_in_which_no_pair_fits_is_refused():
     pairs, y, _, _ = measured(0, joint=True, m=100)
-    model = DistanceRegressor(groups=AutoGroups(max_columns=100), **FAST)
+    model = made(DistanceRegressor, groups=AutoGroups(max_columns=100), **FAST)
     assert_refused(lambda: model.fit(pairs, y), "max_columns=100", "120 weights", "fewer knots")
 
 
 @pytest.mark.parametrize("learner", [DistanceRegressor(tables="warped"), PairLearner(), LargeMarginLearner(tables="warped")])
 def test_scales_have_no_joint_groups(learner):
-    learner.set_params(groups="auto")
-    with pytest.raises(ValueError, match='tables="warped" has one scale a feature; use groups="singles", or tables="full"'):
+    learner.set_params(tables__groups="auto")
+    with pytest.raises(
+        ValueError, match=r'tables="warped" has one scale a feature; use Tables\(groups="singles"\), or tables="full"'
+    ):
         learner.fit(np.random.default_rng(0).random((20, 2, 3)), np.ones(20))
 
 
 def test_blocks_of_pairs_hold_none_out():
     pairs, y, _, _ = measured(0, joint=True, m=50)
     with pytest.raises(InputError, match="groups='auto' finds pairs of features"):
-        DistanceRegressor(groups="auto", **FAST).partial_fit(pairs, y)
+        made(DistanceRegressor, groups="auto", **FAST).partial_fit(pairs, y)
 
 
 def test_one_feature_has_no_pair():
     pairs = np.random.default_rng(0).random((60, 2, 1))
-    model = DistanceRegressor(groups="auto", **FAST).fit(pairs, np.abs(np.diff(pairs[:, :, 0])).ravel())
+    model = made(DistanceRegressor, groups="auto", **FAST).fit(pairs, np.abs(np.diff(pairs[:, :, 0])).ravel())
     assert (model.groups_, model.group_choices_) == (((0,),), ())
     assert "nothing was left" in repr(model.group_choices_)
 
@@ -243,7 +249,7 @@ def test_a_joint_table_must_beat_those_of_its_features_under_a_weaker_penalty():
     pairs = np.random.default_rng(0).normal(size=(900, 2, 3))
     y = np.square(pairs[:, 0] - pairs[:, 1]) @ [1.0, 2.0, 3.0]
     with pytest.warns(SemimetricWarning, match=r"at alpha=0\.01, but not less .* too strong for these data"):
-        model = DistanceRegressor(groups="auto", n_knots=4, alpha=1e-2).fit(pairs, y)
+        model = DistanceRegressor(tables=Tables(groups="auto"), n_knots=4, alpha=1e-2).fit(pairs, y)
     assert model.groups_ == ((0,), (1,), (2,))
     assert {c.settings["alpha"] for c in model.group_choices_ if c.settings["groups"]} == {1e-3, 1e-5}
     assert " alone" in repr(model.group_choices_)
@@ -264,6 +270,6 @@ def test_a_group_of_one_has_its_share_of_the_penalty():
     pairs, y, fresh, _ = measured(0, joint=False, m=200)
     groups = JointGroups(((0,), (1,), (2,), (3,), (4,), (5,)), share=0.1)
     weaker = DistanceRegressor(n_knots=4, alpha=1e-4).fit(pairs, y)
-    shared = DistanceRegressor(n_knots=4, alpha=1e-3, groups=groups).fit(pairs, y)
+    shared = DistanceRegressor(n_knots=4, alpha=1e-3, tables=Tables(groups=groups)).fit(pairs, y)
     assert shared.groups_ == weaker.groups_
     np.testing.assert_allclose(shared.predict(fresh), weaker.predict(fresh), rtol=1e-6)

@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import (
     DistanceApproximator,
@@ -14,6 +15,7 @@ from semimetric import (
     QuadrupletLearner,
     SemimetricClassifier,
     SemimetricRegressor,
+    Tables,
     TripletLearner,
     load,
 )
@@ -56,7 +58,7 @@ SETTINGS = {
 
 def fitted(axioms, items=ITEMS, **options):
     y = squares(items[INDEX[:, 0]], items[INDEX[:, 1]])
-    return DistanceRegressor(**{"n_knots": 4, "alpha": 1e-4} | options, axioms=axioms, preprocessor=items).fit(INDEX, y)
+    return made(DistanceRegressor, **{"n_knots": 4, "alpha": 1e-4} | options, axioms=axioms, preprocessor=items).fit(INDEX, y)
 
 
 def assert_triangles(d, items, n=20_000):
@@ -110,13 +112,13 @@ TUPLES = np.random.default_rng(1).integers(0, 40, (200, 4))
 JUDGED = np.where(squares(*ITEMS[TUPLES[:, :2]].swapaxes(0, 1)) < 0.3, 1, -1)
 OPTIONS = {"n_knots": 4, "alpha": 1e-3, "directions": None, "tables": "full"}
 LEARNERS = {
-    "pairs": lambda **o: PairLearner(**OPTIONS | o, preprocessor=ITEMS).fit(TUPLES[:, :2], JUDGED),
-    "triplets": lambda **o: TripletLearner(**OPTIONS | o, preprocessor=ITEMS).fit(TUPLES[:, :3]),
-    "quadruplets": lambda **o: QuadrupletLearner(**OPTIONS | o, preprocessor=ITEMS).fit(TUPLES),
-    "classes": lambda **o: LargeMarginLearner(**OPTIONS | o).fit(ITEMS, LABELS),
-    "classifier": lambda **o: SemimetricClassifier(LargeMarginLearner(**OPTIONS | o)).fit(ITEMS, LABELS),
-    "values": lambda **o: SemimetricRegressor(DistanceRegressor(n_knots=4, alpha=1e-3, **o)).fit(ITEMS, ITEMS[:, 0] ** 2),
-    "approximator": lambda **o: DistanceApproximator(squares, n_pairs=200, n_knots=4, alpha=1e-3, **o).fit(ITEMS),
+    "pairs": lambda **o: made(PairLearner, **OPTIONS | o, preprocessor=ITEMS).fit(TUPLES[:, :2], JUDGED),
+    "triplets": lambda **o: made(TripletLearner, **OPTIONS | o, preprocessor=ITEMS).fit(TUPLES[:, :3]),
+    "quadruplets": lambda **o: made(QuadrupletLearner, **OPTIONS | o, preprocessor=ITEMS).fit(TUPLES),
+    "classes": lambda **o: made(LargeMarginLearner, **OPTIONS | o).fit(ITEMS, LABELS),
+    "classifier": lambda **o: SemimetricClassifier(made(LargeMarginLearner, **OPTIONS | o)).fit(ITEMS, LABELS),
+    "values": lambda **o: SemimetricRegressor(made(DistanceRegressor, n_knots=4, alpha=1e-3, **o)).fit(ITEMS, ITEMS[:, 0] ** 2),
+    "approximator": lambda **o: made(DistanceApproximator, squares, n_pairs=200, n_knots=4, alpha=1e-3, **o).fit(ITEMS),
 }
 
 
@@ -135,10 +137,15 @@ def test_hinges_too(learner):
 
 
 def test_vertices_must_be_a_metric_already():
-    d = DistanceApproximator(cases.cityblock, method="vertices", n_knots=3, axioms="metric").fit(ITEMS).semimetric_
+    d = (
+        DistanceApproximator(cases.cityblock, DistanceRegressor(n_knots=3, axioms="metric"), method="vertices")
+        .fit(ITEMS)
+        .semimetric_
+    )
     assert d.axioms.name == "metric"
+    learner = DistanceRegressor(axioms="metric")
     assert_refused(
-        lambda: DistanceApproximator(lambda x, y: float(((x - y) ** 2).sum()), method="vertices", axioms="metric").fit(ITEMS),
+        lambda: DistanceApproximator(lambda x, y: float(((x - y) ** 2).sum()), learner, method="vertices").fit(ITEMS),
         "breaks the triangle inequality", "asks for it", "metric_repair",
     )  # fmt: skip
 
@@ -158,7 +165,7 @@ def test_what_cannot_be_claimed_is_refused():
         lambda: fitted("metric", solver="gram"), "CuttingPlane cannot", "inequalities", "InteriorPoint", NotSupportedError
     )
     knots = [np.linspace(0, 1, 4)] * 3
-    model = DistanceRegressor(axioms="metric", knots=knots, alpha=1e-3)
+    model = DistanceRegressor(axioms="metric", tables=Tables(knots=knots), alpha=1e-3)
     assert_refused(
         lambda: model.partial_fit(ITEMS[INDEX], squares(*ITEMS[INDEX].swapaxes(0, 1))), "partial_fit cannot impose",
         "", "metric_repair", NotSupportedError,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from learners import made
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
 
@@ -17,7 +18,7 @@ FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
 
 
 def learned(**changes):
-    return LargeMarginLearner(**FAST | changes)
+    return made(LargeMarginLearner, **FAST | changes)
 
 
 def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):

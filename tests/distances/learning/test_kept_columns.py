@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 import reference
+from learners import made
 
 from semimetric import DistanceRegressor
 from semimetric._foundation.types import Pairs
@@ -40,7 +41,7 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     models = []
     for many in (10**9, 10):
         monkeypatch.setattr(kept_columns, "_MANY_COLUMNS", many)
-        models.append(DistanceRegressor(**options).fit(INDEX, Y).semimetric_)
+        models.append(made(DistanceRegressor, **options).fit(INDEX, Y).semimetric_)
     assert models[1].embedding.whole
     table = models[0].pairwise(ITEMS)
     np.testing.assert_allclose(models[1].pairwise(ITEMS), table, atol=0.02 * table.mean())

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from learners import made
 from numpy.testing import assert_allclose
 
-from semimetric import LargeMarginLearner, Monotone, SemimetricClassifier, SemimetricWarning
+from semimetric import LargeMarginLearner, Monotone, SemimetricClassifier, SemimetricWarning, Triplets
 from semimetric.distances.estimators.votes import as_chosen
 from semimetric.distances.search.votes import VoteRule
 
@@ -30,11 +31,11 @@ def test_defaults_are_a_sum(numbers):
         {"axioms": "metric"},
         {"groups": "pairs"},
         {"constraints": [Monotone()]},
-        {"even": "places"},
+        {"base": "positions"},
     ],
 )
 def test_what_asks_for_one_program_has_one(numbers, changes):
-    model = LargeMarginLearner(n_knots=4, alpha=1e-2, n_passes=1, **changes).fit(*numbers)
+    model = made(LargeMarginLearner, n_knots=4, alpha=1e-2, n_passes=1, **changes).fit(*numbers)
     assert model.held_out_neighbors_ is None
 
 
@@ -47,7 +48,9 @@ def test_two_items_of_each_class_are_enough(rng):
 
 def test_votes_follow_the_neighbour_that_the_width_follows(numbers):
     X, y = numbers
-    model = SemimetricClassifier(LargeMarginLearner(n_knots=4, alpha=1e-2, directions=None, n_passes=1)).fit(X, y)
+    model = SemimetricClassifier(LargeMarginLearner(n_knots=4, alpha=1e-2, directions=None, triplets=Triplets(n_passes=1))).fit(
+        X, y
+    )
     model.vote_rule_ = VoteRule(3, "kernel", bandwidth=0.2, bandwidth_neighbor=30)
     queries = X[:7] + 0.01
     every = model.semimetric_.pairwise(queries, X)

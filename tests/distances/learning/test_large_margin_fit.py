@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
 
@@ -25,7 +26,7 @@ FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
 
 
 def learned(**changes):
-    return LargeMarginLearner(**FAST | changes)
+    return made(LargeMarginLearner, **FAST | changes)
 
 
 def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows=60):
@@ -97,7 +98,7 @@ def test_increasing_maps_leave_the_distance_where_the_knots_follow(tables, seed)
     moved = [np.cumsum(rng.exponential(size=len(k)) ** 2 + 1e-3) for k in knots]
     other = np.column_stack([np.interp(c, k, m) for c, k, m in zip(items.T, knots, moved, strict=True)])
     found = [
-        learned(knots=k, tables=tables, even="places", n_passes=1, solver=Newton(tol=1e-10)).fit(v, labels)
+        learned(knots=k, tables=tables, base="positions", n_passes=1, solver=Newton(tol=1e-10)).fit(v, labels)
         for k, v in ((knots, items), (moved, other))
     ]
     a, b = (m.semimetric_.pairwise(v) for m, v in zip(found, (items, other), strict=True))

@@ -7,6 +7,7 @@ import pytest
 from cases import assert_refused, candidate
 from hypothesis import given
 from hypothesis import strategies as st
+from learners import made
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_wine
 
@@ -37,7 +38,7 @@ def table():
 
 
 def compared(X, y, **parameters):
-    model = LargeMarginLearner(n_passes=1, **parameters).fit(X, y)
+    model = made(LargeMarginLearner, n_passes=1, **parameters).fit(X, y)
     return model, [
         (c.settings["tables"], c.settings["directions"], c.settings["n_knots"], c.settings["alpha"]) for c in model.choices_
     ]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import assert_refused, candidate, cityblock
+from learners import made
 
 from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, SemimetricWarning
 from semimetric._foundation.types import Pairs
@@ -42,7 +43,7 @@ def test_the_exponent_of_a_base_distance_is_found():
     bases = {"base_distances": (cityblock,), "tables": "warped", "n_knots": 2}
     recipe, choices = chosen(y, base_exponents="auto", **bases)
     assert recipe.base_exponents == choices.chosen.settings["base_exponents"] == (0.6,)
-    model = DistanceRegressor(alpha=1e-4, preprocessor=ITEMS, base_exponents="auto", **bases).fit(INDEX, y)
+    model = made(DistanceRegressor, alpha=1e-4, preprocessor=ITEMS, base_exponents="auto", **bases).fit(INDEX, y)
     assert model.semimetric_.base_distances[0].power == 0.6
     assert model.score(INDEX, y) > 0.95
 
@@ -58,7 +59,7 @@ def test_both_are_chosen_by_an_estimator_which_says_what_it_compared():
     assert model.choices_.chosen.settings["link"] == 0.6
     assert model.link_choices_.chosen.settings["link"] == 0.6
     slow = DistanceApproximator(
-        lambda x, y: float(np.abs(x - y).sum() ** 0.6), n_pairs=400, n_knots=2, alpha=1e-5, link="power"
+        lambda x, y: float(np.abs(x - y).sum() ** 0.6), DistanceRegressor(n_knots=2, alpha=1e-5, link="power"), n_pairs=400
     )
     assert slow.fit(ITEMS).semimetric_.link == PowerLink(0.6)
     assert slow.error_quantiles_[0.9] < 0.01
@@ -76,9 +77,9 @@ def test_where_nothing_can_be_held_out_a_number_is_asked_for():
     open_ = DistanceRegressor(link="power", n_knots=3, alpha=1e-3, preprocessor=ITEMS)
     assert_refused(lambda: open_.partial_fit(INDEX, y), 'link="identity"', "partial_fit", error=NotSupportedError)
     assert_refused(open_.part_task, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
-    vertices = DistanceApproximator(cityblock, method="vertices", n_knots=3, link="power")
+    vertices = DistanceApproximator(cityblock, DistanceRegressor(n_knots=3, link="power"), method="vertices")
     assert_refused(lambda: vertices.fit(ITEMS), "learns nothing", "give a number", error=NotSupportedError)
-    given = vertices.set_params(link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
+    given = vertices.set_params(learner__link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
     assert given.error_quantiles_[0.9] < 1e-6
 
 
@@ -88,7 +89,7 @@ def test_of_too_many_features_a_number_is_asked_for_before_anything_is_compared(
     monkeypatch.setattr(link_selection, "compare", None)
     X = RNG.random((40, 30))
     rows = INDEX[(INDEX < 40).all(axis=1)]
-    call = DistanceRegressor(preprocessor=X, **given).fit
+    call = made(DistanceRegressor, preprocessor=X, **given).fit
     name = list(given)[-1]
     assert_refused(lambda: call(rows, cityblock(X[rows[:, 0]], X[rows[:, 1]])), "more than 20 weights", f"in place of {name}=")
 

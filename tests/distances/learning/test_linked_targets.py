@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 from scipy.optimize import minimize
 
-from semimetric import Absolute, ConcaveLink, DistanceRegressor, PowerLink, Squared
+from semimetric import Absolute, ConcaveLink, DistanceRegressor, PowerLink, Program, Squared, Tables
 from semimetric.distances.learning.measured import LinkedTargets, sum_unit
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.model.links import link_function
@@ -68,7 +68,9 @@ def test_the_fit_is_near_that_of_the_direct_loss(p):
     rng = np.random.default_rng(0)
     pairs = rng.random((400, 2, 2))
     y = (np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]) ** p * (1 + 0.05 * rng.normal(size=400))
-    model = DistanceRegressor(n_knots=2, penalty=None, delta=0.0, link=p, knots=[[0.0, 1.0]] * 2).fit(pairs, y)
+    model = DistanceRegressor(
+        n_knots=2, program=Program(penalty=None), tables=Tables(knots=[[0.0, 1.0]] * 2, delta=0.0), link=p
+    ).fit(pairs, y)
     gaps = np.abs(pairs[:, 0] - pairs[:, 1])
 
     def direct(w):

@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import DistanceRegressor, Grid, NotSupportedError, PairEmbedding, Semimetric, metric_repair
 
@@ -13,7 +14,7 @@ SQUARES = ((ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) ** 2).sum(axis=1) + 0.01
 
 def fitted(**options):
     options = {"n_knots": 4, "alpha": 1e-4} | options
-    return DistanceRegressor(preprocessor=ITEMS, **options).fit(INDEX, SQUARES).semimetric_
+    return made(DistanceRegressor, preprocessor=ITEMS, **options).fit(INDEX, SQUARES).semimetric_
 
 
 OPTIONS = [

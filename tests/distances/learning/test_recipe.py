@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import DistanceRegressor, InputError, JointGroups, Lasso, Monotone, NotSupportedError, Ridge, Roughness, Shift
 from semimetric.distances.learning.options import Recipe
@@ -98,7 +99,7 @@ def test_recipes_that_do_not_go_together_are_refused_before_any_work(name):
     parameters, *parts = BAD[name]
     error = parts.pop() if len(parts) == 4 else InputError
     assert assert_refused(lambda: Recipe(**parameters).checked(), *parts, error=error)
-    for model in (DistanceRegressor(**parameters), cases.DistanceApproximator(cases.cityblock, **parameters)):
+    for model in (made(DistanceRegressor, **parameters), made(cases.DistanceApproximator, cases.cityblock, **parameters)):
         with pytest.raises(error):
             model.fit(np.ones((2, 2, 1)) if type(model) is DistanceRegressor else ITEMS, np.ones(2))
 

@@ -5,6 +5,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused, candidate
+from learners import made
 
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric._foundation.types import Pairs
@@ -46,7 +47,7 @@ def test_auto_predicts_unseen_items_better_than_the_mean(tables, loss):
     model = DistanceRegressor(tables=tables, loss=loss, preprocessor=ITEMS).fit(INDEX, Y)
     assert model.choices_
     fresh = np.random.default_rng(5).random((300, 2, 3))
-    again = DistanceRegressor(**model.recipe_.__dict__).fit(ITEMS[INDEX], Y)
+    again = made(DistanceRegressor, **model.recipe_.__dict__).fit(ITEMS[INDEX], Y)
     assert again.score(fresh, cases.warped_sum(fresh[:, 0], fresh[:, 1])) > 0.9
 
 

@@ -2,11 +2,13 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import DistanceRegressor, Gram, NotSupportedError, SemimetricWarning
 from semimetric.distances.learning import measured as second_moments
 from semimetric.distances.learning import prior as kept_columns
 from semimetric.distances.learning import program as solve
+from semimetric.distances.learning.settings import MOVED
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -20,10 +22,10 @@ def euclidean(x, y):
 def both(y=Y, blocks=HALVES, **options):
     """The model of one fit, and that of blocks."""
     options = {"knots": [np.linspace(0, 1, 4)] * 3, "alpha": 1e-3, "preprocessor": ITEMS} | options
-    parts = DistanceRegressor(**options)
+    parts = made(DistanceRegressor, **options)
     for block in blocks:
         parts.partial_fit(INDEX[block], y[block])
-    return DistanceRegressor(**options).fit(INDEX, y), parts
+    return made(DistanceRegressor, **options).fit(INDEX, y), parts
 
 
 def test_base_distances_have_one_unit_over_all_blocks():
@@ -56,13 +58,13 @@ def test_columns_are_those_of_one_fit(name, monkeypatch):
 
 def test_a_block_that_touches_too_many_vertices_is_refused_and_does_not_count(monkeypatch):
     options = SIZES["too large to be held"] | {"alpha": 1e-3, "preprocessor": ITEMS}
-    model = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20])
+    model = made(DistanceRegressor, **options).partial_fit(INDEX[:20], Y[:20])
     before = model.predict(INDEX)
     monkeypatch.setattr(second_moments, "_MOST_COLUMNS", 200)
     assert_refused(lambda: model.partial_fit(INDEX, Y), "weights", "at most 200", "fewer knots")
     monkeypatch.undo()
     assert (model.predict(INDEX) == before).all()
-    again = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20]).partial_fit(INDEX[20:], Y[20:])
+    again = made(DistanceRegressor, **options).partial_fit(INDEX[:20], Y[:20]).partial_fit(INDEX[20:], Y[20:])
     np.testing.assert_allclose(model.partial_fit(INDEX[20:], Y[20:]).predict(INDEX), again.predict(INDEX), rtol=1e-12)
 
 
@@ -72,11 +74,11 @@ def test_what_shapes_the_moments_stays_and_the_rest_may_change():
 
     changes = {"groups": "pairs", "n_knots": 5, "knots": [[0.0, 1.0]] * 3, "tables": "warped", "axioms": "premetric"}
     for name, value in changes.items():
-        changed = model().set_params(**{name: value})
+        changed = model().set_params(**{MOVED.get(name, name): value})
         assert_refused(lambda m=changed: m.partial_fit(INDEX, Y), f"{name}= is not what it was", "set it back", "fresh model")
-    same = {"groups": "singles", "base_distances": []}
+    same = {"tables__groups": "singles", "tables__base_distances": []}
     late, early = model().set_params(alpha=1.0, **same), DistanceRegressor(n_knots=4, alpha=1.0)
-    early.set_params(knots=late.semimetric_.embedding.grid.knots)
+    early.set_params(tables__knots=late.semimetric_.embedding.grid.knots)
     np.testing.assert_allclose(
         late.partial_fit(INDEX[70:], Y[70:]).predict(INDEX), early.fit(POINTS, Y).predict(POINTS), rtol=1e-6
     )
@@ -94,19 +96,19 @@ def test_a_block_beyond_the_first_ones_knots_is_clipped_and_told():
 
 def test_says_what_it_needs():
     def refused(*parts, **options):
-        model = DistanceRegressor(**{"n_knots": 3, "alpha": 1e-3} | options, preprocessor=ITEMS)
+        model = made(DistanceRegressor, **{"n_knots": 3, "alpha": 1e-3} | options, preprocessor=ITEMS)
         assert_refused(lambda: model.partial_fit(INDEX, Y), *parts, error=NotSupportedError)
 
     refused("cannot hold pairs out", "give numbers", 'not "auto"', alpha="auto")
     refused("second moments", 'loss="squared"', loss="absolute")
     refused("second moments", 'link="identity"', link="sqrt")
-    refused("second moments", "FirstOrder does not take", 'solver="auto" or "gram"', solver="first_order")
+    refused("second moments", "FirstOrder does not take", 'Program(solver="auto") or "gram"', solver="first_order")
     model = DistanceRegressor(**cases.FAST).partial_fit(POINTS, Y)
     assert_refused(lambda: model.partial_fit(POINTS[:, :, :2], Y), "2 features", "the first had 3")
 
 
 def test_the_given_solver_solves():
-    loose = DistanceRegressor(**cases.FAST, solver=Gram(max_iter=0), preprocessor=ITEMS)
+    loose = made(DistanceRegressor, **cases.FAST, solver=Gram(max_iter=0), preprocessor=ITEMS)
     with pytest.warns(UserWarning, match="stopped at the limit"):
         assert loose.partial_fit(INDEX, Y).solution_.n_iter == 0
 

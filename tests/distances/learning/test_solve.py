@@ -3,6 +3,7 @@
 import cases
 import numpy as np
 import pytest
+from learners import made
 
 from semimetric import DistanceRegressor, Gram, out_of_core
 from semimetric._foundation.types import Pairs
@@ -27,7 +28,7 @@ def test_without_a_penalty_what_no_pair_touches_takes_the_prior(options):
     y = cases.cityblock(items[index[:, 0]], items[index[:, 1]])
     learn = DistanceRegressor.partial_fit if "stream" in options else DistanceRegressor.fit
     options = {name: value for name, value in options.items() if name != "stream"}
-    model = learn(DistanceRegressor(n_knots=8, alpha=1e-3, penalty=None, preprocessor=items, **options), index, y)
+    model = learn(made(DistanceRegressor, n_knots=8, alpha=1e-3, penalty=None, preprocessor=items, **options), index, y)
     assert model.semimetric_([0.2], [5.8]) == pytest.approx(5.6, rel=0.05)
     np.testing.assert_allclose(model.predict(index), y, atol=1e-3)
 
@@ -98,7 +99,7 @@ def test_scales_that_no_pair_determines_are_the_priors_whatever_the_axioms(loss)
     knots = [[0.0, 0.25, 0.3, 0.7, 0.75, 1.0], [0.0, 1.0]]
     options = {"tables": "warped", "penalty": None, "loss": loss, "alpha": 0.0, "knots": knots}
     weights = [
-        learn(DistanceRegressor(axioms=axioms, **options), pairs, y).semimetric_.weights
+        learn(made(DistanceRegressor, axioms=axioms, **options), pairs, y).semimetric_.weights
         for axioms in ("semimetric", "metric")
         for learn in (DistanceRegressor.fit, out_of_core.fit)
     ]

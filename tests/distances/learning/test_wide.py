@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from learners import made
 from numpy.testing import assert_allclose
 
 from semimetric import (
@@ -32,7 +33,7 @@ def wide_problem(rng):
 
 def fitted(**options):
     X, directions, index, y = wide_problem(np.random.default_rng(0))
-    return DistanceRegressor(directions=directions, preprocessor=X, verbose=False, **options).fit(index, y), X, index, y
+    return made(DistanceRegressor, directions=directions, preprocessor=X, verbose=False, **options).fit(index, y), X, index, y
 
 
 def test_defaults_learn_from_many_directions_and_keep_few():
@@ -93,7 +94,10 @@ def test_many_raw_numbers_are_screened_too(rng):
 def test_an_approximator_of_wide_items_is_no_longer_refused(rng):
     X, directions, *_ = wide_problem(rng)
     model = DistanceApproximator(
-        lambda x, y: np.abs((x - y) @ directions[:3].T).sum(axis=-1), n_pairs=1500, directions=directions, verbose=False
+        lambda x, y: np.abs((x - y) @ directions[:3].T).sum(axis=-1),
+        DistanceRegressor(directions=directions),
+        n_pairs=1500,
+        verbose=False,
     ).fit(X)
     assert model.error_quantiles_[0.5] < 0.02
 
@@ -119,6 +123,6 @@ def test_what_screening_cannot_keep_is_compared_as_before(options, monkeypatch):
     monkeypatch.setattr(
         "semimetric.distances.learning.screening.screen", lambda *args, **kwargs: pytest.fail("it was screened")
     )
-    monkeypatch.setattr("semimetric.distances.estimators.regressor.choose_numbers", compared)
+    monkeypatch.setattr("semimetric.distances.estimators.measured_learner.choose_numbers", compared)
     with pytest.raises(NotSupportedError, match="it was compared"):
         fitted(**options)

@@ -10,6 +10,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners import made
 from mixed_distances import GROUPS
 from mixed_distances import distance as mixed
 from mixed_distances import items as mixed_items
@@ -31,7 +32,7 @@ def learned(name, seed, **changes):
     """A distance learned with the parameters of a recipe from its own items, which span another range for each seed."""
     items, index, y = cases.sample(seed)
     items = items * (1 + 0.4 * seed) - 0.3 * seed
-    return DistanceRegressor(**cases.RECIPES[name] | changes, preprocessor=items).fit(index, y).semimetric_
+    return made(DistanceRegressor, **cases.RECIPES[name] | changes, preprocessor=items).fit(index, y).semimetric_
 
 
 def assert_mean(distances, X, weights=None):
@@ -147,7 +148,7 @@ def test_the_mean_of_tables_of_people(tables, rng):
         }
     )
     y = (frame["age"] + frame["sex"].eq("f") > 0).to_numpy()
-    learner = sm.LargeMarginLearner(n_knots=5, alpha=1e-2, tables=tables, directions=None, missing="level")
+    learner = sm.LargeMarginLearner(n_knots=5, alpha=1e-2, tables=tables, directions=None, columns=sm.Columns(missing="level"))
     distances = [learner.fit(frame[k::3], y[k::3]).semimetric_ for k in range(3)]
     other = frame[::4].assign(age=frame["age"] * 3, city=pd.Categorical(rng.choice(list("abcdz"), 300))[: len(frame)][::4])
     d = assert_mean(distances, other.astype({"city": object}), [0.2, 0.3, 0.5])
@@ -173,7 +174,8 @@ def test_means_of_vertices_that_are_not_held(rng):
 def test_base_distances_are_added_and_the_same_function_stands_there_once(rng):
     items, index, y = cases.sample()
     base = [
-        DistanceRegressor(**cases.RECIPES["base"], preprocessor=items).fit(index[k::2], y[k::2]).semimetric_ for k in range(2)
+        made(DistanceRegressor, **cases.RECIPES["base"], preprocessor=items).fit(index[k::2], y[k::2]).semimetric_
+        for k in range(2)
     ]
     d = assert_mean([*base, cases.fitted("pairs")[0].semimetric_], items, [1, 1, 2])
     (only,) = d.base_distances

@@ -3,8 +3,9 @@
 import cases
 import numpy as np
 import pytest
+from learners import made
 
-from semimetric import DistanceRegressor, Grid, PairEmbedding, Semimetric
+from semimetric import Columns, DistanceRegressor, Grid, PairEmbedding, Semimetric
 from semimetric.distances.model.axioms import certify
 
 ITEMS, INDEX, _ = cases.sample()
@@ -12,12 +13,12 @@ SQUARES = ((ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) ** 2).sum(axis=1) + 0.01
 
 
 def fitted(**options):
-    return DistanceRegressor(n_knots=4, alpha=1e-4, preprocessor=ITEMS, **options).fit(INDEX, SQUARES).semimetric_
+    return made(DistanceRegressor, n_knots=4, alpha=1e-4, preprocessor=ITEMS, **options).fit(INDEX, SQUARES).semimetric_
 
 
 @pytest.mark.parametrize("options", [{"axioms": "metric"}, {"axioms": "quasimetric", "groups": "pairs", "n_knots": 3}], ids=str)
 def test_a_metric_is_proved_by_its_grid_points(options):
-    d = DistanceRegressor(**{"n_knots": 4, "alpha": 1e-4} | options, preprocessor=ITEMS).fit(INDEX, SQUARES).semimetric_
+    d = made(DistanceRegressor, **{"n_knots": 4, "alpha": 1e-4} | options, preprocessor=ITEMS).fit(INDEX, SQUARES).semimetric_
     report = d.certify()
     assert report.triangle == "proved"
     assert report.triple is None
@@ -95,7 +96,7 @@ def test_the_points_that_are_shown_have_categories_of_the_fit():
     index = rng.integers(0, 60, (300, 2))
     x, y = table[index[:, 0]], table[index[:, 1]]
     distances = 0.1 * (x[:, 0] != y[:, 0]) + (x[:, 1] - y[:, 1]).astype(float) ** 2
-    model = DistanceRegressor(n_knots=5, alpha=1e-4, categorical_features=[0], preprocessor=table)
+    model = DistanceRegressor(n_knots=5, alpha=1e-4, columns=Columns([0]), preprocessor=table)
     d = model.fit(index, distances.astype(float)).semimetric_
     report = d.certify(random_state=0)
     assert report.triangle == "violated"

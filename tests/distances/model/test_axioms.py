@@ -3,6 +3,7 @@
 import cases
 import numpy as np
 import pytest
+from learners import made
 
 from semimetric import Axioms, DistanceRegressor
 
@@ -24,7 +25,7 @@ def test_axioms_say_what_is_guaranteed(name):
 
 def test_features_in_no_group_leave_positivity_unclaimed():
     items, index, y = cases.sample()
-    d = DistanceRegressor(**cases.FAST, groups=[(0,), (2,)], preprocessor=items).fit(index, y).semimetric_
+    d = made(DistanceRegressor, **cases.FAST, groups=[(0,), (2,)], preprocessor=items).fit(index, y).semimetric_
     assert not d.axioms.positive
     assert d.axioms.name == "pseudometric"  # these tables obey the triangle inequality, and are found to
     moved = items + [0.0, 0.01, 0.0]
@@ -35,10 +36,10 @@ def test_features_in_no_group_leave_positivity_unclaimed():
 def test_weights_at_zero_leave_positivity_unclaimed():
     items, index, y = cases.sample()
     none = {"penalty": "lasso", "alpha": 0.3, "delta": 0.0, "n_knots": 4, "preprocessor": items}
-    d = DistanceRegressor(**none).fit(index, y).semimetric_
+    d = made(DistanceRegressor, **none).fit(index, y).semimetric_
     assert (d.weights == 0).any()
     assert d.axioms.name == "pseudosemimetric"
-    assert DistanceRegressor(**none | {"delta": 1e-6}).fit(index, y).semimetric_.axioms.name == "semimetric"
+    assert made(DistanceRegressor, **none | {"delta": 1e-6}).fit(index, y).semimetric_.axioms.name == "semimetric"
 
 
 def test_axioms_are_named_by_the_strongest():

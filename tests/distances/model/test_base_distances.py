@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from cases import assert_refused, cityblock
+from learners import made
 
 from semimetric import DistanceRegressor, StorageError
 from semimetric.data.calls import DistanceFunction
@@ -67,7 +68,7 @@ def with_base(function, **changes):
     index = np.random.default_rng(1).integers(0, 30, (120, 2))
     index = index[index[:, 0] != index[:, 1]]
     y = cityblock(*items[index.T]) + function(*items[index.T])
-    model = DistanceRegressor(n_knots=3, alpha=1e-2, base_distances=[function], preprocessor=items, **changes)
+    model = made(DistanceRegressor, n_knots=3, alpha=1e-2, base_distances=[function], preprocessor=items, **changes)
     return model.fit(index, y).semimetric_, items
 
 

@@ -5,7 +5,7 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric import DistanceApproximator, SemimetricWarning
+from semimetric import DistanceApproximator, DistanceRegressor, SemimetricWarning
 from semimetric.distances.model.item_statistics import warn_outside, warn_outside_once
 
 INSIDE = np.full((1, 3), 0.5)
@@ -35,7 +35,7 @@ def test_says_how_many_items_and_names_the_worst_features(d):
 
 def test_only_the_three_worst_are_named():
     items = np.random.default_rng(0).random((40, 5))
-    d = DistanceApproximator(cases.cityblock, n_pairs=100, n_knots=2, alpha=1.0).fit(items).semimetric_
+    d = DistanceApproximator(cases.cityblock, DistanceRegressor(n_knots=2, alpha=1.0), n_pairs=100).fit(items).semimetric_
     (said,) = warnings_of(lambda: warn_outside(d, np.full((1, 5), 2.0)))
     assert "(x0 100 %, x1 100 %, x2 100 %, ...)" in said
 
@@ -55,7 +55,7 @@ def test_predict_says_it_once_and_fit_never(name):
 
 def test_selection_and_error_quantiles_do_not_warn():
     items = np.random.default_rng(0).random((60, 2))
-    model = DistanceApproximator(cases.warped_sum, n_pairs=300, n_knots=3, validation_fraction=0.3)
+    model = DistanceApproximator(cases.warped_sum, DistanceRegressor(n_knots=3), n_pairs=300, validation_fraction=0.3)
     assert not warnings_of(lambda: model.fit(items))
 
 

@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import (
     AtLeast,
@@ -27,7 +28,7 @@ TIED = {"knots": "uniform"}
 
 def learned(*constraints, y=WAVES, **options):
     options = {"n_knots": 5, "alpha": 1e-4, "outside": "clip", "constraints": constraints} | options
-    return DistanceRegressor(preprocessor=ITEMS, **options).fit(INDEX, y).semimetric_
+    return made(DistanceRegressor, preprocessor=ITEMS, **options).fit(INDEX, y).semimetric_
 
 
 def within(d, n, seed=0):
@@ -112,8 +113,8 @@ def test_learners_from_comparisons_take_them():
     triplets = np.random.default_rng(0).integers(0, 40, (150, 3))
     options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "full", "constraints": [Monotone()]}
     for model in (
-        TripletLearner(preprocessor=ITEMS, axioms="metric", **options).fit(triplets),
-        LargeMarginLearner(axioms="quasimetric", **options).fit(ITEMS, (ITEMS[:, 0] > 0.5).astype(int)),
+        made(TripletLearner, preprocessor=ITEMS, axioms="metric", **options).fit(triplets),
+        made(LargeMarginLearner, axioms="quasimetric", **options).fit(ITEMS, (ITEMS[:, 0] > 0.5).astype(int)),
     ):
         d = model.semimetric_
         assert d.axioms.triangle
@@ -127,10 +128,10 @@ CLASSES = (ITEMS[:, 0] > 0.5).astype(int)
 def test_what_is_chosen_automatically_keeps_to_them():
     """Directions would void what is asked of features, so none are tried; groups are compared under the rows."""
     monotone = {"constraints": [Monotone()], "alpha": 1e-2}
-    one = LargeMarginLearner(n_knots=3, tables="full", **monotone).fit(ITEMS, CLASSES)
+    one = made(LargeMarginLearner, n_knots=3, tables="full", **monotone).fit(ITEMS, CLASSES)
     triplets = np.random.default_rng(0).integers(0, 40, (150, 3))
-    two = TripletLearner(n_knots=3, preprocessor=ITEMS, **monotone).fit(triplets)
-    three = LargeMarginLearner(n_knots=3, tables="full", directions=None, groups="auto", **monotone).fit(ITEMS, CLASSES)
+    two = made(TripletLearner, n_knots=3, preprocessor=ITEMS, **monotone).fit(triplets)
+    three = made(LargeMarginLearner, n_knots=3, tables="full", directions=None, groups="auto", **monotone).fit(ITEMS, CLASSES)
     assert one.semimetric_.directions is None
     assert two.semimetric_.directions is None
     for model in (one, two, three):
@@ -141,7 +142,7 @@ def test_what_is_chosen_automatically_keeps_to_them():
 
 @pytest.mark.parametrize("options", [{}, {"tables": "full", "groups": "auto", "directions": None}], ids=["all", "groups"])
 def test_settings_of_quasimetrics_are_chosen_automatically(options):
-    d = LargeMarginLearner(axioms="quasimetric", n_knots=3, alpha=1e-2, **options).fit(ITEMS, CLASSES).semimetric_
+    d = made(LargeMarginLearner, axioms="quasimetric", n_knots=3, alpha=1e-2, **options).fit(ITEMS, CLASSES).semimetric_
     assert d.axioms.name == "quasimetric"
 
 

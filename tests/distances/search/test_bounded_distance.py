@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import BoundedDistance, DistanceApproximator, LandmarkBounds, Semimetric
+from semimetric import BoundedDistance, DistanceApproximator, DistanceRegressor, LandmarkBounds, Semimetric
 
 X = np.random.default_rng(0).random((30, 2))
 
@@ -46,7 +46,7 @@ def test_without_clipping_the_learned_value_is_returned():
 
 
 def test_a_fitted_learner_stands_for_what_it_has_learned():
-    model = DistanceApproximator(euclid, n_pairs=100, n_knots=2, alpha=1e-3).fit(X)
+    model = DistanceApproximator(euclid, DistanceRegressor(n_knots=2, alpha=1e-3), n_pairs=100).fit(X)
     assert BoundedDistance(model, BOUNDS).distance is model.semimetric_
 
 

@@ -15,6 +15,7 @@ from transport_problems import Counted, Opaque, costs, histograms, random_metric
 from semimetric import (
     DistanceApproximator,
     DistanceCallError,
+    DistanceRegressor,
     EarthMoversDistance,
     FilterRefineIndex,
     LandmarkBounds,
@@ -381,7 +382,7 @@ def test_a_model_of_objects_makes_their_features_and_every_call_is_counted(cache
         return hamming(x, y)
 
     features = LandmarkFeatures(n_landmarks=6, cache=cache)
-    model = DistanceApproximator(counted, features=features, n_pairs=300, n_knots=3, alpha=1e-3).fit(items)
+    model = DistanceApproximator(counted, DistanceRegressor(n_knots=3, alpha=1e-3), features=features, n_pairs=300).fit(items)
     calls.clear()
     index = FilterRefineIndex(model, counted, bounds=LandmarkBounds(counted, n_landmarks=4, n_checked=20)).fit(items)
     assert index.n_calls_ == len(calls)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance, search_problem
 
-from semimetric import ConcaveLink, DistanceRegressor, Grid, NeighborIndex, Semimetric
+from semimetric import ConcaveLink, DistanceRegressor, Grid, NeighborIndex, Semimetric, Tables
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.search import segment
 
@@ -313,9 +313,12 @@ def test_base_distances_and_directions_are_searched_too():
     items, pairs = rng.normal(size=(400, 3)), rng.integers(0, 400, (900, 2))
     y = cases.warped_sum(items[pairs[:, 0]], items[pairs[:, 1]])
     model = DistanceRegressor(
-        n_knots=4, alpha=1e-3, preprocessor=items, directions="pca", base_distances=[cases.cityblock],
-        groups=[(0, 1), (2,), (3,)],
-    ).fit(pairs, y)  # fmt: skip
+        n_knots=4,
+        alpha=1e-3,
+        preprocessor=items,
+        directions="pca",
+        tables=Tables(groups=[(0, 1), (2,), (3,)], base_distances=[cases.cityblock]),
+    ).fit(pairs, y)
     d = model.semimetric_
     index = NeighborIndex(d).fit(items)
     queries = rng.normal(size=(5, 3))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex, gower, load
+from semimetric import Columns, DistanceRegressor, NeighborIndex, ShardedIndex, gower, load
 from semimetric.distances.search import index as index_module
 
 
@@ -25,7 +25,9 @@ def of_tables():
         {"age": rng.random(40), "colour": pd.Categorical(rng.choice(["blue", "red"], 40)), "hour": rng.random(40)}
     )
     frame.loc[3, ["age", "hour"]] = np.nan
-    model = DistanceRegressor(n_knots=3, alpha=1e-2, preprocessor=frame, periodic={"hour": 24}, missing="level")
+    model = DistanceRegressor(
+        n_knots=3, alpha=1e-2, preprocessor=frame, columns=Columns(periodic={"hour": 24}, missing="level")
+    )
     return model.fit(np.arange(40).reshape(-1, 2), rng.random(20)).semimetric_, frame
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from searches import search_problem
 
 import semimetric
-from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex
+from semimetric import Columns, DistanceRegressor, NeighborIndex, ShardedIndex
 from semimetric.distances.search import index as index_module
 from semimetric.distances.search.items import ItemColumns
 
@@ -29,9 +29,11 @@ def wines():
     frame.loc[::7, "alcohol"] = np.nan
     pairs = rng.integers(0, 80, (400, 2))
     model = DistanceRegressor(
-        n_knots=3, alpha=0.1, missing="level", categorical_features=["origin", "grade"], periodic={"picked at": 24},
+        n_knots=3,
+        alpha=0.1,
+        columns=Columns(["origin", "grade"], periodic={"picked at": 24}, missing="level"),
         preprocessor=frame,
-    )  # fmt: skip
+    )
     return frame, model.fit(pairs, rng.uniform(1, 2, 400) * (pairs[:, 0] != pairs[:, 1])).semimetric_
 
 

@@ -7,6 +7,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from learners import made
 
 from semimetric import (
     CuttingPlane,
@@ -141,7 +142,7 @@ def test_without_triangles_it_is_the_solver_that_it_wraps(loss, empty):
 def test_a_learner_that_asks_for_no_triangle_may_name_it():
     items, index, y = cases.sample()
     named, chosen = (
-        DistanceRegressor(**cases.FAST, axioms="semimetric", solver=solver, preprocessor=items).fit(index, y)
+        made(DistanceRegressor, **cases.FAST, axioms="semimetric", solver=solver, preprocessor=items).fit(index, y)
         for solver in (CuttingPlane(), "auto")
     )
     np.testing.assert_allclose(named.semimetric_.weights, chosen.semimetric_.weights, rtol=1e-9)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import reference
+from learners import made
 from scipy import sparse
 from scipy.optimize import lsq_linear, nnls
 
@@ -78,7 +79,7 @@ def singular(penalty, groups="pairs"):
 
 def test_weighted_l1_is_recovered_without_a_penalty():
     options, index, y = singular(None)
-    model = DistanceRegressor(**options).fit(index, y)
+    model = made(DistanceRegressor, **options).fit(index, y)
     assert model.solution_.status is Status.SOLVED
     assert model.solution_.gap <= 1e-6
     np.testing.assert_allclose(model.predict(index), y, atol=1e-3)
@@ -86,7 +87,7 @@ def test_weighted_l1_is_recovered_without_a_penalty():
 
 def test_the_lasso_alone_is_solved_where_pairs_leave_weights_undetermined():
     options, index, y = singular("lasso")
-    mine, other = (DistanceRegressor(**options, solver=s).fit(index, y).solution_ for s in ("gram", "interior_point"))
+    mine, other = (made(DistanceRegressor, **options, solver=s).fit(index, y).solution_ for s in ("gram", "interior_point"))
     assert mine.status is Status.SOLVED
     assert mine.objective == pytest.approx(other.objective, rel=1e-5)
     assert mine.objective - mine.gap <= other.objective

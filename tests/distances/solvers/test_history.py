@@ -7,7 +7,7 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric import CuttingPlane, DistanceRegressor, Newton, Reference, Splitting
+from semimetric import CuttingPlane, DistanceRegressor, Newton, Program, Reference, Splitting
 from semimetric.distances.solvers.base import History, Repair
 
 OWN = {name: solver for name, (solver, _) in cases.SOLVERS.items()} | {"splitting": Splitting()}
@@ -32,7 +32,12 @@ def test_objective_and_gap_are_told(name):
 def test_cutting_planes_tell_each_round():
     items, index, y = cases.sample()
     model = DistanceRegressor(
-        n_knots=5, alpha=1e-3, axioms="metric", loss="huber", solver=CuttingPlane(all_rows=0), preprocessor=items
+        n_knots=5,
+        alpha=1e-3,
+        axioms="metric",
+        loss="huber",
+        program=Program(solver=CuttingPlane(all_rows=0)),
+        preprocessor=items,
     ).fit(index, y)
     history = model.solution_.history
     assert len(history) >= 2

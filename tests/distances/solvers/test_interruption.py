@@ -4,6 +4,7 @@ import cases
 import numpy as np
 import pandas as pd
 import pytest
+from learners import made
 
 from semimetric import DistanceRegressor, FirstOrder, Gram, InteriorPoint, Newton
 from semimetric.cli import main
@@ -67,7 +68,7 @@ def test_inside_interior_points_of_a_quadratic(rng, monkeypatch):
 @pytest.mark.filterwarnings("ignore:Solution")
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
 def test_estimators_keep_the_weights_and_raise(learn, monkeypatch):
-    model = DistanceRegressor(**cases.FAST, penalty="lasso", preprocessor=ITEMS)
+    model = made(DistanceRegressor, **cases.FAST, penalty="lasso", preprocessor=ITEMS)
     with monkeypatch.context() as patched:
         interrupt(patched, gram, "_search", 0)
         with pytest.raises(KeyboardInterrupt, match="nothing is fitted"):  # on the way to the weighted L1 distance

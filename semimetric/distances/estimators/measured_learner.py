@@ -1,0 +1,161 @@
+"""The base of learners from measured distances: the fit of the recipe, errors on pairs not learned from, and intervals."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.progress import announce
+from ..._foundation.threads import one_blas_thread
+from ..._foundation.types import ArrayLike, Floats, Pairs
+from ..._foundation.validation import check_alpha
+from ...data.schema import Names
+from ..learning.concave_link import fit_concave_link
+from ..learning.errors import DistanceErrors, UnseenPairs, landmarks_among
+from ..learning.groups import choose_groups, without_joint
+from ..learning.intervals import CalibratedIntervals, DistanceIntervals
+from ..learning.measured import DistanceData, InMemoryDistances
+from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
+from ..learning.options import Recipe
+from ..learning.screening import learn_wide
+from ..learning.search import Choices
+from ..learning.settings import recipe_values
+from ..learning.structure import check_varied
+from ..model.item_statistics import warn_outside_once
+from ..model.semimetric import Semimetric
+from ..solvers.base import Solution
+from .base import LEARNED, LearnedDistance
+
+SET_ASIDE = "they were set aside before anything was chosen or learned"
+NOTHING_ASIDE = "no items were set aside"
+MEASURED: dict[str, Any] = LEARNED | {
+    "error_": NotRequired[DistanceErrors],
+    "intervals_": NotRequired[CalibratedIntervals],
+}  # what files hold of a fitted `DistanceRegressor`
+
+
+class MeasuredLearner(RegressorMixin, LearnedDistance):
+    """A learner from pairs with measured distances."""
+
+    n_jobs: int | None
+    random_state: int | None
+    verbose: bool | None
+    error_: DistanceErrors
+    intervals_: CalibratedIntervals
+
+    _fitted = MEASURED
+
+    def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
+        """Return learned distances, and intervals that hold the true ones.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
+        interval : float or None, default None
+            The fraction of pairs of new items whose true distance is to lie in its interval, such as 0.9. By split-conformal
+            prediction, the half-width is a quantile, calibrated on held-out pairs, of the error divided by a difficulty. This
+            is learned on further such pairs from the predicted distance and from how far the items lie from those learned
+            from. The fraction holds on average over pairs like those held out, not for every pair alone; see
+            ``distances/learning/intervals.py``.
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_pairs,)
+            The same as `pair_distance`.
+        lower, upper : ndarray of shape (n_pairs,)
+            With ``interval``, and then as a tuple of three, as scikit-learn's ``predict(X, return_std=True)`` returns one; no
+            lower end is below 0, unless ``axioms=None``.
+
+        Raises
+        ------
+        InputError
+            If ``interval`` is not between 0 and 1, or asks for more than the pairs held out allow.
+        NotSupportedError
+            If too few pairs were held out for any interval.
+        """
+        if interval is None:
+            return self.pair_distance(pairs)
+        level = check_alpha("interval", interval, strict=True)
+        if level >= 1:
+            raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
+        check_is_fitted(self, "semimetric_")
+        if not hasattr(self, "intervals_"):
+            error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
+            reason = f"{error.n_pairs} pairs of {error.n_items} items" if error.n_pairs else error.note
+            raise NotSupportedError(
+                f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
+                "fit with validation_fraction=0.3, or give more pairs and items"
+            )
+        checked = self._known(pairs, Pairs)
+        warn_outside_once(self.semimetric_, checked.used)
+        predicted = self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=self.n_jobs)
+        return self.intervals_.around(self.semimetric_, checked, predicted, level, n_jobs=self.n_jobs)
+
+    def __str__(self) -> str:
+        """Return the parameters, and of a fitted model its errors on items that it has not seen."""
+        error = getattr(self, "error_", None)
+        return repr(self) if error is None else f"{self!r}\n{error}"
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        held: CalibratedIntervals | None = getattr(self, "intervals_", None)
+        if held is not None and held.landmarks.shape[1] != self.n_features_in_:
+            raise InputError(f"landmarks have {held.landmarks.shape[1]} features; {self.n_features_in_} are required")
+
+    def _recipe(self) -> Recipe:
+        given = self.parameter_source
+        return Recipe(
+            **recipe_values(given.columns, given.tables, given.program), **self._numbers(),
+            directions=given.directions, axioms=given.axioms, link=given.link, loss=given.loss,
+            n_jobs=given.n_jobs, random_state=given.random_state, effort=given.effort, verbose=given.verbose,
+        ).checked()  # fmt: skip
+
+    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
+        """Choose what is "auto", and learn from pairs in memory; return True if features were screened on all of them."""
+        check_varied(data.items)
+        source = self.parameter_source
+        with one_blas_thread(), self._own_knots():
+            knots, alpha = isinstance(source.n_knots, str), isinstance(source.alpha, str)
+            wide = learn_wide(recipe, data, names, alpha=alpha) if knots else None
+            if wide is not None:
+                self.recipe_, self.choices_ = wide.recipe, wide.choices
+                self.group_choices_, self.link_choices_ = Choices(), Choices()
+                self._keep(data, wide.semimetric, wide.solution)
+                return True
+            singles, self.link_choices_ = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+            singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
+            held_out = HeldOutDistances(data, names)
+            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
+            if recipe.link == "concave":
+                self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
+            else:
+                learned = learn(self.recipe_, data, names)
+        self._keep(data, *learned)
+        return False
+
+    def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
+        self.n_features_in_ = data.items.shape[1]
+        self.__dict__.pop("_sums", None)  # of an earlier partial_fit
+        self._record(semimetric, solution)
+
+    def _forget_errors(self) -> None:
+        """Drop the errors and intervals of an earlier fit."""
+        for name in ("error_", "intervals_"):
+            self.__dict__.pop(name, None)
+
+    def _record_errors(self, unseen: UnseenPairs, learned_from: Floats, note: str) -> None:
+        """Record the errors on pairs that were not learned from, and the intervals calibrated on them."""
+        self.error_ = DistanceErrors.of(unseen, note)
+        landmarks = landmarks_among(learned_from, self.random_state)
+        least = 0.0 if self.parameter_source.axioms is not None else -np.inf
+        with one_blas_thread():
+            intervals = CalibratedIntervals.of(unseen, landmarks, least)
+        if intervals is not None:
+            self.intervals_ = intervals
+        if self.verbose:
+            announce(str(self.error_), verbose=True)
+        self.error_.warn_if_useless()
