@@ -1,4 +1,4 @@
-"""A gap that is certified in floating point: how much a perfect solver could lower the objective at given weights, at most.
+"""A gap that is certified in floating point: how much a perfect solver could lower the objective, at most.
 
 For weights w, dual variables theta within the bounds of the loss and multipliers mu <= 0 of the inequalities,
 
@@ -29,21 +29,11 @@ _INSIDE = 1 - 2.0**-50  # dual variables are drawn in by this factor, so that ro
 def certified_gap(
     certificate: GapBound, design: Design, w: Floats, theta: Floats, near: Floats | None = None, enough: float = 0.0
 ) -> float:
-    """An upper bound of objective(w) - optimum that holds in floating point; infinite where none is found.
+    """Return a bound of objective(w) - optimum that holds in floating point; infinite where none is found.
 
-    Parameters
-    ----------
-    certificate : GapBound
-    design : Design
-        The rows of A and of the inequalities, as the solver holds them.
-    w : ndarray of shape (n,)
-        Weights that keep the bounds and the inequalities of the program.
-    theta : ndarray of shape (m + k,)
-        Dual variables, as good as the solver knows them.
-    near : ndarray of shape (n,) or None
-        Weights at which they were found, if not ``w``: the penalty may better be linearised there.
-    enough : float, default 0
-        A gap of at most this ends the search for a smaller one.
+    The weights ``w`` (n,) are feasible, and ``theta`` (m + k,) are dual variables as good as the solver knows them. They were
+    found at the weights ``near``, if not at w: the penalty may better be linearised there. A gap of at most ``enough`` ends
+    the search for a smaller one.
     """
     p, n = certificate.program, len(w)
     m = len(p.y)
@@ -86,23 +76,20 @@ class Slopes(NamedTuple):
 
 
 def slopes_of_rows(certificate: GapBound, design: Design, theta: Floats) -> Slopes:
-    """The slopes Aᵀ theta + Gᵀ mu that the dual variables ``theta`` of all rows give to the columns."""
+    """Return the slopes Aᵀ theta + Gᵀ mu that the dual variables ``theta`` of all rows give to the columns."""
     sizes = design.absolute.rmatvec(np.abs(theta)) + certificate.anchor_product
     return Slopes(design.rmatvec(theta), rounding_of(len(theta)) * sizes)
 
 
 def _mixtures(certificate: GapBound, product: Floats, gradient: Floats, upper: Floats) -> Floats:
-    """Return shares by which to move the dual variables towards the anchor: those that lift every slope, largest first.
-
-    ``product`` is the least that the slopes of the rows can be, and ``gradient`` that of the penalty, each of shape (n,).
-    """
+    """Return fractions of the way to the anchor that lift every slope, largest first, from the least slopes (n,)."""
     missing, lift = -(product + gradient), certificate.anchor_product + gradient
     needed = np.where((missing > 0) & (lift > 0) & (upper > 0), missing / lift, 0.0).max(initial=0.0)
     return needed * _BEYOND * np.array(SHIFTS[::-1]) if needed > 0 else np.zeros(1)
 
 
 def largest_gain(slopes: Floats, error: Floats, w: Floats, lower: Floats, upper: Floats, ridge: Floats) -> float:
-    """sum_j max g_j (w_j - u) - d_j (w_j - u)² / 2 over lower_j <= u <= upper_j, for the worst g near ``slopes``."""
+    """Sum max g_j (w_j - u) - d_j (w_j - u)² / 2 over lower_j <= u <= upper_j, for the worst g near ``slopes``."""
     least, most = w - upper, w - lower
     gains = []
     for g in (slopes - error, slopes + error):
@@ -113,14 +100,14 @@ def largest_gain(slopes: Floats, error: Floats, w: Floats, lower: Floats, upper:
 
 
 def _loss_above(loss: Loss, ends: Floats, s: Floats) -> float:
-    """The largest weighted loss where residuals lie between two ``ends``, shape (2, m)."""
+    """Return the largest weighted loss where residuals lie between two ``ends``, shape (2, m)."""
     slopes = [loss.slope(r) for r in ends]
     values = [slope * (r - loss.curvature * slope / 2) for slope, r in zip(slopes, ends, strict=True)]
     return float(s @ np.maximum(*values)) * (1 + rounding_of(len(s)))
 
 
 def _unmatched(loss: Loss, ends: Floats, theta: Floats, s: Floats) -> float:
-    """sum_i s_i (l(r_i) - t_i r_i + c t_i² / 2) at the worst of two ``ends`` of each residual: 0 where t_i = l'(r_i)."""
+    """Sum s_i (l(r_i) - t_i r_i + c t_i² / 2) at the worst of two ``ends`` of each residual: 0 where t_i = l'(r_i)."""
     t, worst = theta / s, np.zeros(len(s))
     for r in ends:
         slope = loss.slope(r)

@@ -19,23 +19,13 @@ from .quadratics import Quadratic
 
 @dataclass(frozen=True, eq=False)
 class QuadraticProgram:
-    """min_w  wᵀ gram w / 2 - cross·w + square / 2 + penalty(w)   over  w >= lower.
-
-    Parameters
-    ----------
-    moments : Moments
-    penalty : Quadratic
-    lower, upper : ndarray of shape (n,)
-        The bounds of the weights; the upper ones, which may be infinite, hold for some minimiser.
-    n_rows : int
-        Of how many rows the moments are sums.
-    """
+    """min_w  wᵀ gram w / 2 - cross·w + square / 2 + penalty(w)   over  w >= lower."""
 
     moments: Moments
     penalty: Quadratic
-    lower: Floats
-    upper: Floats
-    n_rows: int
+    lower: Floats  # (n,): the bounds of the weights; the upper ones, which may be infinite, hold for some minimiser
+    upper: Floats  # (n,)
+    n_rows: int  # the number of rows that the moments sum
 
     @cached_property
     def norms(self) -> Floats:
@@ -48,17 +38,16 @@ class QuadraticProgram:
         return rounding_of(self.n_rows + len(self.lower))
 
     def slopes(self, v: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:
-        """The gradient at ``v``, a bound of its error, and how far the penalty at ``w`` lies above its tangent at v."""
+        """Return the gradient at ``v``, a bound of its error, and how far the penalty at ``w`` lies above its tangent at v."""
         of_penalty = self.penalty.enclosed_gradient(v, w)
         value = self.moments.gram @ v - self.moments.cross + of_penalty.value
         size = self.norms * (float(self.norms @ np.abs(v)) + np.sqrt(self.moments.square))
         return value, self.rounding * (size + np.abs(of_penalty.value)) + of_penalty.error, of_penalty.missed
 
     def curvature(self) -> Floats:
-        """The curvatures d for which the objective minus sum_j d_j w_j² / 2 is convex: shape (n,).
+        """Return the curvatures d (n,) for which the objective minus sum_j d_j w_j² / 2 is convex.
 
-        They are ridges, or the least eigenvalue. The latter, of the matrix scaled to ones on its diagonal, is computed
-        only where ridges leave free weights without any.
+        They are ridges or, where ridges leave free weights without any, the least eigenvalue of the scaled matrix.
         """
         ridge = self.penalty.ridge
         if not (np.isinf(self.lower) & (ridge == 0) & (self.norms > 0)).any():
@@ -74,7 +63,7 @@ class QuadraticProgram:
 def certified_gap_of_moments(
     program: QuadraticProgram, w: Floats, lift: Callable[[Floats], Floats], enough: float = 0.0
 ) -> float:
-    """An upper bound of objective(w) - optimum that holds in floating point; infinite where none is found.
+    """Return a bound of objective(w) - optimum that holds in floating point; infinite where none is found.
 
     Slopes below 0 are lifted by moving away from ``w`` along w, along the vector of ones, along which slopes rise where the
     data are distances, or by ``lift(slopes)``, the move that removes them. A gap of at most ``enough`` ends the search.
@@ -93,7 +82,6 @@ def certified_gap_of_moments(
 
 
 def _after(program: QuadraticProgram, w: Floats, move: Floats) -> float:
-    """The bound of the gap by the slopes at w + move; infinite where it is no number."""
     v = w + move
     slopes, error, missed = program.slopes(v, w)
     move = v - w

@@ -17,26 +17,12 @@ from .design_matrix import Design, PairDesign, RowsDesign
 
 @dataclass(frozen=True, eq=False)
 class ComparisonDesign(RowsDesign):
-    """The rows A_near + sign A_far over the same items, made block by block as they are needed.
+    """The rows A_near + sign A_far over the same items, made block by block as they are needed."""
 
-    Parameters
-    ----------
-    near, far : PairDesign
-        The design matrices of m near pairs and of m far pairs, with the same embedding.
-    sign : float, default -1
-    scale : ndarray of shape (m,) or None
-        The number that each row is multiplied by; None is 1.
-
-    Raises
-    ------
-    InputError
-        If ``near`` and ``far`` differ in their number of pairs or columns, or have multipliers of their own.
-    """
-
-    near: PairDesign
+    near: PairDesign  # the design matrices of m near pairs and of m far pairs, with the same embedding
     far: PairDesign
     sign: float = -1.0
-    scale: Floats | None = None
+    scale: Floats | None = None  # (m,) or None: the number that each row is multiplied by; None is 1
 
     def __post_init__(self) -> None:
         if self.near.shape != self.far.shape or self.near.scale is not None or self.far.scale is not None:
@@ -49,20 +35,23 @@ class ComparisonDesign(RowsDesign):
     def of(
         cls, embedding: PairMap, tuples: Comparisons, directions: Directions | None = None, n_jobs: int | None = None
     ) -> "ComparisonDesign":
-        """The design matrix of triplets or quadruplets, whose items are located on the grid only once."""
+        """Return the design matrix of triplets or quadruplets, whose items are located on the grid only once."""
         near = PairDesign(embedding, tuples.near, directions, n_jobs=n_jobs)
         return cls(near, near.like(tuples.far))
 
     @property
     def embedding(self) -> PairMap:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """Embedding of the near pairs, and of the far ones."""
         return self.near.embedding
 
     @property
     def n_jobs(self) -> int | None:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """Number of threads."""
         return self.near.n_jobs
 
     @cached_property
     def base(self) -> Floats | None:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """Columns of base distances, or None."""
         if self.near.base is None or self.far.base is None:
             return None
         return self.near.base + self.sign * self.far.base
@@ -74,7 +63,7 @@ class ComparisonDesign(RowsDesign):
         return self.near.rows(block).minus(self.far.rows(block), self.sign)
 
     def take(self, rows: Integers) -> "ComparisonDesign":
-        """The design matrix of some of the comparisons."""
+        """Return the design matrix of some of the comparisons."""
         scale = None if self.scale is None else self.scale[rows]
         return replace(self, near=self.near.take(rows), far=self.far.take(rows), scale=scale)
 

@@ -31,26 +31,21 @@ _UNIFORM = 1e-9  # knots count as uniform if the widths of their cells differ by
 
 
 class Constraint(ABC):
-    """A statement about the distance that holds for every pair of points.
+    """A statement about the distance that holds for every pair of points."""
 
-    Attributes
-    ----------
-    of_features : bool
-        Whether the statement is about raw features. A direction that uses such a feature would void it.
-    """
-
+    # True if the statement is about raw features, so that a direction that uses one would void it
     of_features: ClassVar[bool] = False
 
     @abstractmethod
     def rows(self, layout: TableLayout) -> Inequalities:
-        """The inequalities G w >= h on the weights; there are none where the columns alone impose the constraint."""
+        """Return the inequalities G w >= h on the weights; there are none where the columns alone impose the constraint."""
 
     def proof(self, layout: TableLayout) -> Inequalities:
-        """The inequalities that prove the statement of whole tables, in which no vertices are tied any more."""
+        """Return the inequalities that prove the statement of whole tables, in which no vertices are tied any more."""
         return self.rows(layout)
 
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
-        """The numbers of the features whose tables may depend on the difference x - y alone."""
+        """Return the numbers of the features whose tables may depend on the difference x - y alone."""
         return set()
 
 
@@ -97,22 +92,18 @@ class Monotone(Constraint):
 
 
 def _ordered(pairs: Integers, n: int) -> Inequalities:
-    """The inequalities that the first column of each pair is not smaller than the second, each once."""
+    """Require the first column of each pair to be not smaller than the second; equal pairs count once."""
     larger, smaller = np.unique(pairs, axis=0).T
     informative = (larger < n) & (smaller < n) & (larger != smaller)
     return Inequalities.homogeneous(_matrix([(larger[informative], 1.0), (smaller[informative], -1.0)], n))
 
 
 def _column_pairs(larger: NDArray[np.int64], smaller: NDArray[np.int64]) -> Integers:
-    """Pairs of columns, the first of which may not be smaller than the second, shape (n_pairs, 2)."""
     return np.column_stack([larger.ravel(), smaller.ravel()])
 
 
 def _matrix(entries: list[tuple[Integers, float]], n: int) -> sparse.csr_array:
-    """A matrix of shape (k, n): each of the lists gives one entry to every row, in ``columns`` of k numbers with one value.
-
-    A column number >= n stands for a vertex without a column: its entry is left out.
-    """
+    """Return a matrix (k, n) whose rows take one entry from each list; entries of columns >= n are left out."""
     k = len(entries[0][0])
     columns = np.concatenate([c for c, _ in entries])
     values = np.repeat([v for _, v in entries], k)
@@ -138,13 +129,8 @@ class Bounded(Constraint):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Bounded
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, outside="clip", constraints=[Bounded(2.0)]).fit(pairs, y)
-    >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
-    True
+    >>> from semimetric import Bounded, DistanceRegressor
+    >>> model = DistanceRegressor(outside="clip", constraints=[Bounded(2.0)])
     """
 
     ceiling: float
@@ -170,7 +156,6 @@ class Bounded(Constraint):
 
 
 def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
-    """Return a mask of the columns that are the rise of a monotone scale, shape (n_columns,)."""
     tables = Triangles.of(embedding).owners
     return ~np.isin(embedding.group_of_column, tables)
 
@@ -191,14 +176,8 @@ class TranslationInvariant(Constraint):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, TranslationInvariant
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0])]).fit(pairs, y)
-    >>> width = model.semimetric_.tables()["x0"].values
-    >>> bool(np.isclose(width[0, 1], width[1, 2]))
-    True
+    >>> model = DistanceRegressor(knots="uniform", constraints=[TranslationInvariant([0])])
     """
 
     of_features = True
@@ -246,15 +225,8 @@ class Concave(Constraint):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> shape = [TranslationInvariant([0]), Concave([0])]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=shape).fit(pairs, y)
-    >>> width = model.semimetric_.tables()["x0"].values
-    >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
-    True
+    >>> from semimetric import Concave, DistanceRegressor, TranslationInvariant
+    >>> model = DistanceRegressor(knots="uniform", constraints=[TranslationInvariant([0]), Concave([0])])
     """
 
     of_features = True
@@ -281,7 +253,6 @@ class Concave(Constraint):
 
 
 def _depends_on_difference(embedding: Any, group: int) -> bool:
-    """Return True if the vertices (a, b) of the group share a column where b - a is the same."""
     return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
 
 
@@ -302,13 +273,8 @@ class AtLeast(Constraint):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtLeast
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])]).fit(pairs, y)
-    >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
-    True
+    >>> from semimetric import AtLeast, DistanceRegressor
+    >>> model = DistanceRegressor(constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])])
     """
 
     pairs: ArrayLike
@@ -332,13 +298,8 @@ class AtMost(Constraint):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtMost
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])]).fit(pairs, y)
-    >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
-    True
+    >>> from semimetric import AtMost, DistanceRegressor
+    >>> model = DistanceRegressor(constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])])
     """
 
     pairs: ArrayLike
@@ -350,7 +311,7 @@ class AtMost(Constraint):
 
 
 def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, kind: str) -> Inequalities:
-    """The inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
+    """Return the inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
     n = len(layout.names)
     try:
         points = np.asarray(pairs, dtype=np.float64)

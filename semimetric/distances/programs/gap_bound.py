@@ -53,7 +53,7 @@ class GapBound:
         return self.program.stacked.rmatvec(self.anchor)
 
     def upper(self, objective: float) -> Floats:
-        """Upper bounds, shape (n,), that every minimiser obeys, given that weights >= 0 reach ``objective``.
+        """Bound every minimiser from above, shape (n,), given that weights >= 0 reach ``objective``.
 
         Where A and w are >= 0, w_j sum_i s_i A_ij <= sum_i s_i (A w)_i <= sum_i s_i |y_i| + growth(objective). Where A has
         entries of both signs, and for columns that are 0 in every row, the penalties alone bound a weight.
@@ -70,7 +70,7 @@ class GapBound:
         return np.maximum(upper, p.lower)
 
     def bound(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:
-        """The largest lower bound among a few dual points between ``theta`` and the anchor; ``product`` is Aᵀ theta.
+        """Return the largest lower bound among a few dual points between ``theta`` and the anchor; ``product`` is Aᵀ theta.
 
         A column with a negative slope costs that slope times the column's upper bound. Moving towards the anchor raises all
         slopes at once. The penalty is linearised at ``w``, which may be any weights.
@@ -97,12 +97,12 @@ class GapBound:
         return best
 
     def gap(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:
-        """The certified gap: ``objective`` minus `bound`, at least 0."""
+        """Return the certified gap: ``objective`` minus `bound`, at least 0."""
         return max(objective - self.bound(theta, product, w, objective), 0.0)
 
 
 def _smallest(slope: Floats, lower: Floats, upper: Floats) -> float:
-    """sum_j min slope_j u over lower_j <= u <= upper_j."""
+    """Sum min slope_j u over lower_j <= u <= upper_j."""
     corner = np.where(slope > 0, lower, upper)
     with np.errstate(invalid="ignore"):
         return float(np.where(slope == 0, 0.0, slope * corner).sum())

@@ -22,20 +22,11 @@ _TIGHT = 1e-10  # the same where the weights that keep every row have no room in
 
 @dataclass(frozen=True, eq=False)
 class Inequalities:
-    """The inequalities G w >= h.
+    """The inequalities G w >= h."""
 
-    Parameters
-    ----------
-    matrix : sparse array of shape (k, n)
-        The matrix G.
-    bound : ndarray of shape (k,)
-        The right-hand sides h.
-    tables : Triangles or None
-        Tables whose triangle inequalities are among the rows, and whose shortest paths may repair violations.
-    """
-
-    matrix: sparse.csr_array
-    bound: Floats
+    matrix: sparse.csr_array  # (k, n): the matrix G
+    bound: Floats  # (k,): the right-hand sides h
+    # tables whose triangle inequalities are among the rows, and whose shortest paths may repair violations
     tables: Triangles | None = None
 
     def __len__(self) -> int:
@@ -47,37 +38,36 @@ class Inequalities:
 
     @classmethod
     def homogeneous(cls, matrix: sparse.csr_array) -> "Inequalities":
-        """The inequalities G w >= 0 for ``matrix`` G."""
+        """Return the inequalities G w >= 0 for ``matrix`` G."""
         return cls(matrix, np.zeros(matrix.shape[0]))
 
     def slack(self, w: Floats) -> Floats:
-        """G w - h, shape (k,): negative where an inequality is violated."""
+        """Return G w - h, shape (k,): negative where an inequality is violated."""
         return self.matrix @ w - self.bound
 
     def excess(self, w: Floats) -> float:
-        """The largest violation h - G w of an inequality; 0 if all hold."""
+        """Return the largest violation h - G w of an inequality; 0 if all hold."""
         return 0.0 - float(self.slack(w).min(initial=0.0))
 
     def terms(self, w: Floats) -> Floats:
-        """The sizes |G| |w| + |h| of what the rows add up, shape (k,): violations are measured against them."""
+        """Return the sizes |G| |w| + |h| of what the rows add up, shape (k,): violations are measured against them."""
         return abs(self.matrix) @ np.abs(w) + np.abs(self.bound)
 
     def missed(self, w: Floats) -> Floats:
-        """The violation of every inequality as a share of its `terms`, shape (k,): 0 where it holds, at most 1."""
+        """Return the violation of every inequality as a share of its `terms`, shape (k,): 0 where it holds, at most 1."""
         slack = self.slack(w)
         broken = slack < 0
         slack[broken] /= self.take(broken).terms(w)
         return np.maximum(-slack, 0.0)
 
     def take(self, rows: np.ndarray) -> "Inequalities":
-        """The inequalities of the given ``rows``, numbers or a mask."""
+        """Return the inequalities of the given ``rows``, numbers or a mask."""
         return Inequalities(sparse.csr_array(self.matrix[rows]), self.bound[rows])
 
     def mixed(self, w: Floats, inside: Floats) -> Floats:
-        """Weights near ``w`` that satisfy every inequality, given weights ``inside`` that do.
+        """Return weights near ``w`` that satisfy every inequality, given weights ``inside`` that do.
 
-        Where `tables` are known, shortest paths repair the triangle inequalities first. The weights are then moved towards
-        ``inside`` just as far as it takes.
+        Shortest paths repair triangle inequalities first; then the weights move towards ``inside`` as far as needed.
         """
         if self.tables is not None:
             w = self.tables.closed(w)
@@ -97,22 +87,13 @@ class Inequalities:
 
 @dataclass(frozen=True, eq=False)
 class StackedDesign(Design):
-    """The rows of a design matrix A, followed by the rows of G: shape (m + k, n).
+    """The rows of a design matrix A, followed by the rows of G: shape (m + k, n)."""
 
-    Parameters
-    ----------
-    design : Design
-        The design matrix A, shape (m, n).
-    rows : sparse array of shape (k, n)
-        The matrix G.
-    """
-
-    design: Design
-    rows: sparse.csr_array
+    design: Design  # the design matrix A, shape (m, n)
+    rows: sparse.csr_array  # (k, n): the matrix G
 
     @cached_property
     def _below(self) -> MatrixDesign:
-        """The rows of G as a design."""
         return MatrixDesign(self.rows)
 
     @property

@@ -9,36 +9,24 @@ from ..._foundation.types import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The second moments that least squares needs of the data; the moments of disjoint sets of rows add up.
+    """The second moments that least squares needs of the data; the moments of disjoint sets of rows add up."""
 
-    Attributes
-    ----------
-    gram : ndarray of shape (n, n)
-        AᵀSA, where S is the diagonal matrix of the weights of the rows.
-    cross : ndarray of shape (n,)
-        AᵀSy.
-    square : float
-        yᵀSy.
-    total : float
-        The sum of the weights.
-    """
-
-    gram: Floats
-    cross: Floats
-    square: float
-    total: float
+    gram: Floats  # (n, n): AᵀSA, where S is diagonal with the weights of the rows
+    cross: Floats  # (n,): AᵀSy
+    square: float  # yᵀSy
+    total: float  # the sum of the weights
 
     def __add__(self, other: "Moments") -> "Moments":
         gram, cross = self.gram + other.gram, self.cross + other.cross
         return Moments(gram, cross, self.square + other.square, self.total + other.total)
 
     def in_unit(self, unit: float, n_base: int = 0) -> "Moments":
-        """The moments for targets y / unit; the last ``n_base`` columns are distances, so they are divided by it too."""
+        """Return the moments for targets y / unit; the last ``n_base`` columns are distances, so they are divided by it too."""
         scale = np.append(np.ones(len(self.cross) - n_base), np.full(n_base, 1.0 / unit))
         return Moments(self.gram * np.outer(scale, scale), self.cross * scale / unit, self.square / unit**2, self.total)
 
     def scattered(self, positions: Integers, n: int) -> "Moments":
-        """The moments of a matrix with ``n`` columns that has these columns at ``positions`` and zeros elsewhere."""
+        """Return the moments of a matrix with ``n`` columns that has these columns at ``positions`` and zeros elsewhere."""
         gram = np.zeros((n, n))
         gram[np.ix_(positions, positions)] = self.gram
         cross = np.zeros(n)
@@ -46,7 +34,7 @@ class Moments:
         return Moments(gram, cross, self.square, self.total)
 
     def norms(self) -> Floats:
-        """The weighted norm sqrt(sum_i s_i A_ij²) of every column, shape (n,)."""
+        """Return the weighted norm sqrt(sum_i s_i A_ij²) of every column, shape (n,)."""
         return np.sqrt(np.maximum(np.diag(self.gram), 0.0))
 
     @property

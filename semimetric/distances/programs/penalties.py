@@ -28,38 +28,20 @@ class Columns:
     A weight is measured as a slope: ``unit`` is the weight that the column would have in the L1 distance to which every
     feature contributes equally. So w / unit is about 1, and penalties do not depend on the units of the features, on the
     numbers of knots or on the number of features.
-
-    Attributes
-    ----------
-    n : int
-        The number of all columns: those of the tables come first, then those of the base distances.
-    prior : ndarray of shape (n_table_columns,)
-        The weights of the weighted L1 distance that was fitted to the targets.
-    unit : ndarray of shape (n_table_columns,)
-        The unit of each weight, as above; > 0.
-    step : ndarray of shape (n_table_columns,)
-        The unit of one mean cell of the column's group.
-    share : ndarray of shape (n_table_columns,)
-        1 / (number of groups x number of cells of the group), which turns sums into means over features and cells.
-    cells : ndarray of shape (n_table_columns,)
-        The number of cells of the column's group.
-    differences : callable
-        The function from "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences.
-    nonnegative : bool
-        Whether the program requires weights >= 0.
-    given : bool
-        Whether ``prior`` is a distance that was given, from which differences are measured too.
     """
 
-    n: int
-    prior: Floats
-    unit: Floats
-    step: Floats
+    n: int  # the number of all columns: those of the tables come first, then those of the base distances
+    prior: Floats  # (n_table_columns,): the weights of the weighted L1 distance that was fitted to the targets
+    unit: Floats  # (n_table_columns,): the unit of each weight, as above; > 0
+    step: Floats  # (n_table_columns,): the unit of one mean cell of the column's group
+    # (n_table_columns,): 1 / (number of groups x number of cells of the group), which turns sums into means over features
+    # and cells
     share: Floats
-    cells: Floats
+    cells: Floats  # (n_table_columns,): the number of cells of the column's group
+    # the function from "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences
     differences: Callable[[str], sparse.csr_array]
-    nonnegative: bool = True
-    given: bool = False
+    nonnegative: bool = True  # True if the program requires weights >= 0
+    given: bool = False  # True if ``prior`` was given; differences are measured from it, too
 
 
 class Penalty(ABC):
@@ -67,15 +49,15 @@ class Penalty(ABC):
 
     @abstractmethod
     def quadratic(self, columns: Columns) -> Quadratic:
-        """The penalty on these columns as a quadratic, which need hold only for w >= 0 if ``columns.nonnegative``."""
+        """Return the penalty on these columns as a quadratic, which need hold only for w >= 0 if ``columns.nonnegative``."""
 
     def reach(self, value: float, columns: Columns) -> Floats:
-        """An upper bound of every weight, shape (n,), while the penalty is at most ``value``; infinite where there is none."""
+        """Return an upper bound of every weight (n,) while the penalty is at most ``value``; infinite where there is none."""
         return np.full(columns.n, np.inf)
 
     @abstractmethod
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
-        """The penalty as a CVXPY expression of the variable ``w``."""
+        """Return the penalty as a CVXPY expression of the variable ``w``."""
 
 
 Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
@@ -83,7 +65,7 @@ Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
 
 
 def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
-    """The values of the table columns, with ``fill`` for the base distances: shape (n,)."""
+    """Append ``fill`` for the base distances to the values of the table columns: shape (n,)."""
     return np.concatenate([values, np.full(columns.n - len(values), fill)])
 
 
@@ -118,7 +100,7 @@ class Ridge(Penalty):
         check_choice("towards", self.towards, ("prior", "zero"))
 
     def _center(self, columns: Columns) -> Floats:
-        """The weights that the penalty draws to, shape (n_table_columns,)."""
+        """Return the weights that the penalty draws to, shape (n_table_columns,)."""
         return columns.prior if self.towards == "prior" else np.zeros_like(columns.prior)
 
     def quadratic(self, columns: Columns) -> Quadratic:
@@ -148,7 +130,7 @@ class _Differences(Penalty):
 
     @abstractmethod
     def matrix(self, columns: Columns) -> sparse.csr_array:
-        """The scaled matrix D, shape (n_differences, n_table_columns)."""
+        """Return the scaled matrix D, shape (n_differences, n_table_columns)."""
 
     def quadratic(self, columns: Columns) -> Quadratic:
         D = self.matrix(columns)
@@ -181,13 +163,8 @@ class Roughness(_Differences):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, Ridge, Roughness
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=[Roughness(1e-6, order=2), Ridge(1e-6)]).fit(pairs, y)
-    >>> bool(model.score(pairs, y) > 0.99)
-    True
+    >>> model = DistanceRegressor(penalty=[Roughness(1e-6, order=2), Ridge(1e-6)])
     """
 
     alpha: float = 1e-2
@@ -217,13 +194,8 @@ class Shift(_Differences):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, Ridge, Shift
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=[Ridge(1e-6), Shift(1e-6)]).fit(pairs, y)
-    >>> bool(model.score(pairs, y) > 0.99)
-    True
+    >>> model = DistanceRegressor(penalty=[Ridge(1e-6), Shift(1e-6)])
     """
 
     alpha: float = 1e-4
@@ -249,13 +221,8 @@ class Lasso(Penalty):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, Lasso
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, penalty=Lasso(1e-6)).fit(pairs, y)
-    >>> bool(model.score(pairs, y) > 0.99)
-    True
+    >>> model = DistanceRegressor(penalty=Lasso(1e-6))
     """
 
     alpha: float = 1e-3
@@ -317,7 +284,7 @@ class Linear(Penalty):
 
 
 def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
-    """The sum of the penalties on these columns, as one quadratic."""
+    """Return the sum of the penalties on these columns, as one quadratic."""
     zero = Quadratic(sparse.csr_array((columns.n, columns.n)), np.zeros(columns.n))
     parts = tuple(p.quadratic(columns) for p in penalties)
     return replace(sum(parts, zero), parts=parts)  # without the zero, whose value would be computed each time

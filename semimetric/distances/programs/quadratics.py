@@ -50,7 +50,7 @@ class Quadratic:
         return Quadratic(P, self.q + other.q, self.constant + other.constant, parts=parts)
 
     def value(self, w: Floats) -> float:
-        """The value of the quadratic at ``w``, shape (n,)."""
+        """Return the value of the quadratic at ``w``, shape (n,)."""
         if self.parts:
             return sum(part.value(w) for part in self.parts)
         if self.square is not None:
@@ -59,11 +59,11 @@ class Quadratic:
         return float(w @ (self.P @ w)) / 2 - float(self.q @ w) + self.constant
 
     def gradient(self, w: Floats) -> Floats:
-        """The gradient P w - q, shape (n,)."""
+        """Return the gradient P w - q, shape (n,)."""
         return self.P @ w - self.q
 
     def enclosed_gradient(self, v: Floats, w: Floats | None = None) -> EnclosedGradient:
-        """The gradient at ``v``; ``missed`` is how far the quadratic at ``w``, or at v, lies above its tangent."""
+        """Return the gradient at ``v``; ``missed`` is how far the quadratic at ``w``, or at v, lies above its tangent."""
         if self.parts:
             values, errors, missed = zip(*(part.enclosed_gradient(v, w) for part in self.parts), strict=True)
             error = np.sum(errors, axis=0) + rounding_of(len(values)) * np.abs(values).sum(axis=0)

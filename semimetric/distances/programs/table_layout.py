@@ -18,37 +18,17 @@ Features: TypeAlias = Sequence[int | str] | None
 
 @dataclass(frozen=True, eq=False)
 class TableLayout:
-    """The columns of the design matrix as a constraint needs them.
-
-    Attributes
-    ----------
-    embedding : PairMap
-    names : tuple of str
-        The names of the raw features.
-    directions : Directions or None
-    prior : ndarray of shape (n_columns,)
-        The weights of a weighted L1 distance that is > 0 between different values.
-    unit : float
-        The unit of the program: sums of targets, squares for the link "sqrt", are divided by it.
-    power : float
-        The power of a distance that the sum is: 2 for the link "sqrt", 1 / p for the power p.
-    """
+    """The columns of the design matrix as a constraint needs them."""
 
     embedding: PairMap
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the names of the raw features
     directions: Directions | None
-    prior: Floats
-    unit: float
-    power: float = 1
+    prior: Floats  # (n_columns,): the weights of a weighted L1 distance that is > 0 between different values
+    unit: float  # the unit of the program: sums of targets, squares for the link "sqrt", are divided by it
+    power: float = 1  # the power of a distance that the sum is: 2 for the link "sqrt", 1 / p for the power p
 
     def scaled(self, distances: Floats, kind: str) -> Floats:
-        """The distances in the unit of the program: as sums, which are squares for the link "sqrt".
-
-        Raises
-        ------
-        InputError
-            If one overflows; ``kind`` is the class name of the constraint that gave it.
-        """
+        """Return distances in the unit of the program; refuse those that overflow as those of a constraint ``kind``."""
         with np.errstate(over="ignore"):
             scaled = (distances / self.unit ** (1.0 / self.power)) ** self.power
         if not np.isfinite(scaled).all():
@@ -59,14 +39,14 @@ class TableLayout:
         return scaled
 
     def numbers(self, features: Features, kind: str) -> list[int]:
-        """The numbers of the given features, for each of which a constraint can be guaranteed: see `numeric`."""
+        """Return the numbers of the given features, for each of which a constraint can be guaranteed: see `numeric`."""
         return numeric(self.embedding, self.names, self.directions, features, kind)
 
     def tables(self, feature: int) -> list[tuple[NDArray[np.int64], int]]:
-        """The tables of the groups that contain the feature, each with the number of its group.
+        """Return the tables of the groups that contain the feature, each with the number of its group.
 
-        A table holds the column of every vertex (a, b). Its first axis is the place of a along the feature, its second axis
-        the place of b along it; the places along the other features of the group follow.
+        A table holds the column of every vertex (a, b). Its first axis is the position of a along the feature, its second axis
+        that of b; the positions along the other features of the group follow.
         """
         found = []
         triangles = Triangles.of(self.embedding)
@@ -83,17 +63,9 @@ class TableLayout:
 def numeric(
     embedding: PairMap, names: Sequence[str], directions: Directions | None, features: Features, kind: str
 ) -> list[int]:
-    """The numbers of the given features; None stands for all that qualify.
+    """Return the numbers of the given features for a constraint ``kind``; None stands for all that qualify.
 
-    A feature qualifies if it is numeric, is never missing, and no direction uses it. ``kind`` is the class name of the
-    constraint, for messages.
-
-    Raises
-    ------
-    InputError
-        If ``features`` is no list, or names a feature that does not exist.
-    NotSupportedError
-        If a given feature does not qualify, or none does.
+    A feature qualifies if it is numeric, is never missing, and no direction uses it; others are refused.
     """
     grid, n = embedding.grid, len(names)
     used = np.zeros(n, dtype=bool) if directions is None else np.atleast_1d(directions.uses.any(axis=0))

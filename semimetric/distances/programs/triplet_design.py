@@ -28,7 +28,7 @@ Matrix: TypeAlias = Floats | sparse.csr_array
 
 
 def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers) -> Matrix:
-    """The rows of A for pairs of located items, shape (n_pairs, n): dense where most entries may differ from 0, else CSR."""
+    """Return the rows of A for pairs of located items, shape (n_pairs, n): dense if few entries are 0, else CSR."""
     if not len(left):
         return np.zeros((0, embedding.n_columns))
     parts = [embedding.rows(items, left[b], items, right[b]) for b in blocks(len(left), _BLOCK)]
@@ -43,25 +43,15 @@ def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers)
 
 @dataclass(frozen=True, eq=False)
 class TripletDesign(Design):
-    """The product Z A, for rows A of pairs that are held in memory.
+    """The product Z A, for rows A of pairs that are held in memory."""
 
-    Parameters
-    ----------
-    pairs : ndarray or sparse array of shape (n_pairs, n)
-        The matrix A, with entries >= 0.
-    combine : sparse array of shape (m, n_pairs)
-        The matrix Z.
-    n_jobs : int or None
-        The number of threads that compute second moments.
-    """
-
-    pairs: Matrix
-    combine: sparse.csr_array
-    n_jobs: int | None = None
+    pairs: Matrix  # (n_pairs, n): the matrix A, with entries >= 0
+    combine: sparse.csr_array  # (m, n_pairs): the matrix Z
+    n_jobs: int | None = None  # the number of threads that compute second moments
 
     @classmethod
     def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers, n_jobs: int | None = None) -> "TripletDesign":
-        """The design with the m rows A[near] - A[far], for numbers ``near`` and ``far`` of pairs, each of shape (m,)."""
+        """Return the design with the m rows A[near] - A[far], for numbers ``near`` and ``far`` of pairs, each of shape (m,)."""
         m = len(near)
         values = np.concatenate([np.ones(m), -np.ones(m)])
         places = (np.tile(np.arange(m), 2), np.concatenate([near, far]))
@@ -117,7 +107,7 @@ class TripletDesign(Design):
 
 
 def _unpickled(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> TripletDesign:
-    """The design that another process has sent, with the rows of pairs at an aligned address.
+    """Restore a design in another process, with the rows of pairs at an aligned address.
 
     NumPy multiplies an array that is not aligned without BLAS, which would round the products differently.
     """

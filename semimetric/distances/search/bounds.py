@@ -41,18 +41,7 @@ class Coordinates(NamedTuple):
 
 
 class QueryBounds:
-    """The bounds of the distances of one query to all items of a fit.
-
-    Parameters
-    ----------
-    bounds : Bounds
-    query : Coordinates
-        Of the query alone.
-    known : dict of int to float, or None, default None
-        Distances to items that were called to place the query, by the row of the item; None if there are none.
-    n_calls : int, default 0
-        The number of calls that this took.
-    """
+    """Bounds of the distances of one query to all items of a fit, and distances that were called to find them, by row."""
 
     def __init__(self, bounds: Bounds, query: Coordinates, known: dict[int, float] | None = None, n_calls: int = 0) -> None:
         self._bounds = bounds

@@ -65,16 +65,14 @@ def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done:
 
 
 def _of_layer(segment: Segment, rows: Integers, n_jobs: int | None, seed: int | None) -> Segment:
-    """Return the items of a higher layer as a segment of their own."""
     options: dict[str, Any] = {"n_lists": "auto", "n_jobs": n_jobs, "seed": seed, "storage": segment.storage}
     return Segment.build(segment.view, segment.cells.layout, rows, segment.points.raw[rows], **options)
 
 
 def _levels(view: QueryView, points: ItemArrays, rng: np.random.Generator) -> Floats:
-    """Return the positions of the levels of each feature, (E, L).
+    """Return the positions of the levels of each feature, (E, L): the whole ones, unless they are too many.
 
-    They are whole positions, and others of which half are as dense as the items, and half lie evenly. The whole positions
-    are left out where there are more than half as many as levels.
+    Half of the others are as dense as the items, and half lie evenly.
     """
     sample = points.positions[np.sort(rng.choice(len(points), min(len(points), _SAMPLE), replace=False))]
     out = np.empty((len(view.features), LEVELS))

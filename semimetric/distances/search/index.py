@@ -71,10 +71,9 @@ _DEAD = 0.25  # From this share of removed items on, a segment is built anew.
 
 
 class SearchesUnderLearned(BaseEstimator):
-    """An estimator with a parameter ``semimetric``, which may be a fitted learner: it searches under what that has learned.
+    """An estimator with a parameter ``semimetric``, which may be a fitted learner: clones keep what it has learned.
 
-    `sklearn.base.clone` makes estimators anew, unfitted, and those among their parameters too, because most of them fit these.
-    Here nobody would fit the learner again, so a clone has one that has learned the same, as if it were frozen.
+    `sklearn.base.clone` makes parameters that are estimators unfitted, and nobody would fit the learner again.
     """
 
     def __sklearn_clone__(self) -> Self:
@@ -145,13 +144,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     --------
     >>> import numpy as np, semimetric as sm
     >>> X = np.random.default_rng(0).random((100, 2))
-    >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
-    >>> index = np.random.default_rng(1).integers(0, 100, (500, 2))
-    >>> d = model.fit(index, np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)).semimetric_
-    >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
+    >>> distances, ids = sm.NeighborIndex(sm.Semimetric.l1(X)).fit(X).kneighbors(X[:2], n_neighbors=1)
     >>> ids.ravel()
-    array([0, 1])
-    >>> sm.NeighborIndex("gower").fit(X).kneighbors(X[:2], n_neighbors=1, return_distance=False).ravel()
     array([0, 1])
     """
 
@@ -188,7 +182,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         self.verbose = verbose
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """Parameters where an unfitted index is a parameter of a saved model; a fitted learner goes as its distance."""
+        """Return parameters for a saved model that holds an unfitted index; a fitted learner goes as its distance."""
         return self.get_params(deep=False) | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> Self:
@@ -702,7 +696,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return any(segment.graph is not None for segment in self.segments_)
 
     def _with_graphs(self, segments: Sequence[Segment]) -> list[Segment]:
-        """Return the segments, of which the large ones that have no graph get one."""
+        """Add a graph to each large segment that has none."""
         without = [s.graph is None and len(s) > GRAPH_FROM for s in segments]
         total = 2 * sum(len(s) for s, lacks in zip(segments, without, strict=True) if lacks)
         out = list(segments)
@@ -812,10 +806,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 def explain_edges(
     items: SegmentedItems, ids: NDArray[Any], graph: Any, X: ArrayLike | None, *, by: str, n_jobs: int | None
 ) -> Any:
-    """Explain the edges of a graph whose columns are items of these ids, and whose rows are X or these: a DataFrame.
-
-    See `NeighborIndex.explain_graph`.
-    """
+    """Explain edges between X, or the items themselves, and items of these ids: see `NeighborIndex.explain_graph`."""
     d = items.view.semimetric
     queries = None if X is None else d.schema.encode(d.schema.rows(X, "X"), name="X")
     rows, columns = _edges(graph, (len(ids) if queries is None else len(queries), len(ids)), itself=queries is not None)
@@ -891,16 +882,7 @@ def _built_like(segment: Segment, ids: NDArray[Any], items: NDArray[Any], option
 def searched_distance(given: Any, X: Any = None) -> Semimetric:
     """Return the distance that ``given`` stands for: a distance, a fitted model that has learned one, or a name.
 
-    Parameters
-    ----------
-    given : Semimetric, fitted estimator with ``semimetric_``, or {"gower", "l1"}
-    X : array-like or frame, or None
-        The items that a distance with a name is made of; None where there are none yet.
-
-    Raises
-    ------
-    InputError
-        If it is none of these, or the distance cannot be made of the items. What is given is not printed.
+    A named distance is made of the items X. Messages do not print ``given``.
     """
     if isinstance(given, Semimetric):
         return given
@@ -922,10 +904,7 @@ def searched_distance(given: Any, X: Any = None) -> Semimetric:
 
 
 def encoder_of(given: Any) -> Callable[[Any], Floats] | None:
-    """Return the function that makes features of objects for a learned distance, of a fitted model with ``features=``.
-
-    It stays as it is where the model is fitted again. None for a model that has learned from vectors.
-    """
+    """Return the function that makes features of objects for a learned distance, or None; later fits do not change it."""
     if getattr(given, "features", None) is None or not hasattr(given, "encode"):
         return None
     encode: Callable[[Any], Floats] = copy(given).encode

@@ -94,7 +94,7 @@ def _factors(first: Integers, counts: Integers) -> Integers:
 
 
 def _cut(positions: Floats, size: int, steepness: Floats, count: int) -> tuple[Floats, Integers]:
-    """Return upper edges of the intervals of a feature, without the last, and the part of each: at most ``count`` parts.
+    """Return upper edges of the intervals of a feature, without the last, and the part of each.
 
     An interval is within a cell; where there are more cells than parts, some intervals share a part.
     """
@@ -144,10 +144,7 @@ def _intervals(low: Floats, high: Floats, codes: tuple[Integers, ...], factors: 
 
 
 def _steepness(tables: JointTables, groups: Integers) -> list[Floats]:
-    """Measure the change of the table of each group in every cell of its features; 1 where the table is not held.
-
-    The groups are given by their numbers.
-    """
+    """Measure the change of the table of each group in every cell of its features; 1 where no table is held."""
     flat, _ = tables.held_tables
     out, start = [], 0
     for g in groups.tolist():
@@ -255,7 +252,6 @@ class JointScan:
 
     @cached_property
     def _floor(self) -> float:
-        """A lower bound of what groups without boxes add."""
         tables = _tables_of(self.view)
         of_column = tables.embedding.group_of_column
         return float(sum(tables.weights[of_column == g].min(initial=0.0) for g in tables.merged))

@@ -92,7 +92,6 @@ class JointTables:
         return self._part(self.merged)
 
     def _part(self, groups: Integers) -> tuple[PairEmbedding, Floats]:
-        """Return the map of some of the groups, over the same features, and its weights."""
         part = self.embedding.select(groups, np.arange(self.embedding.grid.n_features))
         return part, self.weights[np.isin(self.embedding.group_of_column, groups)]
 
@@ -270,7 +269,7 @@ class QueryView:
 
     @property
     def _origin_of_cells(self) -> tuple[Any, ...]:
-        """The features with tables, the features of joint groups, and the tables of these groups, from which cells are cut."""
+        """Return the features with tables, the joint features, and their tables, from which cells are cut."""
         held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
         return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
 
@@ -399,10 +398,7 @@ class QueryView:
         return QueryBlock(queries, self.profiles(queries), joint)
 
     def rest(self, queries: QueryBlock, b: int, items: ItemArrays, rows: Integers) -> Floats:
-        """Sum up joint groups and base distances between query b and the items ``rows``, shape (len(rows),).
-
-        It is empty where the distance has neither.
-        """
+        """Sum up joint groups and base distances between query b and items, shape (len(rows),), or (0,) without any."""
         total = np.zeros(0 if self.simple else len(rows))
         if not len(rows):
             return total

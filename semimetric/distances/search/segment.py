@@ -72,20 +72,9 @@ def named_within(
 def smallest_by_range(
     scan: Scan, probe: Scan, sampled: Integers, tables: IntegerTables, count: int, eligible: NDArray[np.bool_] | None
 ) -> ScanCandidates:
-    """Return about ``count`` items of the smallest sums; for single queries FAISS collects a range faster than many best.
+    """Return about ``count`` items of the smallest sums; for one query FAISS collects a range faster than many best.
 
-    Parameters
-    ----------
-    scan : Scan
-        The codes of all items.
-    probe : Scan
-        The codes of a sample of the items.
-    sampled : ndarray of shape (n_sampled,)
-        The rows of the sample.
-    tables : IntegerTables
-    count : int
-    eligible : ndarray of shape (n,), bool, or None
-        The items that may be named; None stands for all.
+    The codes ``probe`` are those of a sample, the rows ``sampled`` of ``scan``; the mask ``eligible`` (n,) may be None.
     """
     rank = min(max(count * len(sampled) // scan.n, 1), len(sampled))
     guesses, _ = probe.nearest(tables, rank, keep=None if eligible is None else eligible[sampled])
@@ -114,10 +103,7 @@ _COLUMN, _BYTE, _REFINED = 0.08, 0.6, 200.0
 
 
 def share_within(tables: IntegerTables, floor: float, codes: NDArray[np.uint8], limits: Floats) -> Floats:
-    """Return the share of items whose bound by columns is at most the limit of each query, shape (B,).
-
-    ``codes`` (n, n_bytes) are those of the items, two columns a byte, ``limits`` (B,) sums; ``floor`` is added to all bounds.
-    """
+    """Return the fraction of items whose bound by columns, above ``floor``, is within each query's limit, shape (B,)."""
     n_columns = tables.tables.shape[1]
     column = np.stack([codes & 15, codes >> 4], axis=-1).reshape(len(codes), -1)[:, :n_columns]
     shares = np.ones(len(limits))
@@ -324,12 +310,11 @@ class Segment:
 
     @cached_property
     def _coarse(self) -> Scan | None:
-        """The codes of the centroids of the lists; None where there is one list."""
+        """Codes of the centroids of the lists; None where there is one list."""
         return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
 
     @cached_property
     def _walk(self) -> GraphWalk | None:
-        """The graph under the distance; None where there is no graph."""
         return None if self.graph is None else GraphWalk(self.view, self.graph)
 
     @property
@@ -361,12 +346,11 @@ class Segment:
 
     @cached_property
     def _joint_codes(self) -> JointCodes:
-        """The codes that bound joint groups."""
         return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
 
     @cached_property
     def _joint_scan(self) -> JointScan | None:
-        """The scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
+        """Scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
         return JointScan(self.view, self.cells, self._joint_codes) if has_boxes(self.view) else None
 
     @cached_property
@@ -386,7 +370,6 @@ class Segment:
 
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
-        """The codes of a sample of the items, and the rows of the sample."""
         rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
         return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
@@ -422,7 +405,6 @@ class Segment:
         return self.cells.layout.n_columns > 0 and self.view.bounded
 
     def _eligible(self, keep: Mask) -> Mask:
-        """Return the mask of the items that are alive and kept; None for all."""
         if self.n_alive == len(self):
             return keep
         return self.alive if keep is None else self.alive & keep
@@ -438,10 +420,7 @@ class Segment:
         return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
-        """Find the k nearest of the items that are alive and kept, for a block of queries.
-
-        Where ``limits`` (B,) are given, items whose sum exceeds that of their query may be left out of an exact answer.
-        """
+        """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
         few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
@@ -473,10 +452,7 @@ class Segment:
     def within(
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
     ) -> tuple[Floats, Integers]:
-        """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block.
-
-        ``bounds`` are those of the block, as the method of this name gives them.
-        """
+        """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block."""
         eligible, rows = self._eligible(keep), None
         if self._boxes is not None:
             rows = self._boxes.within(queries, q, limit, eligible)
@@ -622,7 +598,6 @@ class Segment:
         return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
 
     def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
-        """Refine all ``rows``."""
         answer = SegmentResult.empty(len(queries), k)
         answer.at_once[:] = True
         self._refinement.all(queries, rows, answer)

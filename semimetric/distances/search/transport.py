@@ -42,13 +42,7 @@ class GroundDistance:
 
     @classmethod
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
-        """Return the ground distance of a cost matrix.
-
-        Raises
-        ------
-        InputError
-            If the matrix is not square, finite, >= 0, symmetric and 0 on its diagonal.
-        """
+        """Return the ground distance of a matrix that is square, finite, >= 0, symmetric and 0 on its diagonal."""
         cost = checked_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
         return cls(cost, paths, _triangle_defect(paths))
@@ -281,7 +275,7 @@ def learned_potentials(
 
 
 def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
-    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is, one by one, relatively largest.
+    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is relatively largest.
 
     What a column adds can only fall as others are chosen, so a column whose fresh gain is the largest of all gains, fresh or
     stale, is the next one (Minoux 1978).

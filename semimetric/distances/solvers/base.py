@@ -24,37 +24,18 @@ from ..programs.program import ConvexProgram
 @storable
 @dataclass(frozen=True, eq=False)
 class History(FrozenValue):
-    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program.
+    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program."""
 
-    Parameters
-    ----------
-    iterations : ndarray of shape (n,)
-        The numbers of the iterations, which solvers of many cheap ones do not all look at.
-    objective : ndarray of shape (n,)
-        The loss plus the penalty at the weights then.
-    gap : ndarray of shape (n,)
-        How far the objective can be above the optimum by what was known then; ``inf`` where nothing was.
-
-    Examples
-    --------
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
-    >>> history = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber").fit(pairs, y).solution_.history
-    >>> bool(history.objective[-1] <= history.objective[0])
-    True
-    """
-
-    iterations: Integers
-    objective: Floats
-    gap: Floats
+    iterations: Integers  # (n,): the numbers of the iterations, which solvers of many cheap ones do not all look at
+    objective: Floats  # (n,): the loss plus the penalty at the weights then
+    gap: Floats  # (n,): how far the objective can be above the optimum by what was known then; ``inf`` where nothing was
 
     def __post_init__(self) -> None:
         freeze(self, "iterations", "objective", "gap")
 
     @classmethod
     def of(cls, steps: Sequence[Step]) -> History | None:
-        """The history of these steps; None if there are none."""
+        """Return the history of these steps; None if there are none."""
         if not steps:
             return None
         numbers, objective, gap = zip(*steps, strict=True)
@@ -68,7 +49,7 @@ class History(FrozenValue):
         return f"History of {len(self)} looks: objective {first:.6g} to {last:.6g}"
 
     def to_frame(self) -> Any:
-        """The history as a frame of pandas, a row each, with the columns objective and gap, by the number of the iteration."""
+        """Return a frame of pandas with the columns objective and gap, and the numbers of the iterations as index."""
         index = optional("pandas").Index(self.iterations, name="iteration")
         return optional("pandas").DataFrame({"objective": self.objective, "gap": self.gap}, index=index)
 
@@ -141,11 +122,7 @@ class Solution:
             warn(f"{self!r}", ConvergenceWarning)
 
     def raise_if_interrupted(self, *, kept: bool = False) -> Solution:
-        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt.
-
-        Its text says that the weights so far are there if they are ``kept``, as those of the last program of a fit are; those
-        of programs on the way, which compare settings or prepare the last one, are lost.
-        """
+        """Raise KeyboardInterrupt if Ctrl-C ended the solver; the message says if the weights are ``kept`` or lost."""
         if self.status is Status.INTERRUPTED:
             lost = "interrupted by the user before the last program: nothing is fitted"
             raise KeyboardInterrupt(self.status.value if kept else lost)
@@ -175,17 +152,14 @@ class Solution:
 
 
 def refuse_free_weights(program: ConvexProgram) -> str | None:
-    """Why a solver that needs a finite lower bound of every weight cannot take the program; None if it can."""
+    """Return why a solver that needs finite lower bounds cannot take the program; None if it can."""
     if not program.bounded:
         return "some weights are free; use Reference, or Gram for the squared loss"
     return None
 
 
 def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
-    """The solution with a `Repair` that says how its weights differ from the weights ``raw`` at which the solver stopped.
-
-    ``violation`` is the largest violation of an inequality at ``raw``. A program without inequalities has no repair.
-    """
+    """Attach a `Repair` of the weights ``raw`` at which the solver stopped; none to a program without inequalities."""
     if program.inequalities is None and program.triangles is None:
         return solution
     size = max(float(np.abs(raw).max()), 1e-300)
@@ -196,14 +170,14 @@ def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution:
 
 
 def refuse_inequalities(program: ConvexProgram) -> str | None:
-    """Why a solver that knows no constraints but lower bounds cannot take the program; None if it can."""
+    """Return why a solver that knows no constraints but lower bounds cannot take the program; None if it can."""
     if program.inequalities is not None:
         return "it has inequalities between weights; use InteriorPoint, FirstOrder or Reference"
     return None
 
 
 def refuse_extremes(program: ConvexProgram) -> str | None:
-    """Why no solver can take a program whose numbers leave floating point; None if its numbers can be added up and compared."""
+    """Return why no solver can take a program whose numbers leave floating point; None if its numbers can be added."""
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.where(np.isfinite(program.lower), program.lower, 0.0)
         at_zero, at_start = program.loss.value(-program.y, program.sample_weight), program.penalty.value(start)
@@ -219,7 +193,7 @@ def refuse_extremes(program: ConvexProgram) -> str | None:
 
 
 def refuse_unknown_inside(program: ConvexProgram) -> str | None:
-    """Why a solver that repairs its weights by moving them towards ``inside`` cannot take the program; None if it can."""
+    """Return why a solver that repairs weights by ``inside`` cannot take the program; None if it can."""
     if program.inequalities is not None and program.inside is None:
         return "it has inequalities, and no weights are known that keep them (inside); use Reference"
     return None
@@ -231,14 +205,14 @@ class Solver(ABC):
     Attributes
     ----------
     separates : bool
-        Whether the solver takes programs with ``triangles``, by generating the violated inequalities itself.
+        True if the solver takes programs with ``triangles``, by generating the violated inequalities itself.
     """
 
     separates: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, program: ConvexProgram) -> str | None:
-        """Why this solver cannot take the program, naming what it lacks; None if it can."""
+        """Return why this solver cannot take the program, naming what it lacks; None if it can."""
 
     @abstractmethod
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
@@ -247,15 +221,8 @@ class Solver(ABC):
     def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
         """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
 
-        Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the
-        caller decides what to do. Where there are no weights yet, and in `Reference`, Ctrl-C raises.
-
-        Raises
-        ------
-        NotSupportedError
-            If the solver cannot take the program: raised before the first iteration, naming what does not go together.
-        KeyboardInterrupt
-            If the user presses Ctrl-C before there are any weights.
+        After Ctrl-C the solution has the status ``INTERRUPTED`` and the best weights so far; where there are none yet, and in
+        `Reference`, KeyboardInterrupt is raised. A program that the solver cannot take raises a NotSupportedError first.
         """
         reason = refuse_extremes(program) or self.refusal(program)
         if program.triangles is not None and not self.separates:

@@ -21,23 +21,10 @@ _FEW = 8  # the Gram matrix of up to so many columns is made from products, that
 def certified(
     solution: Solution, bounds: GapBound, design: Design, theta: Floats | None, tol: float, near: Floats | None = None
 ) -> Solution:
-    """The solution with the gap that holds in floating point, and the status that this gap allows.
+    """Return the solution with the gap that holds in floating point, and the status that this gap allows.
 
-    Where neither the data nor a penalty bounds a weight, the gap may be known only to be at most the objective: that says
-    nothing against the solution, whose status stays.
-
-    Parameters
-    ----------
-    solution : Solution
-    bounds : GapBound
-    design : Design
-        The rows of the data and of the inequalities, as the solver holds them.
-    theta : ndarray of shape (m + k,) or None
-        The best dual variables that the solver found; None for those that the loss has at the weights.
-    tol : float
-        The relative gap that the solver was asked for.
-    near : ndarray of shape (n,) or None
-        Weights at which these dual variables were found, where they are not those of the solution.
+    The dual variables ``theta`` (m + k,) were found at the weights ``near``, if not at those of the solution; None are those
+    of the loss. Where nothing bounds a weight, a gap known only as the objective does not change the status.
     """
     p, w = bounds.program, solution.weights
     if theta is None:
@@ -60,10 +47,7 @@ def _all_bounded(bounds: GapBound, objective: float) -> bool:
 
 
 def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solution:
-    """The solution, which counts as solved only if its gap is near ``tol``, or below ``exact``, where a fit counts as exact.
-
-    A solver that stopped because it saw no progress has solved the program, too, if its gap is within ``tol``.
-    """
+    """Count the solution as solved if its gap is near ``tol``, or below ``exact``, even if progress had stopped."""
     if solution.status is Status.SOLVED and not solution.gap <= max(_NEAR * tol, exact):
         return replace(solution, status=Status.INACCURATE)
     if solution.status is Status.INACCURATE and solution.gap <= tol:
@@ -72,7 +56,7 @@ def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solutio
 
 
 def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats, objective: float) -> Floats:
-    """Dual variables near ``theta`` that lift slopes above rounding: the least change, of those far from their bounds most."""
+    """Lift slopes above rounding by the least change of ``theta``, of those far from their bounds most."""
     p = bounds.program
     low, high = p.slopes
     room = np.minimum(np.where(np.isfinite(low), theta - low, np.inf), np.where(np.isfinite(high), high - theta, np.inf))
@@ -90,7 +74,6 @@ def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats, objectiv
 
 
 def _gram(design: Design, columns: Integers, weights: Floats) -> Floats:
-    """The Gram matrix of some ``columns`` of the design, whose rows have ``weights``: shape (k, k) for k columns."""
     if len(columns) > _FEW:
         return design.moments(np.zeros(len(weights)), weights).gram[np.ix_(columns, columns)]
     A = np.column_stack([design.matvec(e) for e in np.eye(design.shape[1])[columns]])

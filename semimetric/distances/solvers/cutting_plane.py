@@ -48,13 +48,8 @@ class CuttingPlane(Solver):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, CuttingPlane
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", solver=CuttingPlane("auto")).fit(pairs, y)
-    >>> model.semimetric_.axioms.triangle
-    True
+    >>> from semimetric import CuttingPlane, DistanceRegressor
+    >>> model = DistanceRegressor(axioms="metric", solver=CuttingPlane("auto"))
     """
 
     separates = True
@@ -83,17 +78,13 @@ class CuttingPlane(Solver):
         return self._solve_in_rounds(program, triangles, start, verbose)
 
     def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        """The solution of a program without triangles, by the solver that this one wraps."""
         solver = self.solver if isinstance(self.solver, Solver) else choose_plain(program)[0]
         return solver.solve(program, start=start, verbose=verbose)
 
     def _solve_in_rounds(
         self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool | None
     ) -> Solution:
-        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end.
-
-        Its history has an entry for the program of each round.
-        """
+        """Add violated inequalities and drop slack ones in rounds, and repair the end; history has an entry a round."""
         w = program.lower if start is None else start
         rows = _no_rows(program)
         n_iter = 0
@@ -125,32 +116,25 @@ class CuttingPlane(Solver):
 
 
 def _named(solution: Solution, n_rows: int) -> Solution:
-    """The solution, whose solver says how many triangle inequalities it was given."""
     return replace(solution, solver=f"{solution.solver}, {n_rows} triangle rows")
 
 
 def _joined(given: Inequalities | None, rows: Inequalities) -> Inequalities:
-    """The triangle inequalities ``rows``, followed by the other inequalities of the program."""
     return rows if given is None else rows + given
 
 
 def _with_rows(program: ConvexProgram, rows: Inequalities, *, repairs: bool = True) -> ConvexProgram:
-    """The program with the inequalities ``rows`` in place of its triangles.
-
-    With ``repairs``, shortest paths repair what a solver violates, unless columns of the tables are tied by more than
-    symmetry.
-    """
+    """Replace the triangles by inequalities, which shortest paths may repair unless more than symmetry ties columns."""
     triangles = program.triangles if repairs and program.triangles is not None and program.triangles.free else None
     rows = replace(_joined(program.inequalities, rows), tables=triangles)
     return replace(program, triangles=None, inequalities=rows)
 
 
 def _no_rows(program: ConvexProgram) -> Inequalities:
-    """No inequality on the weights of the program."""
     return Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
 
 
 def _inequalities(matrix: sparse.csr_array, program: ConvexProgram) -> Inequalities:
-    """The inequalities ``matrix`` w >= 0 on the columns of the tables, as inequalities on all columns of the program."""
+    """Widen ``matrix`` w >= 0 on the columns of the tables to all columns of the program."""
     matrix.resize((matrix.shape[0], len(program.lower)))
     return Inequalities.homogeneous(matrix)

@@ -15,12 +15,7 @@ _EXACT_COLUMNS = 1_000  # with a squared loss and inequalities: for more weights
 
 
 def choose_plain(program: ConvexProgram) -> tuple[Solver, str]:
-    """The solver for a program without triangles, and the reason for it.
-
-    A squared loss has Gram, for up to 8,000 weights. Another loss has Newton if it curves, else InteriorPoint, for up to 4,000
-    weights. More weights have FirstOrder. With inequalities, a squared loss has InteriorPoint for up to 1,000 weights and
-    Splitting for more; another loss has InteriorPoint. A program that all of these refuse has Reference (CVXPY).
-    """
+    """Return the solver for a program without triangles, and the reason for it."""
     n = program.design.shape[1]
     loss = type(program.loss).__name__
     squared_with_inequalities = program.inequalities is not None and program.loss.quadratic
