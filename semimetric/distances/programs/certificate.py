@@ -10,17 +10,24 @@ where g = Aᵀ theta + Gᵀ mu + penalty'(w), and d are the curvatures of ridges
 `gap_bound`, with the terms that cancel taken out: every term that is left is >= 0 where the weights are good, so rounding is a
 share of the gap, not of the objective. What rounding may add to r and g is bounded too (see `rounding`), and each term is the
 largest that this leaves possible.
+
+Least squares needs second moments alone. Sums over m rows are off by rounding: by Cauchy and Schwarz the error of
+(AᵀSA v - AᵀSy)_j is at most ‖A_j‖ ( sum_k ‖A_k‖ |v_k| + ‖y‖ ) times that of a sum of m terms, with norms weighted by S.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._foundation.arrays import rounding_of
 from ..._foundation.types import Floats
-from .design_matrix import Design
+from .design_matrix import Design, Moments
 from .gap_bound import SHIFTS, GapBound
 from .losses import Loss
+from .penalties import Quadratic
 
 _BEYOND = 1 + 1e-9  # slopes are lifted beyond 0 by so much, so that rounding leaves none below
 _INSIDE = 1 - 2.0**-50  # dual variables are drawn in by this factor, so that rounding leaves none beyond its bound
@@ -116,3 +123,76 @@ def _unmatched(loss: Loss, ends: Floats, theta: Floats, s: Floats) -> float:
         rounding = size * np.abs(middle) + np.abs(difference) * (np.abs(r) + loss.curvature * size)
         worst = np.maximum(worst, difference * middle + rounding_of(0) * rounding)
     return float(s @ worst) * (1 + rounding_of(len(s)))
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticProgram:
+    """min_w  wᵀ gram w / 2 - cross·w + square / 2 + penalty(w)   over  w >= lower."""
+
+    moments: Moments
+    penalty: Quadratic
+    lower: Floats  # (n,): the bounds of the weights; the upper ones, which may be infinite, hold for some minimiser
+    upper: Floats  # (n,)
+    n_rows: int  # the number of rows that the moments sum
+
+    @cached_property
+    def norms(self) -> Floats:
+        """The norms of the columns, shape (n,), a little too large."""
+        return self.moments.norms() * (1.0 + self.rounding)
+
+    @property
+    def rounding(self) -> float:
+        """Return a bound of the rounding error of a sum over the rows or the columns, as a share of the sum of its sizes."""
+        return rounding_of(self.n_rows + len(self.lower))
+
+    def slopes(self, v: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:
+        """Return the gradient at ``v``, a bound of its error, and how far the penalty at ``w`` lies above its tangent at v."""
+        of_penalty = self.penalty.enclosed_gradient(v, w)
+        value = self.moments.gram @ v - self.moments.cross + of_penalty.value
+        size = self.norms * (float(self.norms @ np.abs(v)) + np.sqrt(self.moments.square))
+        return value, self.rounding * (size + np.abs(of_penalty.value)) + of_penalty.error, of_penalty.missed
+
+    def curvature(self) -> Floats:
+        """Return the curvatures d (n,) for which the objective minus sum_j d_j w_j² / 2 is convex.
+
+        They are ridges or, where ridges leave free weights without any, the least eigenvalue of the scaled matrix.
+        """
+        ridge = self.penalty.ridge
+        if not (np.isinf(self.lower) & (ridge == 0) & (self.norms > 0)).any():
+            return ridge
+        H = self.moments.gram + self.penalty.P.toarray()
+        size = np.sqrt(np.diag(H))
+        used = size > 0
+        scaled = H[np.ix_(used, used)] / np.outer(size[used], size[used])
+        least = float(np.linalg.eigvalsh(scaled)[0]) - self.rounding * len(scaled)
+        return np.maximum(ridge, max(least, 0.0) * size**2)
+
+
+def certified_gap_of_moments(
+    program: QuadraticProgram, w: Floats, lift: Callable[[Floats], Floats], enough: float = 0.0
+) -> float:
+    """Return a bound of objective(w) - optimum that holds in floating point; infinite where none is found.
+
+    Slopes below 0 are lifted by moving away from ``w`` along w, along the vector of ones, along which slopes rise where the
+    data are distances, or by ``lift(slopes)``, the move that removes them. A gap of at most ``enough`` ends the search.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        slopes, error, missed = program.slopes(w)
+        gap = missed + largest_gain(slopes, error, w, program.lower, program.upper, program.curvature())
+        least = slopes - error
+        for direction in (w, np.ones_like(w)):
+            if gap <= enough or not (least < 0).any():
+                return gap
+            rise = program.moments.gram @ direction + program.penalty.P @ direction
+            needed = float(np.where((least < 0) & (rise > 0), -least / rise, 0.0).max(initial=0.0))
+            gap = min(gap, _after(program, w, needed * direction))
+        return gap if gap <= enough else min(gap, _after(program, w, lift(least)))
+
+
+def _after(program: QuadraticProgram, w: Floats, move: Floats) -> float:
+    v = w + move
+    slopes, error, missed = program.slopes(v, w)
+    move = v - w
+    rise = move @ (program.moments.gram @ move) + program.rounding * np.square(program.norms @ np.abs(move))
+    gap = float(rise) / 2 + missed + largest_gain(slopes, error, w, program.lower, program.upper, np.zeros(len(w)))
+    return gap if np.isfinite(gap) else np.inf

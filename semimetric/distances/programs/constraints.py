@@ -9,9 +9,9 @@ statements about distances in the units of the targets; for the link "sqrt" the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,94 @@ from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import storable
-from ..._foundation.types import ArrayLike, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha
 from ..features.linear_directions import Directions, with_directions
 from ..pairs.base import PairMap
 from ..pairs.triangle_inequality import Triangles
 from .inequalities import Inequalities
-from .table_layout import Features, TableLayout, numeric
+
+Features: TypeAlias = Sequence[int | str] | None
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """The columns of the design matrix as a constraint needs them."""
+
+    embedding: PairMap
+    names: tuple[str, ...]  # the names of the raw features
+    directions: Directions | None
+    prior: Floats  # (n_columns,): the weights of a weighted L1 distance that is > 0 between different values
+    unit: float  # the unit of the program: sums of targets, squares for the link "sqrt", are divided by it
+    power: float = 1  # the power of a distance that the sum is: 2 for the link "sqrt", 1 / p for the power p
+
+    def scaled(self, distances: Floats, kind: str) -> Floats:
+        """Return distances in the unit of the program; refuse those that overflow as those of a constraint ``kind``."""
+        with np.errstate(over="ignore"):
+            scaled = (distances / self.unit ** (1.0 / self.power)) ** self.power
+        if not np.isfinite(scaled).all():
+            raise InputError(
+                f"{kind} has the distance {np.max(distances):g}, beyond floating point beside targets of mean size "
+                f"{self.unit ** (1.0 / self.power):g}; give distances on the scale of the targets"
+            )
+        return scaled
+
+    def numbers(self, features: Features, kind: str) -> list[int]:
+        """Return the numbers of the given features, for each of which a constraint can be guaranteed: see `numeric`."""
+        return numeric(self.embedding, self.names, self.directions, features, kind)
+
+    def tables(self, feature: int) -> list[tuple[NDArray[np.int64], int]]:
+        """Return the tables of the groups that contain the feature, each with the number of its group.
+
+        A table holds the column of every vertex (a, b). Its first axis is the position of a along the feature, its second axis
+        that of b; the positions along the other features of the group follow.
+        """
+        found = []
+        triangles = Triangles.of(self.embedding)
+        for owner, columns in zip(triangles.owners, triangles.tables, strict=True):
+            group = self.embedding.groups[owner]
+            if feature in group:
+                sizes = [int(self.embedding.grid.sizes[f]) for f in group]
+                axis = group.index(feature)
+                table = np.moveaxis(columns.reshape(*sizes, *sizes), (axis, axis + len(group)), (0, 1))
+                found.append((table, owner))
+        return found
+
+
+def numeric(
+    embedding: PairMap, names: Sequence[str], directions: Directions | None, features: Features, kind: str
+) -> list[int]:
+    """Return the numbers of the given features for a constraint ``kind``; None stands for all that qualify.
+
+    A feature qualifies if it is numeric, is never missing, and no direction uses it; others are refused.
+    """
+    grid, n = embedding.grid, len(names)
+    used = np.zeros(n, dtype=bool) if directions is None else np.atleast_1d(directions.uses.any(axis=0))
+    qualifies = [grid.kinds[f] == "numeric" and not grid.missing[f] and not used[f] for f in range(n)]
+    if isinstance(features, str) or (features is not None and not isinstance(features, Iterable)):
+        raise InputError(f"{kind} has features={features!r}; a list of names or numbers is required: write [{features!r}]")
+    if features is None and not any(qualifies):
+        raise NotSupportedError(
+            f"{kind} would hold of no feature: it is guaranteed of numbers that are always there and that no direction uses, "
+            'and there are none; use directions=None and missing="error", or leave it out'
+        )
+    if features is None:
+        return [f for f in range(n) if qualifies[f]]
+    chosen = []
+    for feature in features:
+        number = list(names).index(feature) if isinstance(feature, str) and feature in names else feature
+        if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or not 0 <= number < n:
+            raise InputError(f"{kind} names the feature {feature!r}; a name of a feature or a number below {n} is required")
+        if not qualifies[number]:
+            reason = "a direction uses it" if used[number] else f"it is {grid.kinds[number]}"
+            reason = "missing values have a level in its table" if grid.missing[number] else reason
+            raise NotSupportedError(
+                f"{kind} cannot be guaranteed of feature {names[number]!r}: {reason}; leave the feature out, or use "
+                'directions=None and missing="error"'
+            )
+        chosen.append(int(number))
+    return chosen
+
 
 _UNIFORM = 1e-9  # knots count as uniform if the widths of their cells differ by at most this share of the range
 
@@ -54,7 +135,7 @@ class Constraint(ABC):
 class Monotone(Constraint):
     """Further apart on the scale of a feature is never closer: d(x', y') <= d(x, y) for x <= x' <= y' <= y along it.
 
-    The inequalities are w_{a,b+1} >= w_ab and w_ab >= w_{a+1,b} wherever a <= b along the feature, for any places along the
+    The inequalities are w_{a,b+1} >= w_ab and w_ab >= w_{a+1,b} wherever a <= b along the feature, for any positions along the
     other features, and the same with a and b exchanged. They hold off the grid too: moving y by one step compares the values
     of d at the two ends of an edge of one Kuhn simplex, and the inequalities order these. Monotone scales need no inequalities.
     A direction that uses the feature would void the constraint, so that is refused.
@@ -149,8 +230,8 @@ class Bounded(Constraint):
         # a row for every column of a table, then one for the sum of the columns of every scale
         of_tables = sparse.csr_array(-sparse.identity(n, format="csr"))[np.flatnonzero(~of_scale)]
         scales = np.unique(owner[of_scale])
-        places = (np.searchsorted(scales, owner[of_scale]), np.flatnonzero(of_scale))
-        of_scales = sparse.csr_array((-np.ones(of_scale.sum()), places), shape=(len(scales), n))
+        entries = (np.searchsorted(scales, owner[of_scale]), np.flatnonzero(of_scale))
+        of_scales = sparse.csr_array((-np.ones(of_scale.sum()), entries), shape=(len(scales), n))
         matrix = sparse.csr_array(sparse.vstack([of_tables, of_scales], format="csr"))
         return Inequalities(matrix, -np.concatenate([bounds[owner[~of_scale]], bounds[scales]]))
 

@@ -10,8 +10,7 @@ from ..pairs.triangle_inequality import Triangles
 from .design_matrix import Design
 from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
-from .penalties import Columns, Penalty, total
-from .quadratics import Quadratic
+from .penalties import Columns, Penalty, Quadratic, total
 
 EXACT = 1e-9  # of the loss at w = 0: a fit whose objective is smaller counts as exact
 

@@ -18,15 +18,11 @@ from ...data.object_lists import listed_objects
 
 
 class Coordinates(NamedTuple):
-    """Items, as bounds see them.
+    """Items, as bounds see them."""
 
-    ``values`` (n, n_coordinates) are such that no two items are nearer than the largest difference of their values;
-    ``histograms`` (n, n_bins) and ``masses`` (n,) are there for bounds of histograms alone.
-    """
-
-    values: Floats
-    histograms: Floats
-    masses: Floats
+    values: Floats  # (n, n_coordinates): two items are at least as far apart as their largest difference
+    histograms: Floats  # (n, n_bins), for bounds of histograms alone
+    masses: Floats  # (n,), for bounds of histograms alone
 
     def __len__(self) -> int:
         return len(self.values)
@@ -164,7 +160,7 @@ class BoundedDistance:
     bounds : Bounds
         `TransportBounds` or `LandmarkBounds`, fitted.
     clip : bool, default True
-        Whether the distances that are returned lie within the bounds: the learned value, or the bound that it passes.
+        Return distances within the bounds: the learned value, or the bound that it passes.
 
     Examples
     --------

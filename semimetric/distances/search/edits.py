@@ -56,13 +56,7 @@ class EditBounds(Bounds):
         self.n_counters = n_counters
 
     def fit(self, X: Any, y: Any = None) -> EditBounds:
-        """Count letters and sequences of the strings X; y is ignored.
-
-        Raises
-        ------
-        InputError
-            If X is no list of strings, or a parameter is no integer >= 1.
-        """
+        """Count letters and sequences of the strings X; y is ignored. An InputError refuses what is no list of strings."""
         check_count("q", self.q)
         check_count("n_counters", self.n_counters)
         self.items_ = self._placed(listed_objects(X), "X")

@@ -58,14 +58,11 @@ class IntegerTables(NamedTuple):
 
 
 class ScanCandidates(NamedTuple):
-    """Items that a scan names: their sums, increasing, and rows, both (B, R); rows of -1 fill up.
+    """Items that a scan names: their sums, increasing, and rows; rows of -1 fill up."""
 
-    ``next_sum`` (B,) is a number that the sum of no other item is below, or NaN where none is known.
-    """
-
-    sums: NDArray[np.float32]
-    rows: Integers
-    next_sum: Floats
+    sums: NDArray[np.float32]  # (B, R)
+    rows: Integers  # (B, R)
+    next_sum: Floats  # (B,), a number that the sum of no other item is below, or NaN where none is known
 
 
 class Rises(NamedTuple):

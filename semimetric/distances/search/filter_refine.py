@@ -32,7 +32,7 @@ from .index import SearchesUnderLearned, encoder_of, searched_distance
 from .items import ItemColumns, as_graph, as_objects, check_ids, masks_of
 from .query_tables import QueryView
 from .refinement import Refinement
-from .search_arguments import check_neighbors, check_radius
+from .segment import check_neighbors, check_radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +134,10 @@ _FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
 class Found(NamedTuple):
     """Items that one search has called, and those that it left open."""
 
-    called: list[Ranked]
-    open_rows: Integers
-    open_lower: Floats
-    n_calls: int
+    called: list[Ranked]  # items whose distance is known, nearest first
+    open_rows: Integers  # items that may belong to the answer
+    open_lower: Floats  # lower bounds of their distances
+    n_calls: int  # the number of calls
 
 
 class CandidateItems:
@@ -293,7 +293,7 @@ class CertifiedNeighbors(NamedTuple):
 
     distances: Floats  # (n_queries, k): exact and increasing
     ids: NDArray[Any]  # (n_queries, k)
-    # (n_queries, k): whether an item is proved to be the neighbour of this rank: all True without ``max_calls``
+    # (n_queries, k): True where an item is proved to be the neighbour of this rank, so everywhere without ``max_calls``
     certified: NDArray[np.bool_]
     n_calls: Integers  # (n_queries,): calls of the expensive distance, those to landmarks too
 
@@ -369,7 +369,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     n_jobs : int or None, default None
         Threads, which take a query each: None is one, -1 all.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        Show progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -436,12 +436,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         features : array-like of shape (n, n_features) or None
             What the learned distance reads, where it does not read X; a model with ``features=`` makes it, if None is given.
         ids : array-like of shape (n,) or None
-            Distinct 64-bit integers or strings; row numbers by default.
-
-        Raises
-        ------
-        InputError
-            If ids repeat, features do not fit, or bounds refuse the items.
+            Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         """
         ExpensiveCalls(self.rerank, "rerank")
         self._check_parameters()
@@ -556,10 +551,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     ) -> Any:  # fmt: skip
         """Find all items within ``radius`` of every query, nearest first; the options are those of `search`.
 
-        Returns
-        -------
-        distances, ids : object arrays of shape (n_queries,)
-            One array a query; ids alone if not ``return_distance``.
+        Distances and ids are object arrays of shape (n_queries,), one array a query; ids alone if not ``return_distance``.
         """
         found = self.search_radius(X, radius, **options)
         return (found.distances, found.ids) if return_distance else found.ids

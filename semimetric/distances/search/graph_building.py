@@ -17,8 +17,7 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.graph_search import add_edges, edges_back, level_pairs, unoccluded, with_edges_back
 from .neighbor_graph import DEGREE, LEVELS, GraphWalk, NeighborGraph, layer_starts
 from .query_tables import ItemArrays, QueryView
-from .search_arguments import SearchRequest
-from .segment import Segment
+from .segment import SearchRequest, Segment
 
 _NEAR, _CANDIDATES, _PROBE = 32, 100, 16  # The nearest that an item asks for, and how they are searched.
 _FACTOR = 1.1  # An item is occluded by one that is nearer to it by this factor than the item whose edges are chosen.

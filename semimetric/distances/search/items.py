@@ -20,12 +20,11 @@ from ...data.moments import TimeCells
 from ...data.schema import Schema
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
-from .search_arguments import SearchRequest
-from .segment import Segment
+from .segment import SearchRequest, Segment
 
 
 class SegmentAnswers(NamedTuple):
-    """The k nearest by sum and id, (B, k), how many items were refined, and whether the first were the nearest."""
+    """The k nearest by sum and id, (B, k), how many items were refined, and True if the first were the nearest."""
 
     sums: Floats
     ids: NDArray
@@ -132,16 +131,12 @@ _PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
 
 
 class Neighbors(NamedTuple):
-    """Distances and ids of the nearest items, both (n_queries, k), and how much was computed to find them.
+    """Distances and ids of the nearest items, and how much was computed to find them."""
 
-    ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the items
-    that were found first are the nearest.
-    """
-
-    distances: Floats
-    ids: NDArray[Any]
-    refined: Integers
-    at_once: NDArray[np.bool_]
+    distances: Floats  # (n_queries, k)
+    ids: NDArray[Any]  # (n_queries, k)
+    refined: Integers  # (n_queries,): items whose exact distance was computed
+    at_once: NDArray[np.bool_]  # (n_queries,): True if the items that were found first are the nearest
 
 
 class Recall(NamedTuple):

@@ -32,13 +32,10 @@ _ENCODED = 1 << 22  # So many intervals are found in one compiled call.
 
 
 class JointBoxes(NamedTuple):
-    """Boxes of some joint groups.
+    """Boxes of some joint groups."""
 
-    ``intervals`` are those of the features of each group, as kernels take them, ``codes`` (G, n) the box of every item.
-    """
-
-    intervals: Intervals
-    codes: NDArray[np.uint8]
+    intervals: Intervals  # of the features of each group, as kernels take them
+    codes: NDArray[np.uint8]  # (G, n), the box of every item
 
     @classmethod
     def of(cls, tables: JointTables, numbers: Integers, groups: GroupArrays, items: Items) -> JointBoxes:
@@ -207,15 +204,12 @@ class JointCodes(NamedTuple):
 
 
 class ScannedSums(NamedTuple):
-    """Sums of whole numbers of one query over all items, (n,), and what they mean: sum / step + base <= sum of the item.
+    """Sums of whole numbers of one query over all items, where sum / step + base <= sum of the item."""
 
-    ``slack`` is what rounding may have changed in that.
-    """
-
-    sums: NDArray[np.int32]
+    sums: NDArray[np.int32]  # (n,)
     step: float
     base: float
-    slack: float
+    slack: float  # what rounding may have changed
 
     def bounds(self, sums: NDArray[Any]) -> Floats:
         """Return the bounds that sums stand for."""

@@ -49,7 +49,7 @@ class LandmarkBounds(Bounds):
     random_state : int or None, default 0
         Of the first landmark and the sampled pairs.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        Show progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -92,12 +92,8 @@ class LandmarkBounds(Bounds):
     def fit(self, X: Any, y: Any = None) -> LandmarkBounds:
         """Choose landmarks among the objects X, and call the distances of all to them; y is ignored.
 
-        Raises
-        ------
-        InputError
-            If the distance breaks an axiom of a metric: the message names the three objects.
-        DistanceCallError
-            If the distance fails on a pair, with what was evaluated so far.
+        An InputError names three objects where the distance breaks an axiom of a metric; a DistanceCallError holds what was
+        evaluated before a call failed.
         """
         objects = listed_objects(X)
         calls = ExpensiveCalls(self.distance, left="item", right="item")

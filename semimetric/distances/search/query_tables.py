@@ -193,15 +193,12 @@ _ROWS = 1 << 14  # The number of items that are located together.
 
 
 class ItemArrays(NamedTuple):
-    """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located.
+    """Items ready for search."""
 
-    With ``coded``, which are the positions in 16 bits, positions are located when rows of them are read.
-    """
-
-    raw: NDArray[Any]
-    positions: Floats
-    joint: Items | None
-    coded: Any = None
+    raw: NDArray[Any]  # (n, n_features)
+    positions: Floats  # (n, E) on the features of the scales
+    joint: Items | None  # located joint features
+    coded: Any = None  # positions in 16 bits: `positions` are then located when rows of them are read
 
     def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)

@@ -43,7 +43,7 @@ _JOINT = 16  # A joint feature takes as long as so many of them.
 
 
 class SegmentResult(NamedTuple):
-    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; whether the first scan sufficed."""
+    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; True if the first scan sufficed."""
 
     sums: Floats
     rows: Integers

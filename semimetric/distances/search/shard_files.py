@@ -41,7 +41,7 @@ _OPENED = 1024  # A process keeps at most so many shards open; their items are m
 
 @dataclass(frozen=True)
 class Shard:
-    """Name of its folder, digest of its index file, number of items, and whether ids are integers ("i") or text ("U")."""
+    """Name of its folder, digest of its index file, number of items, and the kind of ids: integers ("i") or text ("U")."""
 
     name: str
     digest: str

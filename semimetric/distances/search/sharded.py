@@ -31,7 +31,7 @@ from .items import Neighbors, SegmentedItems, as_graph, check_ids, ids_to_remove
 from .proofs import check_distinct_ids
 from .query_tables import QueryView
 from .refinement import STORAGES
-from .search_arguments import SearchRequest, candidate_count, check_neighbors, check_radius
+from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
 from .shard_files import (
     FILE,
     Shard,
@@ -373,7 +373,7 @@ class ShardedIndex:
         semimetric : Semimetric, or fitted learner
         X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
         ids : array-like of shape (n,), name of a column of Parquet, or None
-            Distinct 64-bit integers or strings; row numbers by default.
+            Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         n_shards : int or None
             None makes as few as ``memory_limit`` allows.
         memory_limit : str or int
@@ -384,15 +384,10 @@ class ShardedIndex:
         storage : {"float64", "uint16"}, default "float64"
             As in `NeighborIndex`, of every shard.
         partition : {"rows", "kmeans"}, default "rows"
-            How items are divided: rows that follow one another, or clusters of k-means on scales that the tables rise evenly
+            Divide items into rows that follow one another, or into clusters of k-means on scales that the tables rise evenly
             on, of an array or a .npy file under a distance of single features. Exact queries pass over shards whose
             items all lie too far away, which clusters let them. Shards are then as large as their clusters, and fewer where a
             cluster is empty.
-
-        Raises
-        ------
-        InputError
-            If items of a part cannot be used, or ids repeat, within a shard or across shards.
         """
         semimetric = searched_distance(semimetric)
         size = shard_size(semimetric.n_features, parse_memory(memory_limit))

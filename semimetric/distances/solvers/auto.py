@@ -3,8 +3,7 @@
 from ..._foundation.errors import InputError
 from ..programs.program import ConvexProgram
 from .base import Solver
-from .cutting_plane import CuttingPlane
-from .default_choice import choose_plain
+from .cutting_plane import CuttingPlane, choose_plain
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint

@@ -52,7 +52,7 @@ _CHANCES = 3  # exchanges of blocks that may fail to help before weights are exc
 
 
 class BoxSolution(NamedTuple):
-    """The weights w (n,), their certified gap, the number of iterations, whether Ctrl-C ended these, and the steps."""
+    """The weights w (n,), their certified gap, the number of iterations, True if Ctrl-C ended these, and the steps."""
 
     w: Floats
     gap: float

@@ -1,4 +1,4 @@
-"""The last word on a solution: the gap that holds in floating point, and whether it is that of a solved program."""
+"""The gap of a solution that holds in floating point, and the status that it allows."""
 
 from dataclasses import replace
 

@@ -12,10 +12,10 @@ import numpy as np
 from ..._foundation.iteration import Status, Step
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
-from ..programs.moments import Moments
+from ..programs.certificate import QuadraticProgram, certified_gap_of_moments
+from ..programs.design_matrix import Moments
+from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
-from ..programs.quadratics import Quadratic
 from .base import History, Solution, Solver, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
@@ -175,7 +175,7 @@ def _newton_direction(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) ->
 
 
 def _search(box: BoxQuadratic, gradient: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
-    """Find the first point on the projected path that decreases the objective, its gradient, and whether there is one."""
+    """Find the first point on the projected path that decreases the objective, its gradient, and True if there is one."""
     length = 1.0
     for _ in range(_HALVINGS):
         trial = np.maximum(w + length * step, box.lower)

@@ -50,9 +50,8 @@ class Newton(Solver):
     max_iter : int, default 100
         The limit of iterations.
     certify : bool, default True
-        Whether the gap of the solution holds in floating point. Without it, a solution counts as solved by the gap that the
-        iteration computed, which rounding may have made too small, and says nothing of its own: its gap is infinite. That is
-        enough where many programs are solved for their weights alone.
+        Certify the gap in floating point. Without it, a solution counts as solved by the gap that the iteration computed,
+        which rounding may have made too small, and its own gap is infinite: enough where only weights are asked for.
 
     Examples
     --------
