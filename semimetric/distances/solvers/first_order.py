@@ -15,10 +15,9 @@ import numpy as np
 from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
-from .certified import certified
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 
 _CHECK = 50  # iterations between two certificates of the gap
 _LONGEST_EPOCH = 1000  # iterations before a restart at the latest

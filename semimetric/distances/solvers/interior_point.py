@@ -20,11 +20,10 @@ from scipy.linalg import LinAlgError, cho_solve
 from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize, longest_step
-from .certified import certified
 
 _DAMPING = 0.9999  # the share of the way to the boundary that a step goes
 

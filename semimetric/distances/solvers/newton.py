@@ -19,11 +19,10 @@ import numpy as np
 from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_inequalities
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
-from .certified import certified
 
 _DAMPING = 1e-12  # this share of the mean curvature is added to the diagonal of H, which may be singular
 _MOST_DAMPING = 1e-2  # a careful step that failed with so much of it is the last

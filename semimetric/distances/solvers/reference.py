@@ -10,8 +10,7 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.certificate import certified_gap
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound, certified_gap
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver

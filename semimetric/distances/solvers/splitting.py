@@ -24,13 +24,12 @@ from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers
 from ..._kernels.triangles import Rows, project_rows
+from ..programs.certificate import GapBound
 from ..programs.design_matrix import MatrixDesign
-from ..programs.gap_bound import GapBound
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize
-from .certified import certified
 
 _SHARE = (
     1e-2  # D is this share of the diagonal of H: a larger one is slow at the beginning, a smaller one at the end (measured)
