@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,7 +222,7 @@ class Bounded(Constraint):
     def rows(self, layout: TableLayout) -> Inequalities:
         n = layout.embedding.n_columns
         owner = layout.embedding.group_of_column
-        of_scale = _columns_of_scales(layout.embedding)
+        of_scale = ~np.isin(owner, Triangles.of(layout.embedding).owners)
         largest = np.zeros(len(layout.embedding.groups))
         np.maximum.at(largest, owner[~of_scale], layout.prior[~of_scale])
         np.add.at(largest, owner[of_scale], layout.prior[of_scale])  # a scale's largest value is the sum of its rises
@@ -234,11 +234,6 @@ class Bounded(Constraint):
         of_scales = sparse.csr_array((-np.ones(of_scale.sum()), entries), shape=(len(scales), n))
         matrix = sparse.csr_array(sparse.vstack([of_tables, of_scales], format="csr"))
         return Inequalities(matrix, -np.concatenate([bounds[owner[~of_scale]], bounds[scales]]))
-
-
-def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
-    tables = Triangles.of(embedding).owners
-    return ~np.isin(embedding.group_of_column, tables)
 
 
 @storable
@@ -315,7 +310,8 @@ class Concave(Constraint):
 
     def rows(self, layout: TableLayout) -> Inequalities:
         for f in layout.numbers(self.features, "Concave"):
-            if not all(_depends_on_difference(layout.embedding, owner) for _, owner in layout.tables(f)):
+            vertices = getattr(layout.embedding, "vertices", ())
+            if not all(vertices and vertices[owner].by_difference for _, owner in layout.tables(f)):
                 raise NotSupportedError(
                     f"Concave at vertices guarantees nothing between them for feature {layout.names[f]!r}, whose table "
                     'does not depend on the difference alone; add TranslationInvariant of the feature, with tables="full"'
@@ -331,10 +327,6 @@ class Concave(Constraint):
                     triples.append(np.column_stack([line[1:-1], line[2:], line[:-2]]))
         middle, after, before = np.unique(np.concatenate(triples), axis=0).T
         return Inequalities.homogeneous(_matrix([(middle, 2.0), (after, -1.0), (before, -1.0)], n))
-
-
-def _depends_on_difference(embedding: Any, group: int) -> bool:
-    return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
 
 
 @storable
