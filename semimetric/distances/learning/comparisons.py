@@ -20,9 +20,8 @@ from ...data.parts.tuples import TuplePart, TupleTable, read_tuples
 from ..pairs.base import PairMap
 from ..programs.comparison_design import ComparisonDesign
 from ..programs.design_in_parts import PartDesign, PartRows
-from ..programs.design_matrix import Design, PairDesign, RowsDesign
+from ..programs.design_matrix import Design, Moments, PairDesign, RowsDesign
 from ..programs.losses import Loss, SquaredHinge
-from ..programs.moments import Moments
 from .assembly import count_out_of_range, warn_out_of_range
 from .options import Recipe
 from .prior import spread_from_moments, spread_of_pairs, vertices_of_pairs

@@ -32,10 +32,9 @@ from ...data.schema import Schema
 from ..features.from_labels import LABELLED, grown_to_labels, labelled_directions
 from ..model.semimetric import Semimetric
 from ..pairs.base import Items, PairMap
-from ..programs.comparison_design import ComparisonDesign
+from ..programs.comparison_design import ComparisonDesign, TripletDesign, pair_rows
 from ..programs.design_in_parts import PartDesign, PartRows
 from ..programs.design_matrix import Design
-from ..programs.triplet_design import TripletDesign, pair_rows
 from ..search.index import NeighborIndex
 from ..search.shard_files import (
     Shard,

@@ -19,9 +19,8 @@ from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
 from ..programs.design_in_parts import PartDesign, PartRows, check_room
-from ..programs.design_matrix import Design, PairDesign
+from ..programs.design_matrix import Design, Moments, PairDesign
 from ..programs.losses import Loss, Squared, resolve_loss
-from ..programs.moments import Moments
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solution
 from ..solvers.gram import Gram

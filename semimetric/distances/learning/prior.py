@@ -22,9 +22,8 @@ from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..pairs.scales_and_tables import MixedEmbedding
 from ..pairs.vertices import Vertices
-from ..programs.design_matrix import PairDesign
-from ..programs.moments import Moments
-from ..programs.quadratics import Quadratic
+from ..programs.design_matrix import Moments, PairDesign
+from ..programs.penalties import Quadratic
 from ..solvers.base import Solution
 from ..solvers.gram import Gram, solve_moments
 from .structure import Structure

@@ -12,13 +12,11 @@ from ..._foundation.types import Floats
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.triangle_inequality import Triangles
-from ..programs.feasible_weights import feasible_weights
-from ..programs.inequalities import Inequalities
-from ..programs.moments import Moments
-from ..programs.penalties import Columns, total
+from ..programs.constraints import TableLayout
+from ..programs.design_matrix import Moments
+from ..programs.inequalities import Inequalities, feasible_weights
+from ..programs.penalties import Columns, Quadratic, total
 from ..programs.program import ConvexProgram
-from ..programs.quadratics import Quadratic
-from ..programs.table_layout import TableLayout
 from ..solvers.auto import choose, resolve_solver
 from ..solvers.base import Solution
 from ..solvers.gram import Gram, solve_moments

@@ -17,8 +17,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.types import Floats
 from ...data.parts.engine import Engine
 from ...data.parts.row_parts import format_memory
-from .design_matrix import Design
-from .moments import Moments
+from .design_matrix import Design, Moments
 
 
 def check_room(engine: Engine, n: int, n_parts: int) -> None:

@@ -18,7 +18,43 @@ from ..._foundation.types import Floats, Integers, Pairs
 from ..features.linear_directions import Directions, with_directions
 from ..pairs.base import Items, PairMap
 from ..pairs.rows import PairRows
-from .moments import Moments
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The second moments that least squares needs of the data; the moments of disjoint sets of rows add up."""
+
+    gram: Floats  # (n, n): AᵀSA, where S is diagonal with the weights of the rows
+    cross: Floats  # (n,): AᵀSy
+    square: float  # yᵀSy
+    total: float  # the sum of the weights
+
+    def __add__(self, other: "Moments") -> "Moments":
+        gram, cross = self.gram + other.gram, self.cross + other.cross
+        return Moments(gram, cross, self.square + other.square, self.total + other.total)
+
+    def in_unit(self, unit: float, n_base: int = 0) -> "Moments":
+        """Return the moments for targets y / unit; the last ``n_base`` columns are distances, so they are divided by it too."""
+        scale = np.append(np.ones(len(self.cross) - n_base), np.full(n_base, 1.0 / unit))
+        return Moments(self.gram * np.outer(scale, scale), self.cross * scale / unit, self.square / unit**2, self.total)
+
+    def scattered(self, positions: Integers, n: int) -> "Moments":
+        """Return the moments of a matrix with ``n`` columns that has these columns at ``positions`` and zeros elsewhere."""
+        gram = np.zeros((n, n))
+        gram[np.ix_(positions, positions)] = self.gram
+        cross = np.zeros(n)
+        cross[positions] = self.cross
+        return Moments(gram, cross, self.square, self.total)
+
+    def norms(self) -> Floats:
+        """Return the weighted norm sqrt(sum_i s_i A_ij²) of every column, shape (n,)."""
+        return np.sqrt(np.maximum(np.diag(self.gram), 0.0))
+
+    @property
+    def mean(self) -> "Moments":
+        """The moments for weights divided by their sum, so that they sum to 1."""
+        return Moments(self.gram / self.total, self.cross / self.total, self.square / self.total, 1.0)
+
 
 _BLOCK = 1024  # rows made at once
 _HELD_ITEMS = 1 << 25  # up to so many values of items are located at once and kept; each takes 12 bytes
@@ -35,19 +71,19 @@ class Design(ABC):
 
     @abstractmethod
     def matvec(self, w: Floats) -> Floats:
-        """The product A w for weights ``w`` of shape (n,): shape (m,)."""
+        """Return the product A w for weights ``w`` of shape (n,): shape (m,)."""
 
     @abstractmethod
     def rmatvec(self, r: Floats) -> Floats:
-        """The product Aᵀ r for one number ``r`` for each row: shape (n,)."""
+        """Return the product Aᵀ r for one number ``r`` for each row: shape (n,)."""
 
     @abstractmethod
     def moments(self, y: Floats, weights: Floats) -> Moments:
-        """The second moments for targets ``y`` and ``weights``, both of shape (m,); rows of weight 0 are skipped."""
+        """Return the second moments for targets ``y`` and ``weights``, both of shape (m,); rows of weight 0 are skipped."""
 
     @abstractmethod
     def csr(self) -> sparse.csr_array:
-        """The whole matrix A in CSR format, shape (m, n)."""
+        """Return the whole matrix A in CSR format, shape (m, n)."""
 
     @property
     @abstractmethod
@@ -61,7 +97,7 @@ class Design(ABC):
 
     @abstractmethod
     def held(self) -> "Design":
-        """The same A, kept as a matrix if that is small enough: solvers that form many products with it need this."""
+        """Return the same A, kept as a matrix if that is small enough: solvers that form many products with it need this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,36 +146,25 @@ class MatrixDesign(Design):
 
 
 def _absolute(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The absolute values of all entries; the positions are those of ``matrix`` itself, not a copy."""
+    """Return the absolute values of all entries; the positions are those of ``matrix`` itself, not a copy."""
     return sparse.csr_array((np.abs(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class RowsDesign(Design):
-    """Rows made block by block as they are needed: columns of an embedding, then those of ``base``.
-
-    Attributes
-    ----------
-    embedding : PairMap
-    base : ndarray of shape (m, n_base) or None
-        Columns beside those of the embedding: base distances.
-    scale : ndarray of shape (m,) or None
-        Row multipliers.
-    n_jobs : int or None
-        Threads: None is one, -1 all.
-    """
+    """Rows made block by block as they are needed: columns of an embedding, then those of ``base``."""
 
     embedding: PairMap
-    base: Floats | None
-    scale: Floats | None
-    n_jobs: int | None
+    base: Floats | None  # (m, n_base) or None: columns beside those of the embedding: base distances
+    scale: Floats | None  # (m,) or None: row multipliers
+    n_jobs: int | None  # threads: None is one, -1 all
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number m of rows."""
+        """Return the number m of rows."""
 
     @abstractmethod
     def rows(self, block: slice | Integers) -> PairRows:
-        """The columns of the embedding for the rows ``block``, not multiplied by `scale` yet."""
+        """Return the columns of the embedding for the rows ``block``, not multiplied by `scale` yet."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -150,11 +175,9 @@ class RowsDesign(Design):
         return 0 if self.base is None else self.base.shape[1]
 
     def _map_blocks(self, function: Callable[[slice], object], size: int = _BLOCK) -> list:
-        """The results of ``function`` for consecutive blocks of rows, computed by `n_jobs` threads."""
         return map_blocks(function, len(self), size=size, n_jobs=self.n_jobs)
 
     def _scaled(self, block: slice | Integers, values: Floats) -> Floats:
-        """One value for each row of the block, multiplied by the scale of its row."""
         return values if self.scale is None else values * self.scale[block]
 
     def matvec(self, w: Floats) -> Floats:
@@ -192,7 +215,7 @@ class RowsDesign(Design):
         return Moments(gram, cross, float(weights @ (y * y)), float(weights.sum()))
 
     def _chunk_moments(self, counted: Integers, y: Floats, weights: Floats, chunk: slice) -> tuple[Floats, Floats]:
-        """AᵀSA and AᵀSy of the rows ``counted[chunk]``.
+        """Return AᵀSA and AᵀSy of the rows ``counted[chunk]``.
 
         The columns of the embedding (of E) and those of the base distances (of B) are summed apart, as the blocks EᵀSE, BᵀSE
         and BᵀSB of AᵀSA. The kernels need one further, unused entry for vertices that have no column.
@@ -244,30 +267,15 @@ class RowsDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class PairDesign(RowsDesign):
-    """The design matrix of pairs: one row for each pair, made when it is needed.
+    """The design matrix of pairs: one row for each pair, made when it is needed."""
 
-    Parameters
-    ----------
-    embedding : PairMap
-        The embedding that makes the first columns.
-    pairs : Pairs
-        The m pairs, over raw items.
-    directions : Directions or None
-        Linear features that are appended to the raw features before the items are located on the grid.
-    base : ndarray of shape (m, n_base) or None
-        The last columns: the values of the base distances.
-    scale : ndarray of shape (m,) or None
-        The number that each row is multiplied by, for relative losses; None is 1.
-    n_jobs : int or None
-        The number of threads.
-    """
-
-    embedding: PairMap
-    pairs: Pairs
+    embedding: PairMap  # the embedding that makes the first columns
+    pairs: Pairs  # the m pairs, over raw items
+    # linear features that are appended to the raw features before the items are located on the grid
     directions: Directions | None = None
-    base: Floats | None = None
-    scale: Floats | None = None
-    n_jobs: int | None = None
+    base: Floats | None = None  # (m, n_base) or None: the last columns: the values of the base distances
+    scale: Floats | None = None  # (m,) or None: the number that each row is multiplied by, for relative losses; None is 1
+    n_jobs: int | None = None  # the number of threads
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -285,14 +293,14 @@ class PairDesign(RowsDesign):
         return self.like(self.pairs, base, scale)
 
     def like(self, pairs: Pairs, base: Floats | None = None, scale: Floats | None = None) -> "PairDesign":
-        """The design matrix of other ``pairs`` of the same items, which are not located again."""
+        """Return the design matrix of other ``pairs`` of the same items, which are not located again."""
         new = PairDesign(self.embedding, pairs, self.directions, base, scale, self.n_jobs)
         if self._located is not None:
             new.__dict__["_located"] = self._located
         return new
 
     def take(self, rows: Integers) -> "PairDesign":
-        """The design matrix of some of the pairs."""
+        """Return the design matrix of some of the pairs."""
         base = None if self.base is None else self.base[rows]
         scale = None if self.scale is None else self.scale[rows]
         return self.like(self.pairs.take(rows), base, scale)

@@ -10,48 +10,27 @@ from ..pairs.triangle_inequality import Triangles
 from .design_matrix import Design
 from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
-from .penalties import Columns, Penalty, total
-from .quadratics import Quadratic
+from .penalties import Columns, Penalty, Quadratic, total
 
 EXACT = 1e-9  # of the loss at w = 0: a fit whose objective is smaller counts as exact
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexProgram:
-    """min_w  sum_i s_i loss(a_i·w - y_i) + penalty(w)   over  w >= lower,  G w >= h,  and triangles.
+    """min_w  sum_i s_i loss(a_i·w - y_i) + penalty(w)   over  w >= lower,  G w >= h,  and triangles."""
 
-    Parameters
-    ----------
-    design : Design
-        A, shape (m, n).
-    y : ndarray of shape (m,)
-        The targets.
-    sample_weight : ndarray of shape (m,)
-        The weights s of the rows; they are positive and sum to 1.
-    loss : Loss
-    penalties : tuple of Penalty
-    columns : Columns
-        What the penalties need to know of the columns.
-    lower : ndarray of shape (n,)
-        The lower bounds of the weights; -inf where a weight is free.
-    inequalities : Inequalities or None
-        The matrix G, of shape (k, n), and the bounds h, of shape (k,).
-    triangles : Triangles or None
-        Tables that must satisfy the triangle inequality. The solver `CuttingPlane` turns them into inequalities.
-    inside : ndarray of shape (n,) or None
-        Weights that are known to satisfy every inequality. They bound the optimum from above, and where a solver stops
-        with weights that violate an inequality, those are moved towards ``inside`` until they satisfy it.
-    """
-
-    design: Design
-    y: Floats
-    sample_weight: Floats
+    design: Design  # A, shape (m, n)
+    y: Floats  # (m,): the targets
+    sample_weight: Floats  # (m,): the weights s of the rows; they are positive and sum to 1
     loss: Loss
     penalties: tuple[Penalty, ...]
-    columns: Columns
-    lower: Floats
-    inequalities: Inequalities | None = None
+    columns: Columns  # what the penalties need to know of the columns
+    lower: Floats  # (n,): the lower bounds of the weights; -inf where a weight is free
+    inequalities: Inequalities | None = None  # the matrix G, of shape (k, n), and the bounds h, of shape (k,)
+    # tables that must satisfy the triangle inequality. The solver `CuttingPlane` turns them into inequalities
     triangles: Triangles | None = None
+    # (n,) or None: weights that are known to satisfy every inequality. They bound the optimum from above, and where a
+    # solver stops with weights that violate an inequality, those are moved towards ``inside`` until they satisfy it
     inside: Floats | None = None
 
     @cached_property
@@ -70,7 +49,7 @@ class ConvexProgram:
         return EXACT * self.loss.value(-self.y, self.sample_weight)
 
     def objective(self, w: Floats) -> float:
-        """The loss plus the penalty at the weights ``w`` of shape (n,)."""
+        """Return the loss plus the penalty at the weights ``w`` of shape (n,)."""
         return self.loss.value(self.design.matvec(w) - self.y, self.sample_weight) + self.penalty.value(w)
 
     @cached_property
@@ -79,7 +58,7 @@ class ConvexProgram:
         return np.inf if self.inside is None else self.objective(self.inside)
 
     def feasible(self, w: Floats) -> Floats:
-        """The weights ``w`` moved towards ``inside`` just as far as it takes to satisfy every inequality."""
+        """Return the weights ``w`` moved towards ``inside`` just as far as it takes to satisfy every inequality."""
         if self.inequalities is None or self.inside is None:
             return w
         return self.inequalities.mixed(w, self.inside)

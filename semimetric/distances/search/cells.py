@@ -206,7 +206,7 @@ class CellLayout:
 
 
 def _columns_of_parts(spread: Floats) -> tuple[Integers, Integers, Integers]:
-    """Return column, step and number of cells of every part: one a column, or those of least spread together where too many.
+    """Return column, step and number of cells of every part: one a column, or those of least spread together.
 
     A column of several parts holds ``fold`` of them, with ``cells`` cells each: cells to the power of fold is at most 16.
     """
@@ -331,7 +331,7 @@ def packed_codes(layout: CellLayout, positions: Floats) -> NDArray[np.uint8]:
 
 
 def _packed(layout: CellLayout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return codes, two a byte with the even column in the low bits, from the cell of every item in every part (n, n_parts)."""
+    """Pack the cell of every item in every part (n, n_parts) into codes, two a byte, the even column in the low bits."""
     columns = np.zeros((len(parts), layout.n_columns + layout.n_columns % 2), np.uint8)
     for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
         columns[:, column] += (part * step).astype(np.uint8)
@@ -347,10 +347,7 @@ class Filter:
 
     @cached_property
     def _joint_tables(self) -> list[tuple[Floats, Floats]]:
-        """The least and the mean value of each joint group between a grid point of the query and a box of the item.
-
-        Both tables have the shape (n_points, n_boxes).
-        """
+        """Least and mean of each joint group between a grid point and a box: two tables (n_points, n_boxes)."""
         joint, out = self.view.joint, []
         layout, shares = self.cells.layout, self.cells.shares
         for group, table, boxes, share in zip(self.view.held, self.view.held_tables, layout.boxes, shares, strict=True):
@@ -384,10 +381,7 @@ class Filter:
         return self._columns(mean, queries.items, 1)
 
     def _columns(self, scales: Floats, queries: ItemArrays, which: int) -> Floats:
-        """Return values of the scales (B, n_scales, 16), and those of joint groups, added up into the columns that hold them.
-
-        ``which`` is the index of the values among those of `_joint_tables`: 0 for the least, 1 for the mean.
-        """
+        """Add up values of the scales and of joint groups (``which`` 0: least, 1: mean) by column: (B, n_scales, 16)."""
         layout = self.cells.layout
         if not layout.boxes and len(scales[0]) == layout.n_columns:
             return scales if layout.in_order else scales[:, np.argsort(layout.column)]

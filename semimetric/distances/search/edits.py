@@ -56,13 +56,7 @@ class EditBounds(Bounds):
         self.n_counters = n_counters
 
     def fit(self, X: Any, y: Any = None) -> EditBounds:
-        """Count letters and sequences of the strings X; y is ignored.
-
-        Raises
-        ------
-        InputError
-            If X is no list of strings, or a parameter is no integer >= 1.
-        """
+        """Count letters and sequences of the strings X; y is ignored. An InputError refuses what is no list of strings."""
         check_count("q", self.q)
         check_count("n_counters", self.n_counters)
         self.items_ = self._placed(listed_objects(X), "X")
@@ -82,7 +76,6 @@ class EditBounds(Bounds):
         return Coordinates(letters, grams, np.array([float(len(text)) for text in objects]))
 
     def _counters(self, text: str) -> list[int]:
-        """Return the counter of every sequence of q letters."""
         padded = _END * (self.q - 1) + text + _END * (self.q - 1)
         return [_counter(padded[k : k + self.q], self.n_counters) for k in range(len(padded) - self.q + 1)]
 

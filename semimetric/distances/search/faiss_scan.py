@@ -58,14 +58,11 @@ class IntegerTables(NamedTuple):
 
 
 class ScanCandidates(NamedTuple):
-    """Items that a scan names: their sums, increasing, and rows, both (B, R); rows of -1 fill up.
+    """Items that a scan names: their sums, increasing, and rows; rows of -1 fill up."""
 
-    ``next_sum`` (B,) is a number that the sum of no other item is below, or NaN where none is known.
-    """
-
-    sums: NDArray[np.float32]
-    rows: Integers
-    next_sum: Floats
+    sums: NDArray[np.float32]  # (B, R)
+    rows: Integers  # (B, R)
+    next_sum: Floats  # (B,), a number that the sum of no other item is below, or NaN where none is known
 
 
 class Rises(NamedTuple):
@@ -156,14 +153,7 @@ class Scan:
     ) -> tuple[NDArray[np.float32], Integers]:
         """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
 
-        Parameters
-        ----------
-        rounded : IntegerTables
-        count : int
-        lists : ndarray of shape (B, p) or None
-            The lists to visit, -1 for none; all by default.
-        keep : ndarray of bool of shape (n,) or None
-            The items that may be answered.
+        The lists to visit are ``lists`` (B, p), -1 for none; ``keep`` (n,) masks the items that may be answered.
         """
         faiss = _faiss()
         queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
@@ -225,10 +215,7 @@ class Scan:
 def kmeans(
     X: NDArray[np.float32], rows: Integers, n: int, *, n_jobs: int | None, seed: int
 ) -> tuple[NDArray[np.float32], Integers]:
-    """Return at most n centres of the rows ``rows`` of X, and for each row of X the number of its nearest centre.
-
-    Centres that no row of X is nearest to are left out.
-    """
+    """Return at most n centres of the rows ``rows`` of X, none without a row, and the nearest centre of each row of X."""
     faiss = _faiss()
     with _threads(effective_n_jobs(n_jobs)):
         model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
@@ -245,7 +232,7 @@ def _faiss() -> Any:
 
 
 def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]:
-    """Return the rows of every list in turn, increasing; ``lists`` (n,) is the list of each row, None for a single list."""
+    """Return the rows of every list in turn, increasing, from the list of each row."""
     if lists is None:
         yield np.arange(n, dtype=np.int64)
         return

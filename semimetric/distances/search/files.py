@@ -47,12 +47,7 @@ def read_segments(
 ) -> tuple[Semimetric, list[Segment], Members]:
     """Read what `write_segments` wrote: the distance, the segments, and the values that are not theirs.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such folder.
-    StorageError
-        If a file is missing, foreign, truncated, altered, newer, or not signed with the key, or what it holds is no index.
+    Errors are FileNotFoundError, and StorageError for what is no index, or altered, or not signed with the key.
     """
     root = Path(folder)
     state = read_state(root / FILE, key=key)
@@ -112,7 +107,6 @@ def storage_of(members: Members) -> str:
 
 
 def _names(part: Members, view: QueryView) -> dict[str, str]:
-    """Read the digests of the large arrays of a segment by name."""
     derived = [*Located._fields, "order"] if view.joint is not None else []
     names = ["raw", "ids", "alive"]
     names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
@@ -189,10 +183,7 @@ def write_segments(
     *,
     key: bytes | None = None,
 ) -> None:
-    """Write an index to ``folder``, which is made, or which holds an index already.
-
-    ``values`` are what JSON can hold of the index: its parameters and the names of its features.
-    """
+    """Write an index to ``folder``, new or an index already, with ``values`` that JSON can hold."""
     root = Path(folder)
     if root.exists() and not (root / FILE).is_file() and not _is_unfinished(root):
         raise StorageError(f"{root} is there and is no index; give another folder")
@@ -216,7 +207,7 @@ def write_segments(
 def _with_arrays_written(
     root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]
 ) -> tuple[State, set[str]]:
-    """Write the large arrays of an index; return its state, which says which these are, and the names of their files."""
+    """Write the large arrays of an index; return its state, which names them, and the names of their files."""
     model, layout = semimetric.to_state(), segments[0].cells.layout
     small = {f"model_{name}": array for name, array in model.arrays.items()} | _layout_arrays(layout)
     large = []
@@ -235,7 +226,7 @@ def _array_files(segments: Sequence[Mapping[str, str]]) -> set[str]:
 
 
 def _keep_only(root: Path, used: set[str]) -> None:
-    """Delete all arrays of indexes but those that are used; what else lies in the folder is none of ours."""
+    """Delete all unused arrays of indexes; other files in the folder stay."""
     with suppress(FileNotFoundError):  # the folder was never made
         for path in (root / "arrays").iterdir():
             if path.name not in used and (ARRAY_FILE.fullmatch(path.name) or _UNFINISHED_FILE.fullmatch(path.name)):
@@ -253,7 +244,6 @@ def _undo(root: Path, key: bytes | None, *, is_new: bool) -> None:
 
 
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a segment that grow with the number of items, by the names under which they are saved."""
     points = segment.points
     arrays = {"raw": points.raw, "ids": segment.ids, "alive": segment.alive}
     if segment.lists is not None:
@@ -269,7 +259,7 @@ def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
 
 
 def _is_unfinished(root: Path) -> bool:
-    """Return True if the folder is empty, or holds no more than arrays of a first save that did not end."""
+    """Return True if the folder is empty, or holds only arrays of a first save that did not end."""
     if not root.is_dir() or any(p.name != "arrays" and not _UNFINISHED_FILE.fullmatch(p.name) for p in root.iterdir()):
         return False
     arrays = root / "arrays"
@@ -279,6 +269,5 @@ def _is_unfinished(root: Path) -> bool:
 
 
 def _layout_arrays(layout: CellLayout) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a layout by the names under which they are saved."""
     cuts = {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}
     return cuts | {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}

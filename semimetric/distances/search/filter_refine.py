@@ -32,7 +32,7 @@ from .index import SearchesUnderLearned, encoder_of, searched_distance
 from .items import ItemColumns, as_graph, as_objects, check_ids, masks_of
 from .query_tables import QueryView
 from .refinement import Refinement
-from .search_arguments import check_neighbors, check_radius
+from .segment import check_neighbors, check_radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +76,7 @@ class RefinedItems:
 
     @classmethod
     def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:
-        """Read the items that a user gives: vectors that both distances read, or objects with features beside them.
-
-        Raises
-        ------
-        InputError
-            If features and objects differ in number, there are features without a distance that reads them, or vectors that
-            it does not read.
-        """
+        """Read vectors that both distances read, or objects with features beside them."""
         if semimetric is None:
             if features is not None:
                 raise InputError("features= are for a learned distance, and there is no semimetric=; drop them, or give one")
@@ -139,16 +132,12 @@ _FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
 
 
 class Found(NamedTuple):
-    """The items that one search has called, and those that it left open.
+    """Items that one search has called, and those that it left open."""
 
-    ``called`` are the items whose distance is known, nearest first; ``open_rows`` those of which it is not known whether
-    they belong to the answer, and ``open_lower`` their lower bounds; ``n_calls`` counts the calls.
-    """
-
-    called: list[Ranked]
-    open_rows: Integers
-    open_lower: Floats
-    n_calls: int
+    called: list[Ranked]  # items whose distance is known, nearest first
+    open_rows: Integers  # items that may belong to the answer
+    open_lower: Floats  # lower bounds of their distances
+    n_calls: int  # the number of calls
 
 
 class CandidateItems:
@@ -209,11 +198,7 @@ class CandidateItems:
             self._duals += [(bound, dual) for bound in self._bounds if bound.reads_duals]
 
     def keys(self, settled: bool) -> Floats:
-        """Return the numbers by which candidates are ordered: the larger of lower bound and estimate.
-
-        The estimates are in the unit of the distances that were called once the search is ``settled``; before, they alone
-        count.
-        """
+        """Return the larger of lower bound and estimate, by which candidates are ordered; once ``settled``, in one unit."""
         if self.estimates is None:
             return self.lower
         if not settled:
@@ -244,10 +229,7 @@ Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to
 def nearest(
     candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
-    """Find the k nearest candidates, certified as far as a budget of calls reaches; at least k are called.
-
-    Distances that are ``known`` count as called, but not in the budget.
-    """
+    """Find the k nearest candidates, certified as far as a budget of calls reaches, which counts no ``known`` ones."""
     if not k:
         return Found([], candidates.rows, candidates.lower, 0)
     called = _take_known(candidates, known, ranks)
@@ -286,7 +268,6 @@ def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bo
 
 
 def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Ranked]:
-    """Take out the candidates whose distances are known, and return them, nearest first."""
     if not known:
         return []
     there = np.isin(candidates.rows, list(known))
@@ -308,23 +289,13 @@ def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -
 
 
 class CertifiedNeighbors(NamedTuple):
-    """The nearest items of every query under an expensive distance, and what of the answer is proved.
+    """The nearest items of every query under an expensive distance, and what of the answer is proved."""
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n_queries, k)
-        Exact and increasing.
-    ids : ndarray of shape (n_queries, k)
-    certified : ndarray of shape (n_queries, k)
-        Whether an item is proved to be the neighbour of this rank: all True without ``max_calls``.
-    n_calls : ndarray of shape (n_queries,)
-        Calls of the expensive distance, those to landmarks too.
-    """
-
-    distances: Floats
-    ids: NDArray[Any]
+    distances: Floats  # (n_queries, k): exact and increasing
+    ids: NDArray[Any]  # (n_queries, k)
+    # (n_queries, k): True where an item is proved to be the neighbour of this rank, so everywhere without ``max_calls``
     certified: NDArray[np.bool_]
-    n_calls: Integers
+    n_calls: Integers  # (n_queries,): calls of the expensive distance, those to landmarks too
 
     def __str__(self) -> str:
         """Sum up the answers, those that are proved, and the calls that they took; `repr` shows the arrays."""
@@ -338,29 +309,17 @@ class CertifiedNeighbors(NamedTuple):
 
 
 class CertifiedWithin(NamedTuple):
-    """The items within a radius of every query under an expensive distance, and of which items it is not known.
+    """The items within a radius of every query under an expensive distance, and of which items it is not known."""
 
-    Parameters
-    ----------
-    distances : ndarray of objects of shape (n_queries,)
-        One array a query: exact and increasing.
-    ids : ndarray of objects of shape (n_queries,)
-    undecided : ndarray of objects of shape (n_queries,)
-        Ids of the items that may lie within the radius and were not called; empty without ``max_calls``.
-    n_calls : ndarray of shape (n_queries,)
-    """
-
-    distances: NDArray[Any]
-    ids: NDArray[Any]
+    distances: NDArray[Any]  # (n_queries,): one array a query: exact and increasing
+    ids: NDArray[Any]  # (n_queries,)
+    # (n_queries,): ids of the items that may lie within the radius and were not called; empty without ``max_calls``
     undecided: NDArray[Any]
-    n_calls: Integers
+    n_calls: Integers  # (n_queries,)
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
-    """Prove for each of the k nearest items that were called that it is the neighbour of its rank.
-
-    That is where no item that was not called can be nearer, or as near with an earlier id.
-    """
+    """Prove for each of the k nearest called items that no other can be nearer, or as near with an earlier id."""
     if not len(found.open_rows):
         return [True] * k
     order = np.lexsort((ranks[found.open_rows], found.open_lower))
@@ -410,7 +369,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     n_jobs : int or None, default None
         Threads, which take a query each: None is one, -1 all.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        Show progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -477,12 +436,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         features : array-like of shape (n, n_features) or None
             What the learned distance reads, where it does not read X; a model with ``features=`` makes it, if None is given.
         ids : array-like of shape (n,) or None
-            Distinct 64-bit integers or strings; row numbers by default.
-
-        Raises
-        ------
-        InputError
-            If ids repeat, features do not fit, or bounds refuse the items.
+            Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         """
         ExpensiveCalls(self.rerank, "rerank")
         self._check_parameters()
@@ -597,10 +551,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     ) -> Any:  # fmt: skip
         """Find all items within ``radius`` of every query, nearest first; the options are those of `search`.
 
-        Returns
-        -------
-        distances, ids : object arrays of shape (n_queries,)
-            One array a query; ids alone if not ``return_distance``.
+        Distances and ids are object arrays of shape (n_queries,), one array a query; ids alone if not ``return_distance``.
         """
         found = self.search_radius(X, radius, **options)
         return (found.distances, found.ids) if return_distance else found.ids
@@ -689,7 +640,6 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         return [answers for answers, _ in found]
 
     def _warn_of_weak_bounds(self, queries: list[Searched]) -> None:
-        """Warn once of bounds that have discarded no more items than they have taken calls."""
         total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
         few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
         if self._has_warned or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:

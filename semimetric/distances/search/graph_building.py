@@ -17,8 +17,7 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.graph_search import add_edges, edges_back, level_pairs, unoccluded, with_edges_back
 from .neighbor_graph import DEGREE, LEVELS, GraphWalk, NeighborGraph, layer_starts
 from .query_tables import ItemArrays, QueryView
-from .search_arguments import SearchRequest
-from .segment import Segment
+from .segment import SearchRequest, Segment
 
 _NEAR, _CANDIDATES, _PROBE = 32, 100, 16  # The nearest that an item asks for, and how they are searched.
 _FACTOR = 1.1  # An item is occluded by one that is nearer to it by this factor than the item whose edges are chosen.
@@ -65,16 +64,14 @@ def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done:
 
 
 def _of_layer(segment: Segment, rows: Integers, n_jobs: int | None, seed: int | None) -> Segment:
-    """Return the items of a higher layer as a segment of their own."""
     options: dict[str, Any] = {"n_lists": "auto", "n_jobs": n_jobs, "seed": seed, "storage": segment.storage}
     return Segment.build(segment.view, segment.cells.layout, rows, segment.points.raw[rows], **options)
 
 
 def _levels(view: QueryView, points: ItemArrays, rng: np.random.Generator) -> Floats:
-    """Return the positions of the levels of each feature, (E, L).
+    """Return the positions of the levels of each feature, (E, L): the whole ones, unless they are too many.
 
-    They are whole positions, and others of which half are as dense as the items, and half lie evenly. The whole positions
-    are left out where there are more than half as many as levels.
+    Half of the others are as dense as the items, and half lie evenly.
     """
     sample = points.positions[np.sort(rng.choice(len(points), min(len(points), _SAMPLE), replace=False))]
     out = np.empty((len(view.features), LEVELS))

@@ -53,9 +53,8 @@ from .items import (
 from .neighbor_graph import GRAPH_FROM
 from .query_tables import QueryView
 from .refinement import STORAGES, stays_in_place
-from .search_arguments import ALGORITHMS, SearchRequest, candidate_count, check_neighbors, check_radius
 from .searcher import Searcher
-from .segment import Segment
+from .segment import ALGORITHMS, SearchRequest, Segment, candidate_count, check_neighbors, check_radius
 from .tuning import Tuning, tune
 
 BuildOptions: TypeAlias = dict[str, Any]  # The keyword arguments of `Segment.build`: n_lists, n_jobs, seed and storage.
@@ -71,10 +70,9 @@ _DEAD = 0.25  # From this share of removed items on, a segment is built anew.
 
 
 class SearchesUnderLearned(BaseEstimator):
-    """An estimator with a parameter ``semimetric``, which may be a fitted learner: it searches under what that has learned.
+    """An estimator with a parameter ``semimetric``, which may be a fitted learner: clones keep what it has learned.
 
-    `sklearn.base.clone` makes estimators anew, unfitted, and those among their parameters too, because most of them fit these.
-    Here nobody would fit the learner again, so a clone has one that has learned the same, as if it were frozen.
+    `sklearn.base.clone` makes parameters that are estimators unfitted, and nobody would fit the learner again.
     """
 
     def __sklearn_clone__(self) -> Self:
@@ -145,13 +143,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     --------
     >>> import numpy as np, semimetric as sm
     >>> X = np.random.default_rng(0).random((100, 2))
-    >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
-    >>> index = np.random.default_rng(1).integers(0, 100, (500, 2))
-    >>> d = model.fit(index, np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)).semimetric_
-    >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
+    >>> distances, ids = sm.NeighborIndex(sm.Semimetric.l1(X)).fit(X).kneighbors(X[:2], n_neighbors=1)
     >>> ids.ravel()
-    array([0, 1])
-    >>> sm.NeighborIndex("gower").fit(X).kneighbors(X[:2], n_neighbors=1, return_distance=False).ravel()
     array([0, 1])
     """
 
@@ -188,7 +181,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         self.verbose = verbose
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """Parameters where an unfitted index is a parameter of a saved model; a fitted learner goes as its distance."""
+        """Return parameters for a saved model that holds an unfitted index; a fitted learner goes as its distance."""
         return self.get_params(deep=False) | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> Self:
@@ -197,16 +190,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
-            What the distance takes; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add` takes more,
-            part by part.
+            Items as the distance takes them; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add`
+            takes more, part by part.
         y : ignored
         ids : array-like of shape (n,) or None
-            Distinct 64-bit integers or strings; row numbers by default.
-
-        Raises
-        ------
-        InputError
-            If ids repeat, or X has another number of features than the distance.
+            Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         """
         self._check_parameters()
         other = copy(self)
@@ -333,10 +321,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     ) -> Any:
         """Find all items within ``radius`` of every query, nearest first; exact.
 
-        Returns
-        -------
-        distances, ids : object arrays of shape (n_queries,)
-            One array a query; ids alone if not ``return_distance``.
+        Distances and ids are object arrays of shape (n_queries,), one array a query; ids alone if not ``return_distance``.
         """
         queries = self._queries(X)
         check_radius(radius, self._view.least)
@@ -363,12 +348,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Measure the share of the exact answer that the approximate search, or that by a graph, finds.
 
         At most ``max_queries`` rows of X are asked, drawn at random. A neighbour counts if its distance is at most that of the
-        true k-th, so ties count.
-
-        Raises
-        ------
-        InputError
-            If there are no queries, or no item may be answered.
+        true k-th, so ties count. Without queries, or items that may be answered, an InputError is raised.
         """
         queries = self._queries(X)
         if len(queries) > check_count("max_queries", max_queries):
@@ -391,7 +371,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         ----------
         k : int, default 5
         algorithm, n_candidates, where : as in `kneighbors`
-            The items that ``where`` names are looked up once.
+            The items that ``where`` names are looked up once; without any, or fewer than k items, an InputError is raised.
         n_jobs : int or None
             Threads of batches; None is ``n_jobs`` of the index.
 
@@ -399,13 +379,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         -------
         Searcher
             Called with one query, of shape (n_features,), or several, (n_queries, n_features), it gives distances and ids.
-
-        Raises
-        ------
-        InputError
-            If no item may be answered, or k is larger than the number of items.
-        NotSupportedError
-            If the index has ``rerank``, which is asked item by item.
+            An index with ``rerank``, which is asked item by item, has none (NotSupportedError).
 
         Examples
         --------
@@ -435,7 +409,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         Sets ``algorithm``, ``n_probe`` and ``n_candidates``, which are saved with the index. For every power of 2 of inverted
         lists, fewer than all, and for the graph, where there is one, the least number of candidates is looked for that reaches
         the recall on one half of the queries; the other half measures the one that takes the least time. Where none reaches it,
-        or exact search takes no longer, search is exact. An interrupted call leaves the index as it was.
+        or exact search takes no longer, search is exact. An interrupted call leaves the index as it was. The result is printed
+        as a table of what was tried; times depend on the machine.
 
         Parameters
         ----------
@@ -445,17 +420,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             The mean share of the ``n_neighbors`` nearest to find: above 0 and up to 1.
         n_neighbors : int, default 10
         max_queries : int, default 400
-            Of more queries so many are drawn.
-
-        Returns
-        -------
-        Tuning
-            Printed, a table of what was tried; times depend on the machine.
-
-        Raises
-        ------
-        InputError
-            If there are too few queries, or the recall is no such share.
+            If there are more queries, so many are drawn.
         """
         check_is_fitted(self)
         n_lists = max(1 if s.lists is None else len(s.lists.codes) for s in self.segments_)
@@ -485,12 +450,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
         where : str, boolean mask over `ids_`, or ids; None
-            The items among which the nearest are looked for, as in `kneighbors`; not beside ``ids``.
-
-        Raises
-        ------
-        InputError
-            If an id is not in the index, there are ids and a condition, no item is left to explain, or x is not one item.
+            The items among which the nearest are looked for, as in `kneighbors`; not beside ``ids`` (InputError).
         """
         check_is_fitted(self)
         if ids is not None and where is not None:
@@ -511,8 +471,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def explain_graph(self, graph: Any, X: ArrayLike | None = None, *, by: str = "features") -> Any:
         """Explain every edge of a graph between items, such as one of neighbours: what each feature adds to its distance.
 
-        It says of a picture or of groups that were made from a graph (UMAP, t-SNE, HDBSCAN, DBSCAN) which features hold them
-        together: the mean of a column over the edges of a group is that feature's part.
+        For a picture or groups that were made from a graph (UMAP, t-SNE, HDBSCAN, DBSCAN), the mean of a column over the edges
+        of a group is how much that feature holds it together.
 
         Parameters
         ----------
@@ -520,7 +480,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             Every stored entry is an edge, whatever its value: `kneighbors_graph`, ``umap.UMAP().fit(...).graph_``, a minimum
             spanning tree. Columns are the items in the order of `ids_`.
         X : array-like of shape (n_rows, n_features), frame, or None
-            The rows of the graph, where they are not the items themselves. Of items an edge to itself is left out.
+            The rows of the graph, where they are not the items themselves, whose edges to themselves are left out.
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
 
@@ -528,12 +488,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         -------
         DataFrame with a row for each edge, in the order in which the graph stores them
             "from" (an id, or the label or number of a row of X), "to" (an id), "distance", and what each feature adds to the
-            sum before the link, in a column of its name.
-
-        Raises
-        ------
-        InputError
-            If the graph is no sparse matrix, or has another shape; MissingExtraError without pandas.
+            sum before the link, in a column of its name. A graph of another kind or shape raises an InputError.
 
         Examples
         --------
@@ -577,24 +532,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
     def get_items(self, ids: ArrayLike) -> NDArray[Any]:
-        """Return the items of these ids, as they were given: exact, with categories in words, and angles within their period.
+        """Return the items of these ids (n, n_features), or (n_features,) of one id, exactly as they were given.
 
-        Times on a scale are `datetime` objects. A category that the distance does not know is "(other)", which it
-        takes for one again.
-
-        Parameters
-        ----------
-        ids : array-like of shape (n,), or one id
-
-        Returns
-        -------
-        ndarray of shape (n, n_features), or (n_features,) of one id
-            Floating-point numbers as they were given, or objects where there are categories, periods or missing values.
-
-        Raises
-        ------
-        InputError
-            If an id is not in the index.
+        Categories are words, angles lie within their period, and times on a scale are `datetime` objects; with categories,
+        periods or missing values the array holds objects. A category that the distance does not know is "(other)", which it
+        takes for one again. An unknown id raises an InputError.
         """
         check_is_fitted(self)
         found = self.semimetric_.schema.display(self._items().vectors(known_ids(ids, self.ids_)))
@@ -632,18 +574,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return SegmentedItems(self._view, self.segments_, masks_of(where, columns))
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
-        """Add the rows of X.
+        """Add the rows of X, (n, n_features).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        ids : array-like of shape (n,) or None
-            New ids, of the kind of those that are there; None numbers on from the largest integer.
-
-        Raises
-        ------
-        InputError
-            If an id is there already, or ids are of another kind.
+        New ids are of the kind of those that are there, else an InputError is raised; None numbers on from the largest integer.
         """
         items = self.encode(X)
         segments = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
@@ -673,17 +606,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         Items that are added later are scanned until there are more than 8,192 of them, which then get a graph of their own.
         With `with_semimetric` the edges stay those of the earlier distance: build the graph again if the recall is too low. It
         takes 137 bytes an item, and 1.07 for each feature. The graph is saved with the index. A call that is interrupted
-        leaves the index as it was.
-
-        Returns
-        -------
-        NeighborIndex
-            The index itself.
-
-        Raises
-        ------
-        NotSupportedError
-            If the distance has joint groups or base distances, or no feature with a table.
+        leaves the index as it was. A distance with joint groups or base distances, or without tables, is not supported.
 
         Examples
         --------
@@ -702,7 +625,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return any(segment.graph is not None for segment in self.segments_)
 
     def _with_graphs(self, segments: Sequence[Segment]) -> list[Segment]:
-        """Return the segments, of which the large ones that have no graph get one."""
+        """Add a graph to each large segment that has none."""
         without = [s.graph is None and len(s) > GRAPH_FROM for s in segments]
         total = 2 * sum(len(s) for s, lacks in zip(segments, without, strict=True) if lacks)
         out = list(segments)
@@ -719,28 +642,20 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return sum(n for name, n in self.memory_usage().items() if name != "mapped")
 
     def memory_usage(self) -> dict[str, int]:
-        """Count the bytes that the index holds for its items, by what they are for.
+        """Count the bytes that the index holds for its items, by what they are for; tables of the distance do not count.
 
-        What does not grow with the number of items, such as the tables of the distance, is not counted.
-
-        Returns
-        -------
-        dict of str to int
-            "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint
-            groups; "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in
-            FAISS's layout, with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and
-            their order, "alive" says which items are not removed, "lists" the list of every item, "graph" edges and
-            levels. "mapped" are all arrays that lie in files mapped into memory: they are in no other number, and the system
-            may drop their pages at any time.
+        "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint groups;
+        "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in FAISS's layout,
+        with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and their order, "alive"
+        says which items are not removed, "lists" the list of every item, "graph" edges and levels. "mapped" are all arrays that
+        lie in files mapped into memory: they are in no other number, and the system may drop their pages at any time.
 
         Examples
         --------
         >>> import numpy as np, semimetric as sm
-        >>> X = np.random.default_rng(0).random((100, 2))
-        >>> index = sm.NeighborIndex("l1").fit(X)
-        >>> usage = index.memory_usage()
-        >>> usage["items"], usage["ids"], usage["mapped"], sum(usage.values()) == index.nbytes
-        (1600, 800, 0, True)
+        >>> usage = sm.NeighborIndex("l1").fit(np.random.default_rng(0).random((100, 2))).memory_usage()
+        >>> usage["items"], usage["ids"], usage["mapped"]
+        (1600, 800, 0)
         """
         check_is_fitted(self)
         usage = dict.fromkeys(_USES, 0)
@@ -812,10 +727,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 def explain_edges(
     items: SegmentedItems, ids: NDArray[Any], graph: Any, X: ArrayLike | None, *, by: str, n_jobs: int | None
 ) -> Any:
-    """Explain the edges of a graph whose columns are items of these ids, and whose rows are X or these: a DataFrame.
-
-    See `NeighborIndex.explain_graph`.
-    """
+    """Explain edges between X, or the items themselves, and items of these ids: see `NeighborIndex.explain_graph`."""
     d = items.view.semimetric
     queries = None if X is None else d.schema.encode(d.schema.rows(X, "X"), name="X")
     rows, columns = _edges(graph, (len(ids) if queries is None else len(queries), len(ids)), itself=queries is not None)
@@ -891,16 +803,7 @@ def _built_like(segment: Segment, ids: NDArray[Any], items: NDArray[Any], option
 def searched_distance(given: Any, X: Any = None) -> Semimetric:
     """Return the distance that ``given`` stands for: a distance, a fitted model that has learned one, or a name.
 
-    Parameters
-    ----------
-    given : Semimetric, fitted estimator with ``semimetric_``, or {"gower", "l1"}
-    X : array-like or frame, or None
-        The items that a distance with a name is made of; None where there are none yet.
-
-    Raises
-    ------
-    InputError
-        If it is none of these, or the distance cannot be made of the items. What is given is not printed.
+    A named distance is made of the items X. Messages do not print ``given``.
     """
     if isinstance(given, Semimetric):
         return given
@@ -922,10 +825,7 @@ def searched_distance(given: Any, X: Any = None) -> Semimetric:
 
 
 def encoder_of(given: Any) -> Callable[[Any], Floats] | None:
-    """Return the function that makes features of objects for a learned distance, of a fitted model with ``features=``.
-
-    It stays as it is where the model is fitted again. None for a model that has learned from vectors.
-    """
+    """Return the function that makes features of objects for a learned distance, or None; later fits do not change it."""
     if getattr(given, "features", None) is None or not hasattr(given, "encode"):
         return None
     encode: Callable[[Any], Floats] = copy(given).encode

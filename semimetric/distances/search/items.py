@@ -20,12 +20,11 @@ from ...data.moments import TimeCells
 from ...data.schema import Schema
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
-from .search_arguments import SearchRequest
-from .segment import Segment
+from .segment import SearchRequest, Segment
 
 
 class SegmentAnswers(NamedTuple):
-    """The k nearest by sum and id, (B, k), how many items were refined, and whether the first were the nearest."""
+    """The k nearest by sum and id, (B, k), how many items were refined, and True if the first were the nearest."""
 
     sums: Floats
     ids: NDArray
@@ -86,10 +85,9 @@ def _ask(
 
 @dataclass(frozen=True, eq=False)
 class ItemColumns(Mapping[str, Cells]):
-    """The features of the items that have not been removed, by name: an array of numbers or of text for each, or times.
+    """Features of the items that have not been removed, by name: an array of numbers or of text for each, or times.
 
-    A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories of a
-    feature are text, all are.
+    A missing category is "", or NaN among numbers. Where some categories of a feature are text, all are.
     """
 
     names: Sequence[str]
@@ -120,13 +118,7 @@ class ItemColumns(Mapping[str, Cells]):
 
 
 def items_that_fulfil(condition: str, columns: ItemColumns) -> NDArray[np.bool_]:
-    """Mask the items that fulfil a condition among those that have not been removed, shape (n_items,).
-
-    Raises
-    ------
-    InputError
-        If the text is no condition, as where it is meant as an id, or does not go with the columns.
-    """
+    """Mask the items, shape (n_items,), that fulfil a condition among those that have not been removed."""
     try:
         read = read_condition(condition)
     except InputError as error:
@@ -139,16 +131,12 @@ _PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
 
 
 class Neighbors(NamedTuple):
-    """Distances and ids of the nearest items, both (n_queries, k), and how much was computed to find them.
+    """Distances and ids of the nearest items, and how much was computed to find them."""
 
-    ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the items
-    that were found first are the nearest.
-    """
-
-    distances: Floats
-    ids: NDArray[Any]
-    refined: Integers
-    at_once: NDArray[np.bool_]
+    distances: Floats  # (n_queries, k)
+    ids: NDArray[Any]  # (n_queries, k)
+    refined: Integers  # (n_queries,): items whose exact distance was computed
+    at_once: NDArray[np.bool_]  # (n_queries,): True if the items that were found first are the nearest
 
 
 class Recall(NamedTuple):
@@ -198,7 +186,6 @@ class SegmentedItems(NamedTuple):
         return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
     def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray[Any], n_jobs: int | None, verbose: bool) -> list[Any]:
-        """Apply ``answer`` to every block of the queries X, in parallel; return the results in order."""
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
             def answered(rows: slice) -> Any:
@@ -271,7 +258,6 @@ class SegmentedItems(NamedTuple):
 
 
 def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
-    """Sort sums and their ids by increasing sum; ties go to the smallest id."""
     order = np.lexsort((ids, sums))
     return sums[order], ids[order]
 
@@ -362,10 +348,7 @@ def known_ids(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:
-    """Return masks over the rows of each segment, from a condition on columns, a mask over the items that are alive, or ids.
-
-    None keeps all items.
-    """
+    """Return masks over the rows of each segment, from a condition, a mask of the items alive, or ids; None keeps all."""
     segments = columns.segments
     if where is None:
         return [None] * len(segments)

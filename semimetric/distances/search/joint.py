@@ -32,13 +32,10 @@ _ENCODED = 1 << 22  # So many intervals are found in one compiled call.
 
 
 class JointBoxes(NamedTuple):
-    """Boxes of some joint groups.
+    """Boxes of some joint groups."""
 
-    ``intervals`` are those of the features of each group, as kernels take them, ``codes`` (G, n) the box of every item.
-    """
-
-    intervals: Intervals
-    codes: NDArray[np.uint8]
+    intervals: Intervals  # of the features of each group, as kernels take them
+    codes: NDArray[np.uint8]  # (G, n), the box of every item
 
     @classmethod
     def of(cls, tables: JointTables, numbers: Integers, groups: GroupArrays, items: Items) -> JointBoxes:
@@ -94,7 +91,7 @@ def _factors(first: Integers, counts: Integers) -> Integers:
 
 
 def _cut(positions: Floats, size: int, steepness: Floats, count: int) -> tuple[Floats, Integers]:
-    """Return upper edges of the intervals of a feature, without the last, and the part of each: at most ``count`` parts.
+    """Return upper edges of the intervals of a feature, without the last, and the part of each.
 
     An interval is within a cell; where there are more cells than parts, some intervals share a part.
     """
@@ -144,10 +141,7 @@ def _intervals(low: Floats, high: Floats, codes: tuple[Integers, ...], factors: 
 
 
 def _steepness(tables: JointTables, groups: Integers) -> list[Floats]:
-    """Measure the change of the table of each group in every cell of its features; 1 where the table is not held.
-
-    The groups are given by their numbers.
-    """
+    """Measure the change of the table of each group in every cell of its features; 1 where no table is held."""
     flat, _ = tables.held_tables
     out, start = [], 0
     for g in groups.tolist():
@@ -210,15 +204,12 @@ class JointCodes(NamedTuple):
 
 
 class ScannedSums(NamedTuple):
-    """Sums of whole numbers of one query over all items, (n,), and what they mean: sum / step + base <= sum of the item.
+    """Sums of whole numbers of one query over all items, where sum / step + base <= sum of the item."""
 
-    ``slack`` is what rounding may have changed in that.
-    """
-
-    sums: NDArray[np.int32]
+    sums: NDArray[np.int32]  # (n,)
     step: float
     base: float
-    slack: float
+    slack: float  # what rounding may have changed
 
     def bounds(self, sums: NDArray[Any]) -> Floats:
         """Return the bounds that sums stand for."""
@@ -255,7 +246,6 @@ class JointScan:
 
     @cached_property
     def _floor(self) -> float:
-        """A lower bound of what groups without boxes add."""
         tables = _tables_of(self.view)
         of_column = tables.embedding.group_of_column
         return float(sum(tables.weights[of_column == g].min(initial=0.0) for g in tables.merged))

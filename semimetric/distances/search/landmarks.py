@@ -24,12 +24,12 @@ _EXACT = 2.0**52  # integers up to here add up without rounding
 
 
 class LandmarkBounds(Bounds):
-    """Bounds of a metric by the triangle inequality at landmarks: ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y)
-    <= min_k d(x, l_k) + d(l_k, y)`` (Micó, Oncina and Vidal 1994).
+    """Bounds of a metric by the triangle inequality at landmarks (Micó, Oncina and Vidal 1994).
 
-    Landmarks are items of the fit, each as far as possible from those before it. The distances of all items to them are
-    computed once, ``n_landmarks`` calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance
-    as they are: vectors, strings, series, graphs, sets.
+    ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y) <= min_k d(x, l_k) + d(l_k, y)``: the landmarks l are
+    items of the fit, each as far as possible from those before it. The distances of all items to them are computed once,
+    ``n_landmarks`` calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance as they are:
+    vectors, strings, series, graphs, sets.
 
     The bounds hold for a metric only. In `fit`, symmetry and every triangle of an item and two landmarks is checked, and
     those of ``n_checked`` sampled pairs of items with every landmark; a distance that breaks one is refused.
@@ -49,7 +49,7 @@ class LandmarkBounds(Bounds):
     random_state : int or None, default 0
         Of the first landmark and the sampled pairs.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        Show progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -92,12 +92,8 @@ class LandmarkBounds(Bounds):
     def fit(self, X: Any, y: Any = None) -> LandmarkBounds:
         """Choose landmarks among the objects X, and call the distances of all to them; y is ignored.
 
-        Raises
-        ------
-        InputError
-            If the distance breaks an axiom of a metric: the message names the three objects.
-        DistanceCallError
-            If the distance fails on a pair, with what was evaluated so far.
+        An InputError names three objects where the distance breaks an axiom of a metric; a DistanceCallError holds what was
+        evaluated before a call failed.
         """
         objects = listed_objects(X)
         calls = ExpensiveCalls(self.distance, left="item", right="item")
@@ -214,7 +210,6 @@ class LandmarkBounds(Bounds):
 
 
 def _coordinates(distances: Floats) -> Coordinates:
-    """Place objects by their distances to the landmarks (n, n_landmarks)."""
     return Coordinates(distances, np.empty((len(distances), 0)), np.ones(len(distances)))
 
 

@@ -28,14 +28,7 @@ _ADVICE = "restore the index, or build it again"
 def check_items(segment: Segment, release: Callable[[], None]) -> None:
     """Refuse a segment whose positions, joint features or codes are not those of its raw items.
 
-    ``release`` is called now and then to give mapped memory back.
-
-    Raises
-    ------
-    StorageError
-        If an item is elsewhere, or is none; the message names the array and the row.
-    InputError
-        If a raw item has values that the distance refuses.
+    The message names the array and the row. ``release`` is called now and then to give mapped memory back.
     """
     low, high = cells_of_codes(segment.cells)
     prove, ends = _prover(segment.view), np.zeros((2, *low.shape), dtype=bool)
@@ -75,7 +68,7 @@ def cells_of_codes(cells: Cells) -> tuple[Floats, Floats]:
 
 
 def _check_ends(cells: Cells, ends: NDArray[np.bool_]) -> None:
-    """Refuse ranges of cells that reach farther than their items; ``ends`` (2, n_scales, 16) says which ends an item has."""
+    """Refuse ranges of cells that reach farther than their items; ``ends`` (2, n_scales, 16) says which ends have one."""
     digits, n = cells.layout.digits[: len(cells.low)], len(cells.low)
     at = np.zeros((2, n, CODES), dtype=bool)
     for code in range(CODES):
@@ -116,7 +109,6 @@ def _prover(view: QueryView) -> Callable[[ItemArrays, int], None]:
 
 
 def _check_boxes(layout: CellLayout, joint: Items, codes: NDArray[np.uint8], start: int) -> None:
-    """Refuse a block of items whose codes do not name the boxes in which their joint features lie."""
     for p, boxes in enumerate(layout.boxes, start=len(layout.edges)):
         column = layout.column[p]
         code = codes[:, column // 2] >> (4 * (column % 2)) & (CODES - 1)

@@ -92,7 +92,6 @@ class JointTables:
         return self._part(self.merged)
 
     def _part(self, groups: Integers) -> tuple[PairEmbedding, Floats]:
-        """Return the map of some of the groups, over the same features, and its weights."""
         part = self.embedding.select(groups, np.arange(self.embedding.grid.n_features))
         return part, self.weights[np.isin(self.embedding.group_of_column, groups)]
 
@@ -194,15 +193,12 @@ _ROWS = 1 << 14  # The number of items that are located together.
 
 
 class ItemArrays(NamedTuple):
-    """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located.
+    """Items ready for search."""
 
-    With ``coded``, which are the positions in 16 bits, positions are located when rows of them are read.
-    """
-
-    raw: NDArray[Any]
-    positions: Floats
-    joint: Items | None
-    coded: Any = None
+    raw: NDArray[Any]  # (n, n_features)
+    positions: Floats  # (n, E) on the features of the scales
+    joint: Items | None  # located joint features
+    coded: Any = None  # positions in 16 bits: `positions` are then located when rows of them are read
 
     def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
@@ -270,7 +266,7 @@ class QueryView:
 
     @property
     def _origin_of_cells(self) -> tuple[Any, ...]:
-        """The features with tables, the features of joint groups, and the tables of these groups, from which cells are cut."""
+        """Return the features with tables, the joint features, and their tables, from which cells are cut."""
         held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
         return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
 
@@ -399,10 +395,7 @@ class QueryView:
         return QueryBlock(queries, self.profiles(queries), joint)
 
     def rest(self, queries: QueryBlock, b: int, items: ItemArrays, rows: Integers) -> Floats:
-        """Sum up joint groups and base distances between query b and the items ``rows``, shape (len(rows),).
-
-        It is empty where the distance has neither.
-        """
+        """Sum up joint groups and base distances between query b and items, shape (len(rows),), or (0,) without any."""
         total = np.zeros(0 if self.simple else len(rows))
         if not len(rows):
             return total

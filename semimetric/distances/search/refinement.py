@@ -43,7 +43,7 @@ _JOINT = 16  # A joint feature takes as long as so many of them.
 
 
 class SegmentResult(NamedTuple):
-    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; whether the first scan sufficed."""
+    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; True if the first scan sufficed."""
 
     sums: Floats
     rows: Integers
@@ -189,10 +189,7 @@ class CodedPositions(NamedTuple):
 
 
 def located_items(view: QueryView, X: NDArray[Any], storage: str, *, n_jobs: int | None = None) -> ItemArrays:
-    """Locate the rows of X (n, n_features), and hold them as ``storage`` says.
-
-    With "uint16" they are located block by block, and X itself is kept: it may be an array that is mapped from a file.
-    """
+    """Locate the rows of X, and hold them as ``storage`` says; with "uint16" block by block, and X itself is kept."""
     check_choice("storage", storage, STORAGES)
     if storage == "float64":
         return view.points(X, n_jobs=n_jobs)
@@ -338,10 +335,7 @@ class CodedRefinement(NamedTuple):
     def _keep(
         self, queries: QueryBlock, which: Integers, rows: Integers, extra: Floats, starts: Integers, answer: SegmentResult
     ) -> None:
-        """Compute the exact sums of ``rows``, and keep the nearest.
-
-        The rows ``starts[j]:starts[j + 1]`` belong to query ``which[j]`` of the block.
-        """
+        """Store the nearest by the exact sums of ``rows``; ``starts[j]:starts[j + 1]`` belong to query ``which[j]``."""
         best = BestItems(answer.sums, answer.rows, np.empty(1, np.int64))
         for part in short_blocks(len(rows), _READ):
             items = SearchedItems(self.points.positions[rows[part]], self.rank, self.view.least)
@@ -351,5 +345,4 @@ class CodedRefinement(NamedTuple):
 
 
 def _no_estimates(n_queries: int, n_rows: int, k: int) -> Estimates:
-    """Return room for the estimates of queries, none of which has been made."""
     return Estimates(np.full((n_queries, n_rows), np.nan), np.full((n_queries, k), np.inf), np.zeros(n_queries, np.int64))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..._foundation.types import ArrayLike
 from ...data.rows import single_row
 from .items import SegmentedItems
-from .search_arguments import SearchRequest
+from .segment import SearchRequest
 
 _LONG = ("exact", "brute")
 _locks: dict[str, AbstractContextManager[object]] = {}
@@ -31,10 +31,8 @@ _locks: dict[str, AbstractContextManager[object]] = {}
 class Searcher:
     """The k nearest items of a query, of an index as it was when its method `searcher` made this.
 
-    Arguments and ``where`` were checked then, and rows of floating-point numbers are taken as they are, so that little is done
-    beside the search. Items that are added to the index or removed later change nothing here; threads may share a searcher.
-    Their single queries wait for one another, so that they do not slow one another down; for more a second, ask in batches, or
-    from several processes.
+    Items that are added to the index or removed later change nothing here. Threads may share a searcher, but their single
+    queries wait for one another: for more a second, ask in batches, or from several processes.
     """
 
     def __init__(
@@ -55,16 +53,9 @@ class Searcher:
         return f"Searcher of the {self.k} nearest of {self._items.n_eligible} items, {self._request.algorithm}"
 
     def __call__(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Find the nearest items of one query, or of each row of X.
+        """Find the nearest items of one query (n_features,), or of each row of X, as `NeighborIndex.kneighbors` does.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_features,) or (n_queries, n_features), or frame
-
-        Returns
-        -------
-        distances, ids : ndarray of shape (k,) or (n_queries, k)
-            Those of `NeighborIndex.kneighbors`, to the bit.
+        Distances and ids are arrays of shape (k,) or (n_queries, k).
         """
         queries, single = self._queries(X)
         items = self._items

@@ -19,6 +19,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.files import is_mapped
 from ..._foundation.threads import end_if_interrupted, short_blocks
 from ..._foundation.types import Floats, Integers
+from ..._foundation.validation import check_choice, check_count
 from ..._kernels.search import Candidates, NamedItems, SearchedItems, cell_minima
 from ..._kernels.whole_tables import magnitudes
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
@@ -27,7 +28,39 @@ from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, located_items
-from .search_arguments import SearchRequest
+
+ALGORITHMS = ("exact", "approximate", "graph", "brute")
+
+
+class SearchRequest(NamedTuple):
+    """The number k of neighbours, the algorithm, and what the approximate ones refine or keep (items) and visit (lists)."""
+
+    k: int
+    algorithm: str = "exact"
+    n_candidates: int = 100
+    n_probe: int = 16
+
+
+def check_neighbors(algorithm: str, n_neighbors: int, n_items: int) -> int:
+    """Return the number of neighbours, for a known algorithm and at most ``n_items`` of them."""
+    check_choice("algorithm", algorithm, ALGORITHMS)
+    k = check_count("n_neighbors", n_neighbors)
+    if k > n_items:
+        raise InputError(f"n_neighbors={k}, but there are {n_items} items to answer; ask for fewer")
+    return k
+
+
+def check_radius(radius: float, least: float) -> None:
+    """Refuse a radius that is not finite, or that no distance can be within, as none is below ``least``."""
+    number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
+    if not number or radius < least:
+        raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
+
+
+def candidate_count(n_candidates: int | None, k: int) -> int:
+    """Return the number of items that the approximate search refines for k neighbours, or that a walk keeps."""
+    return max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)
+
 
 _LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
 _FIRST_QUERIES, _MOST = 8, 64  # The first and the largest number of queries of a call, and
@@ -72,20 +105,9 @@ def named_within(
 def smallest_by_range(
     scan: Scan, probe: Scan, sampled: Integers, tables: IntegerTables, count: int, eligible: NDArray[np.bool_] | None
 ) -> ScanCandidates:
-    """Return about ``count`` items of the smallest sums; for single queries FAISS collects a range faster than many best.
+    """Return about ``count`` items of the smallest sums; for one query FAISS collects a range faster than many best.
 
-    Parameters
-    ----------
-    scan : Scan
-        The codes of all items.
-    probe : Scan
-        The codes of a sample of the items.
-    sampled : ndarray of shape (n_sampled,)
-        The rows of the sample.
-    tables : IntegerTables
-    count : int
-    eligible : ndarray of shape (n,), bool, or None
-        The items that may be named; None stands for all.
+    The codes ``probe`` are those of a sample, the rows ``sampled`` of ``scan``; the mask ``eligible`` (n,) may be None.
     """
     rank = min(max(count * len(sampled) // scan.n, 1), len(sampled))
     guesses, _ = probe.nearest(tables, rank, keep=None if eligible is None else eligible[sampled])
@@ -114,10 +136,7 @@ _COLUMN, _BYTE, _REFINED = 0.08, 0.6, 200.0
 
 
 def share_within(tables: IntegerTables, floor: float, codes: NDArray[np.uint8], limits: Floats) -> Floats:
-    """Return the share of items whose bound by columns is at most the limit of each query, shape (B,).
-
-    ``codes`` (n, n_bytes) are those of the items, two columns a byte, ``limits`` (B,) sums; ``floor`` is added to all bounds.
-    """
+    """Return the fraction of items whose bound by columns, above ``floor``, is within each query's limit, shape (B,)."""
     n_columns = tables.tables.shape[1]
     column = np.stack([codes & 15, codes >> 4], axis=-1).reshape(len(codes), -1)[:, :n_columns]
     shares = np.ones(len(limits))
@@ -324,12 +343,11 @@ class Segment:
 
     @cached_property
     def _coarse(self) -> Scan | None:
-        """The codes of the centroids of the lists; None where there is one list."""
+        """Codes of the centroids of the lists; None where there is one list."""
         return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
 
     @cached_property
     def _walk(self) -> GraphWalk | None:
-        """The graph under the distance; None where there is no graph."""
         return None if self.graph is None else GraphWalk(self.view, self.graph)
 
     @property
@@ -361,12 +379,11 @@ class Segment:
 
     @cached_property
     def _joint_codes(self) -> JointCodes:
-        """The codes that bound joint groups."""
         return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
 
     @cached_property
     def _joint_scan(self) -> JointScan | None:
-        """The scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
+        """Scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
         return JointScan(self.view, self.cells, self._joint_codes) if has_boxes(self.view) else None
 
     @cached_property
@@ -386,7 +403,6 @@ class Segment:
 
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
-        """The codes of a sample of the items, and the rows of the sample."""
         rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
         return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
@@ -422,7 +438,6 @@ class Segment:
         return self.cells.layout.n_columns > 0 and self.view.bounded
 
     def _eligible(self, keep: Mask) -> Mask:
-        """Return the mask of the items that are alive and kept; None for all."""
         if self.n_alive == len(self):
             return keep
         return self.alive if keep is None else self.alive & keep
@@ -438,10 +453,7 @@ class Segment:
         return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
-        """Find the k nearest of the items that are alive and kept, for a block of queries.
-
-        Where ``limits`` (B,) are given, items whose sum exceeds that of their query may be left out of an exact answer.
-        """
+        """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
         few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
@@ -473,10 +485,7 @@ class Segment:
     def within(
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
     ) -> tuple[Floats, Integers]:
-        """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block.
-
-        ``bounds`` are those of the block, as the method of this name gives them.
-        """
+        """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block."""
         eligible, rows = self._eligible(keep), None
         if self._boxes is not None:
             rows = self._boxes.within(queries, q, limit, eligible)
@@ -622,7 +631,6 @@ class Segment:
         return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
 
     def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
-        """Refine all ``rows``."""
         answer = SegmentResult.empty(len(queries), k)
         answer.at_once[:] = True
         self._refinement.all(queries, rows, answer)

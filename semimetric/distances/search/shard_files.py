@@ -41,7 +41,7 @@ _OPENED = 1024  # A process keeps at most so many shards open; their items are m
 
 @dataclass(frozen=True)
 class Shard:
-    """Name of its folder, digest of its index file, number of items, and whether ids are integers ("i") or text ("U")."""
+    """Name of its folder, digest of its index file, number of items, and the kind of ids: integers ("i") or text ("U")."""
 
     name: str
     digest: str
@@ -70,13 +70,7 @@ class ShardLocation:
     key: bytes | None = field(default=None, repr=False)  # of an index alone; the file that names shards vouches for them
 
     def open(self) -> NeighborIndex:
-        """Return the shard, verified; opened once a process.
-
-        Raises
-        ------
-        StorageError
-            If it is missing, foreign, altered, or under another distance; the message names the shard.
-        """
+        """Return the shard, verified and opened once a process; a StorageError names a shard that is not as saved."""
         index = _OPEN.get(self)
         if index is None:
             index = _opened(self)
@@ -91,13 +85,7 @@ class ShardLocation:
 def locations_of(
     folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True, key: bytes | None = None
 ) -> list[ShardLocation]:
-    """Return locations of the shards of a folder; of a saved `NeighborIndex`, its own.
-
-    Raises
-    ------
-    StorageError
-        If the folder is neither.
-    """
+    """Return locations of the shards of a folder; of a saved `NeighborIndex`, its own."""
     root, options = Path(folder).resolve(), (tuple(base_distances), mmap)
     if (root / FILE).is_file() or not (root / INDEX).is_file():
         distance, shards = read_shards(root, key=key)
@@ -126,7 +114,6 @@ def close(root: str) -> None:
 
 
 def _opened(location: ShardLocation) -> NeighborIndex:
-    """Return the index of a shard, read and verified; see `ShardLocation.open`."""
     folder, shard = Path(location.root) / location.shard.name, location.shard
     if not (folder / INDEX).is_file():
         raise StorageError(f"shard {shard.name} of {location.root} is missing; restore its folder, or build the index again")
@@ -165,13 +152,7 @@ def distance_digest(semimetric: Semimetric) -> str:
 
 @contextmanager
 def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Return the folder of an index; if it was not there, it is made, and deleted if it is empty in the end.
-
-    Raises
-    ------
-    StorageError
-        If something else is there, or there is no folder to make it in.
-    """
+    """Return the folder of an index; if it was not there, it is made, and deleted if it is empty in the end."""
     root = Path(folder).resolve()
     unfinished = root.is_dir() and all(p.name.startswith((_PREFIX, f".{_BUILT}.", f".{FILE}.")) for p in root.iterdir())
     if root.exists() and not (root / FILE).is_file() and not unfinished:
@@ -223,10 +204,7 @@ def shard_size(n_features: int, limit: int) -> int:
 
 
 def switch(root: Path, distance: str, shards: Sequence[Shard], built: Path, *, key: bytes | None = None) -> None:
-    """Let ``shards``, some of them in the folder ``built``, be the index from now on, and delete the folders of all others.
-
-    The file that names them is signed if there is a key.
-    """
+    """Let ``shards``, some from the folder ``built``, be the index from now on, and delete the folders of all others."""
     state = State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]})
     with uninterrupted():
         try:
@@ -247,15 +225,7 @@ def switch(root: Path, distance: str, shards: Sequence[Shard], built: Path, *, k
 
 
 def read_shards(folder: str | os.PathLike[str], *, key: bytes | None = None) -> tuple[str, list[Shard]]:
-    """Return the digest of the distance, and the shards, that the folder names.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such folder.
-    StorageError
-        If it is no sharded index, or its file was altered, or not signed with the key.
-    """
+    """Return the digest of the distance, and the shards, that the folder names, signed if there is a key."""
     path = Path(folder) / FILE
     state = read_state(path, key=key)
     if state.kind != _KIND:

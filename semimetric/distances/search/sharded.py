@@ -31,7 +31,7 @@ from .items import Neighbors, SegmentedItems, as_graph, check_ids, ids_to_remove
 from .proofs import check_distinct_ids
 from .query_tables import QueryView
 from .refinement import STORAGES
-from .search_arguments import SearchRequest, candidate_count, check_neighbors, check_radius
+from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
 from .shard_files import (
     FILE,
     Shard,
@@ -97,10 +97,7 @@ def graph(
 def _answers(
     engine: Engine, locations: Sequence[ShardLocation], queries: NDArray[Any], function: Any, request: Any
 ) -> list[list[Any]]:
-    """Return the answers of all shards to every block of queries; there are as few blocks as keep all workers busy.
-
-    ``function`` takes a location with a block of queries, and the request.
-    """
+    """Return the answers of all shards to every block of queries, of as few blocks as keep all workers busy."""
     wanted = -(-2 * engine.width // len(locations))
     blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
     tasks = [(location, queries[block]) for block in blocks for location in locations]
@@ -118,7 +115,6 @@ def _shard_nearest(task: tuple[ShardLocation, NDArray[Any]], search: SearchReque
 
 
 def _shard_within(task: tuple[ShardLocation, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:
-    """Return the items of one shard within the radius with their sums before the link, so that ties are those of one index."""
     location, queries = task
     return SegmentedItems.all_of(location.open().segments_).sums_within(queries, radius, n_jobs=None, verbose=False)
 
@@ -242,13 +238,7 @@ def picked(parts: Sequence[LazyRows], rows: Integers) -> NDArray[Any]:
 
 
 def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any, *, seed: int = 0) -> list[ItemPart]:
-    """Return at most as many parts of near items as ``parts``, and their ids.
-
-    Raises
-    ------
-    NotSupportedError
-        If the distance has no features with tables of their own, or the rows are those of a table.
-    """
+    """Return at most as many parts of near items as ``parts``, and their ids; the distance needs single tables."""
     view, n = QueryView(semimetric), sum(map(len, parts))
     if not view.simple or not view.n_tables or isinstance(ids, str) or not isinstance(parts[0].view(), np.ndarray):
         raise NotSupportedError(
@@ -270,20 +260,17 @@ def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any,
 
 
 def _positions(view: QueryView, X: NDArray[Any]) -> Floats:
-    """Return the positions of the rows of X on the features that have tables."""
     raw = np.asarray(view.semimetric.schema.encode(X), dtype=np.float64)
     return view.positions(raw)[:, : view.n_tables]
 
 
 def _scaled(warps: Sequence[Warp], positions: Floats) -> NDArray[np.float32]:
-    """Return positions on the scales, (n, n_tables)."""
     unit = max(warp.scale[-1] for warp in warps)
     columns = [np.interp(of_feature, w.knots, w.scale / unit) for w, of_feature in zip(warps, positions.T, strict=True)]
     return np.column_stack(columns).astype(np.float32)
 
 
 def _nearest_centre(view: QueryView, warps: Sequence[Warp], centres: NDArray[np.float32], part: LazyRows) -> Integers:
-    """Return the number of the nearest centre of each row of a part."""
     rows, out = part.view(), np.empty(len(part), np.int64)
     length = (centres**2).sum(axis=1)
     for start in range(0, len(part), _ROWS):
@@ -326,13 +313,10 @@ class ShardedIndex:
     Examples
     --------
     >>> import tempfile
-    >>> from semimetric import DistanceRegressor
+    >>> from semimetric import Semimetric
     >>> X = np.random.default_rng(0).random((100, 2))
-    >>> pairs = np.random.default_rng(1).integers(0, 100, (500, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
-    >>> d = model.fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)).semimetric_
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     index = ShardedIndex.build(folder, d, X, n_shards=3)
+    ...     index = ShardedIndex.build(folder, Semimetric.l1(X), X, n_shards=3)
     ...     index.kneighbors(X[:2], n_neighbors=1)[1].ravel()
     array([0, 1])
     """
@@ -352,7 +336,6 @@ class ShardedIndex:
         self._open()
 
     def _open(self) -> None:
-        """Open the shards that the folder names now."""
         read_whole(self.folder / FILE, self._read)
 
     def _read(self) -> None:
@@ -390,7 +373,7 @@ class ShardedIndex:
         semimetric : Semimetric, or fitted learner
         X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
         ids : array-like of shape (n,), name of a column of Parquet, or None
-            Distinct 64-bit integers or strings; row numbers by default.
+            Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         n_shards : int or None
             None makes as few as ``memory_limit`` allows.
         memory_limit : str or int
@@ -401,15 +384,10 @@ class ShardedIndex:
         storage : {"float64", "uint16"}, default "float64"
             As in `NeighborIndex`, of every shard.
         partition : {"rows", "kmeans"}, default "rows"
-            How items are divided: rows that follow one another, or clusters of k-means on scales that the tables rise evenly
+            Divide items into rows that follow one another, or into clusters of k-means on scales that the tables rise evenly
             on, of an array or a .npy file under a distance of single features. Exact queries pass over shards whose
             items all lie too far away, which clusters let them. Shards are then as large as their clusters, and fewer where a
             cluster is empty.
-
-        Raises
-        ------
-        InputError
-            If items of a part cannot be used, or ids repeat, within a shard or across shards.
         """
         semimetric = searched_distance(semimetric)
         size = shard_size(semimetric.n_features, parse_memory(memory_limit))
@@ -545,7 +523,7 @@ def joined(locations: Sequence[ShardLocation], semimetric: Semimetric | None = N
 
 
 def _divided_shard(task: list[tuple[ShardLocation, int, int]], root: str) -> Shard:
-    """Save a new shard of rows of old ones: the task names the old shards, and the first row and the last of each, plus one."""
+    """Save a shard of rows of old ones: the task names the old shards, and the first row and the last of each, plus one."""
     indexes = [location.open() for location, _, _ in task]
     X = np.concatenate([index.encoded_items_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
     ids = np.concatenate([index.ids_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])

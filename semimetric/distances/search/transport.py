@@ -42,13 +42,7 @@ class GroundDistance:
 
     @classmethod
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
-        """Return the ground distance of a cost matrix.
-
-        Raises
-        ------
-        InputError
-            If the matrix is not square, finite, >= 0, symmetric and 0 on its diagonal.
-        """
+        """Return the ground distance of a matrix that is square, finite, >= 0, symmetric and 0 on its diagonal."""
         cost = checked_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
         return cls(cost, paths, _triangle_defect(paths))
@@ -281,7 +275,7 @@ def learned_potentials(
 
 
 def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
-    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is, one by one, relatively largest.
+    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is relatively largest.
 
     What a column adds can only fall as others are chosen, so a column whose fresh gain is the largest of all gains, fresh or
     stale, is the next one (Minoux 1978).
@@ -353,14 +347,14 @@ class TransportBounds(Bounds):
     n_plans : int, default 8
         Orders of the bins along which plans are made.
     normalize : bool, default False
-        Whether histograms are divided by their mass. Otherwise all must have the same one.
+        Divide histograms by their mass. Otherwise all must have the same one.
     tolerance : float, default 1e-9
         By how much the values of the exact distance may be off, as a share of the largest cost of the mass; bounds make
         room for it.
     random_state : int or None, default 0
         Of the pairs that potentials and plans are chosen by.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        Show progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -412,12 +406,8 @@ class TransportBounds(Bounds):
     def fit(self, X: ArrayLike, y: Any = None) -> TransportBounds:
         """Choose potentials and plans for the histograms X, shape (n, n_bins), and project them; y is ignored.
 
-        Raises
-        ------
-        InputError
-            If the cost matrix is no ground distance, or histograms have other bins, negative entries, or unequal masses.
-        MissingExtraError
-            If potentials are to be learned, and POT is not installed.
+        An InputError refuses a cost matrix that is no ground distance, and histograms with other bins, negative entries or
+        unequal masses; a MissingExtraError says that potentials are to be learned without POT.
         """
         ground = GroundDistance.of(self.cost_matrix)
         check_count("n_directions", self.n_directions)

@@ -21,41 +21,20 @@ _COLUMNS = ("algorithm", "n_probe", "n_candidates", "recall", "microseconds")
 
 
 class TunedSearch(NamedTuple):
-    """One way to search: its parameters, its recall on the first half of the queries, and its processor time.
-
-    Attributes
-    ----------
-    algorithm : {"exact", "approximate", "graph"}
-    n_probe : int
-        Inverted lists that are visited, of ``n_lists``.
-    n_candidates : int
-        Items that are refined, or that a walk along the graph keeps.
-    recall : float
-        The mean share of the true neighbours that are found.
-    microseconds : float
-        Of the processor, for one query of a batch.
-    """
+    """One way to search: its parameters, its recall on the first half of the queries, and its processor time."""
 
     algorithm: str
-    n_probe: int
-    n_candidates: int
-    recall: float
-    microseconds: float
+    n_probe: int  # inverted lists that are visited, of ``n_lists``
+    n_candidates: int  # items that are refined, or that a walk along the graph keeps
+    recall: float  # the mean share of the true neighbours that are found
+    microseconds: float  # of the processor, for one query of a batch
 
 
 class Tuning(NamedTuple):
-    """The searches that `NeighborIndex.tune` has tried, and the one that it has taken; printed, a table.
-
-    Attributes
-    ----------
-    chosen : TunedSearch
-    recall : Recall
-        That of the chosen search on the second half of the queries, which chose nothing.
-    tried : tuple of TunedSearch
-    """
+    """The searches that `NeighborIndex.tune` has tried, and the one that it has taken; printed, a table."""
 
     chosen: TunedSearch
-    recall: Recall
+    recall: Recall  # that of the chosen search on the second half of the queries, which chose nothing
     tried: tuple[TunedSearch, ...]
 
     def _rows(self) -> list[list[str]]:
@@ -86,10 +65,7 @@ def tune(
     seed: int | None,
     verbose: bool,
 ) -> Tuning:
-    """Choose the fastest search that reaches a recall, see `NeighborIndex.tune`.
-
-    ``search`` is `NeighborIndex.search_encoded`, of an index of ``n_items`` items in ``n_lists`` inverted lists.
-    """
+    """Choose the fastest search that reaches a recall by ``search``, an index's `search_encoded`: see `NeighborIndex.tune`."""
     if isinstance(recall, bool) or not isinstance(recall, (int, float, np.number)) or not 0 < recall <= 1:
         raise InputError(f"recall={recall!r}: a share of the true neighbours above 0 and up to 1 is required")
     if len(queries) < _LEAST_QUERIES:
@@ -136,7 +112,6 @@ def _found(search: Callable[..., Neighbors], queries: NDArray[Any], k: int, way:
 
 
 def _microseconds(search: Callable[..., Neighbors], queries: NDArray[Any], k: int, way: TunedSearch) -> float:
-    """Return the least processor time of a query of some repeated batches."""
     times = []
     for _ in range(_REPEATS):
         start = time.process_time()

@@ -38,43 +38,21 @@ _TIE = 1e-12  # relative: distances that differ by less are tied, since rounding
 @storable
 @dataclass(frozen=True)
 class VoteRule:
-    """The neighbours that vote, and the weights of their votes.
+    """Rule of votes: the neighbours that vote, and the weights of their votes.
 
-    Parameters
-    ----------
-    n_neighbors : int, default 3
-        Neighbours that vote, and all that are as near as the last of them.
-    weights : {"uniform", "distance", "kernel"}, default "uniform"
-        The weight of a vote, see the formulas of the module.
-    bandwidth : float or None, default None
-        Of the kernel: a distance, or with ``bandwidth_neighbor`` a number.
-    bandwidth_neighbor : int or None, default None
-        The neighbour to which the distance of the query is multiplied by ``bandwidth``; None takes it as a distance.
-    smoothing : float, default 0.0
-        How many votes are divided among all classes by their shares of the items; of values it plays no part.
-    average : {"mean", "median"}, default "mean"
-        Of values: their weighted mean, or their weighted median.
-
-    Raises
-    ------
-    InputError
-        If a number is not positive, a name is unknown, or a kernel has no bandwidth.
-
-    Examples
-    --------
     >>> rule = VoteRule(2, "kernel", bandwidth=0.5)
     >>> rule.votes(np.array([[1.0, 1.5, 1.5, 3.0]])).round(2)
     array([[1.  , 0.37, 0.37, 0.  ]])
-    >>> print(rule)
-    votes of the 2 nearest items, by the kernel exp(-(d - d_1) / 0.5)
     """
 
-    n_neighbors: int = 3
-    weights: str = "uniform"
-    bandwidth: float | None = None
+    n_neighbors: int = 3  # neighbours that vote, and all that are as near as the last of them
+    weights: str = "uniform"  # the weight of a vote, see the formulas of the module
+    bandwidth: float | None = None  # of the kernel: a distance, or with ``bandwidth_neighbor`` a number
+    # the neighbour to which the distance of the query is multiplied by ``bandwidth``; None takes it as a distance
     bandwidth_neighbor: int | None = None
+    # how many votes are divided among all classes by their shares of the items; of values it plays no part
     smoothing: float = 0.0
-    average: str = "mean"
+    average: str = "mean"  # of values: their weighted mean, or their weighted median
 
     def __post_init__(self) -> None:
         check_count("n_neighbors", self.n_neighbors)
@@ -96,15 +74,7 @@ class VoteRule:
         return max(self.n_neighbors, self.bandwidth_neighbor or 1)
 
     def votes(self, distances: Floats, weight: Floats | None = None) -> Floats:
-        """Return the weight of the vote of every neighbour, shape (n, K); 0 of those that do not vote.
-
-        Parameters
-        ----------
-        distances : ndarray of shape (n, K)
-            Distances to the nearest items, increasing in each row: to `n_searched` at least, where there are so many.
-        weight : ndarray of shape (n, K) or None
-            Weights of the items: an item of weight 2 is two neighbours. None is 1.
-        """
+        """Return the weight (n, K) of every vote, 0 of neighbours that do not vote; an item of weight 2 is two neighbours."""
         counted = np.where(within_ties(distances, self.n_neighbors, weight), 1.0 if weight is None else weight, 0.0)
         return counted * self._falling(distances, weight)
 
@@ -132,31 +102,16 @@ class VoteRule:
         weight: Floats | None = None,
         class_weight: Floats | None = None,
     ) -> Floats:
-        """Return the share of each class, shape (n, n_classes), from its votes and, smoothed, from its share of all items.
+        """Return the fraction (n, n_classes) of votes for each class, smoothed by ``class_shares`` of all items.
 
-        Parameters
-        ----------
-        distances : ndarray of shape (n, K)
-        labels : ndarray of shape (n, K), int64
-            The class of each neighbour as a number.
-        class_shares : ndarray of shape (n_classes,)
-            The shares of the classes among the items, which sum to 1.
-        weight : ndarray of shape (n, K) or None
-        class_weight : ndarray of shape (n_classes,) or None
-            How much a vote for each class counts; None is 1.
+        The classes of the neighbours are ``labels`` (n, K); a vote for each class counts as often as ``class_weight`` says.
         """
         votes = class_votes(labels, len(class_shares), self.votes(distances, weight))
         votes = votes if class_weight is None else votes * class_weight
         return (votes + self.smoothing * class_shares) / (votes.sum(axis=1, keepdims=True) + self.smoothing)
 
     def values(self, distances: Floats, values: Floats, weight: Floats | None = None) -> Floats:
-        """Return the mean or median of the neighbours' values, each by its vote, shape (n,).
-
-        Parameters
-        ----------
-        distances, values : ndarray of shape (n, K)
-        weight : ndarray of shape (n, K) or None
-        """
+        """Return the mean or median of the neighbours' values (n, K), each by its vote, shape (n,)."""
         votes = self.votes(distances, weight)
         return weighted_median(values, votes) if self.average == "median" else (votes * values).sum(axis=1) / votes.sum(axis=1)
 
@@ -226,14 +181,9 @@ def weighted_median(values: Floats, votes: Floats) -> Floats:
 
 
 def nearest_columns(distances: Floats, k: int) -> tuple[Floats, Integers]:
-    """Return the k least entries of every row, increasing, and their columns, both (n, k), or all where there are fewer.
+    """Return the k least entries of every row (n, n_items), increasing, and their columns, both (n, k), or all.
 
     Equal entries are in the order of their columns; which of those that are equal to the k-th are among the k is left open.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n_items)
-    k : int
     """
     k = min(k, distances.shape[1])
     columns = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
@@ -255,18 +205,7 @@ class Voters(NamedTuple):
 
 
 def find_voters(index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None) -> Iterator[Voters]:
-    """Find the voters of every query, in groups of queries that have equally many neighbours at hand.
-
-    Parameters
-    ----------
-    index : NeighborIndex
-        Its ids are row numbers.
-    queries : ndarray of shape (n_queries, n_features)
-        Encoded.
-    n_neighbors : int
-    weight : ndarray of shape (n_items,) or None
-        How many neighbours each item is.
-    """
+    """Find the voters of every encoded query, in groups of queries that have equally many neighbours at hand."""
     n_items = index.n_samples_fit_
     for block in blocks(len(queries), _BLOCK):
         waiting, k = np.arange(len(queries))[block], min(n_neighbors + 1, n_items)
@@ -321,22 +260,10 @@ class VoteLosses(NamedTuple):
 def choose_votes(
     parts: Sequence[HeldOutNeighbors], n_neighbors: int | str = "auto", weights: str = "auto"
 ) -> tuple[VoteRule, VoteLosses]:
-    """Return the rule with the least share of wrong votes plus log loss, a mean over the parts; the first of equal ones.
+    """Return the rule with the least share of wrong votes plus log loss, a mean over the parts, and its losses.
 
-    Parameters
-    ----------
-    parts : sequence of HeldOutNeighbors
-        Of classes; one for each fold.
-    n_neighbors : int or "auto", default "auto"
-        A number leaves the weights to be chosen.
-    weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
-        A name leaves the number of neighbours, or the width of the kernel.
-
-    Returns
-    -------
-    rule : VoteRule
-    losses : VoteLosses
-        Of this rule, for each part.
+    The parts have classes, one for each fold. A number ``n_neighbors`` or a name ``weights`` leaves the other to be chosen;
+    the first of equal rules is taken.
     """
     rules = list(_candidates(parts, n_neighbors, weights))
     losses = [vote_losses(part, rules, _SMOOTHING) for part in parts]
@@ -369,22 +296,9 @@ def vote_losses(part: HeldOutNeighbors, rules: Sequence[VoteRule], smoothing: Se
 def choose_value_votes(
     parts: Sequence[HeldOutNeighbors], n_neighbors: int | str = "auto", weights: str = "auto", average: str = "mean"
 ) -> tuple[VoteRule, Floats]:
-    """Return the rule whose mean, or median, of the neighbours' values errs least, and its loss on each part.
+    """Return the rule whose mean, or median, of the neighbours' values errs least, and its losses (n_parts,).
 
-    Parameters
-    ----------
-    parts : sequence of HeldOutNeighbors
-        Of values; one for each fold.
-    n_neighbors, weights
-        As of `choose_votes`.
-    average : {"mean", "median"}, default "mean"
-        The statistic of the values: a mean is scored by squared errors, a median by absolute ones.
-
-    Returns
-    -------
-    rule : VoteRule
-    losses : ndarray of shape (n_parts,)
-        The weighted mean of the squared, or absolute, errors of this rule.
+    A mean is scored by squared errors, a median by absolute ones, weighted; the parts have values, one for each fold.
     """
     rules = [replace(rule, average=average) for rule in _candidates(parts, n_neighbors, weights)]
     losses = np.array([[_value_loss(part, rule) for part in parts] for rule in rules])
@@ -393,7 +307,6 @@ def choose_value_votes(
 
 
 def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
-    """Return the weighted mean of squared errors of a mean, or of absolute errors of a median."""
     near = part.nearest(rule.n_searched)
     errors = rule.values(near.distances, near.neighbor_targets, near.neighbor_weight) - part.targets
     measure: Callable[[Floats], Floats] = np.abs if rule.average == "median" else np.square
@@ -401,7 +314,6 @@ def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
 
 
 def _candidates(parts: Sequence[HeldOutNeighbors], n_neighbors: int | str, weights: str) -> Iterator[VoteRule]:
-    """Return the rules that are compared, simple ones first."""
     check_choice("weights", weights, ("auto", *WEIGHTS))
     most = max(part.distances.shape[1] for part in parts)
     counts = [k for k in _COUNTS if k <= most] if isinstance(n_neighbors, str) else [check_count("n_neighbors", n_neighbors)]
@@ -427,7 +339,6 @@ def _trimmed(parts: Sequence[HeldOutNeighbors], rule: VoteRule) -> VoteRule:
 
 
 def _votes_beyond(part: HeldOutNeighbors, rule: VoteRule, k: int) -> float:
-    """Return the mean share of the votes that items beyond the k nearest have."""
     votes = rule.votes(part.distances, part.neighbor_weight)
     near = within_ties(part.distances, k, part.neighbor_weight)
     return float(np.mean((votes * ~near).sum(axis=1) / votes.sum(axis=1)))

@@ -3,8 +3,7 @@
 from ..._foundation.errors import InputError
 from ..programs.program import ConvexProgram
 from .base import Solver
-from .cutting_plane import CuttingPlane
-from .default_choice import choose_plain
+from .cutting_plane import CuttingPlane, choose_plain
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
@@ -19,13 +18,7 @@ _NAMES: dict[str, Solver] = {
 
 
 def resolve_solver(solver: "str | Solver") -> Solver | None:
-    """The solver that is given, as an object or by its name; None for "auto".
-
-    Raises
-    ------
-    InputError
-        If no solver has that name.
-    """
+    """Return the solver that is given, as an object or by its name; None for "auto"."""
     if isinstance(solver, Solver) or solver == "auto":
         return solver if isinstance(solver, Solver) else None
     if not isinstance(solver, str) or solver not in _NAMES:
@@ -34,7 +27,7 @@ def resolve_solver(solver: "str | Solver") -> Solver | None:
 
 
 def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]:
-    """The solver for ``program``, and the reason for it.
+    """Return the solver for ``program``, and the reason for it.
 
     Parameters
     ----------

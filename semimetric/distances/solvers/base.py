@@ -1,6 +1,6 @@
 """The interface of every solver, and the solution that it returns.
 
-A solver says before the first iteration whether it can solve a program, and afterwards how good its solution is.
+A solver refuses before the first iteration what it cannot solve, and certifies afterwards how good its solution is.
 """
 
 from __future__ import annotations
@@ -18,43 +18,27 @@ from ..._foundation.optional_imports import optional
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
+from ..programs.certificate import GapBound, certified_gap, slopes_of_rows
+from ..programs.design_matrix import Design
 from ..programs.program import ConvexProgram
+from .box_quadratic import solve_regular
 
 
 @storable
 @dataclass(frozen=True, eq=False)
 class History(FrozenValue):
-    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program.
+    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program."""
 
-    Parameters
-    ----------
-    iterations : ndarray of shape (n,)
-        The numbers of the iterations, which solvers of many cheap ones do not all look at.
-    objective : ndarray of shape (n,)
-        The loss plus the penalty at the weights then.
-    gap : ndarray of shape (n,)
-        How far the objective can be above the optimum by what was known then; ``inf`` where nothing was.
-
-    Examples
-    --------
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
-    >>> history = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber").fit(pairs, y).solution_.history
-    >>> bool(history.objective[-1] <= history.objective[0])
-    True
-    """
-
-    iterations: Integers
-    objective: Floats
-    gap: Floats
+    iterations: Integers  # (n,): the numbers of the iterations, which solvers of many cheap ones do not all look at
+    objective: Floats  # (n,): the loss plus the penalty at the weights then
+    gap: Floats  # (n,): how far the objective can be above the optimum by what was known then; ``inf`` where nothing was
 
     def __post_init__(self) -> None:
         freeze(self, "iterations", "objective", "gap")
 
     @classmethod
     def of(cls, steps: Sequence[Step]) -> History | None:
-        """The history of these steps; None if there are none."""
+        """Return the history of these steps; None if there are none."""
         if not steps:
             return None
         numbers, objective, gap = zip(*steps, strict=True)
@@ -68,7 +52,7 @@ class History(FrozenValue):
         return f"History of {len(self)} looks: objective {first:.6g} to {last:.6g}"
 
     def to_frame(self) -> Any:
-        """The history as a frame of pandas, a row each, with the columns objective and gap, by the number of the iteration."""
+        """Return a frame of pandas with the columns objective and gap, and the numbers of the iterations as index."""
         index = optional("pandas").Index(self.iterations, name="iteration")
         return optional("pandas").DataFrame({"objective": self.objective, "gap": self.gap}, index=index)
 
@@ -141,11 +125,7 @@ class Solution:
             warn(f"{self!r}", ConvergenceWarning)
 
     def raise_if_interrupted(self, *, kept: bool = False) -> Solution:
-        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt.
-
-        Its text says that the weights so far are there if they are ``kept``, as those of the last program of a fit are; those
-        of programs on the way, which compare settings or prepare the last one, are lost.
-        """
+        """Raise KeyboardInterrupt if Ctrl-C ended the solver; the message says if the weights are ``kept`` or lost."""
         if self.status is Status.INTERRUPTED:
             lost = "interrupted by the user before the last program: nothing is fitted"
             raise KeyboardInterrupt(self.status.value if kept else lost)
@@ -175,17 +155,14 @@ class Solution:
 
 
 def refuse_free_weights(program: ConvexProgram) -> str | None:
-    """Why a solver that needs a finite lower bound of every weight cannot take the program; None if it can."""
+    """Return why a solver that needs finite lower bounds cannot take the program; None if it can."""
     if not program.bounded:
         return "some weights are free; use Reference, or Gram for the squared loss"
     return None
 
 
 def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
-    """The solution with a `Repair` that says how its weights differ from the weights ``raw`` at which the solver stopped.
-
-    ``violation`` is the largest violation of an inequality at ``raw``. A program without inequalities has no repair.
-    """
+    """Attach a `Repair` of the weights ``raw`` at which the solver stopped; none to a program without inequalities."""
     if program.inequalities is None and program.triangles is None:
         return solution
     size = max(float(np.abs(raw).max()), 1e-300)
@@ -196,14 +173,14 @@ def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution:
 
 
 def refuse_inequalities(program: ConvexProgram) -> str | None:
-    """Why a solver that knows no constraints but lower bounds cannot take the program; None if it can."""
+    """Return why a solver that knows no constraints but lower bounds cannot take the program; None if it can."""
     if program.inequalities is not None:
         return "it has inequalities between weights; use InteriorPoint, FirstOrder or Reference"
     return None
 
 
 def refuse_extremes(program: ConvexProgram) -> str | None:
-    """Why no solver can take a program whose numbers leave floating point; None if its numbers can be added up and compared."""
+    """Return why no solver can take a program whose numbers leave floating point; None if its numbers can be added."""
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.where(np.isfinite(program.lower), program.lower, 0.0)
         at_zero, at_start = program.loss.value(-program.y, program.sample_weight), program.penalty.value(start)
@@ -219,7 +196,7 @@ def refuse_extremes(program: ConvexProgram) -> str | None:
 
 
 def refuse_unknown_inside(program: ConvexProgram) -> str | None:
-    """Why a solver that repairs its weights by moving them towards ``inside`` cannot take the program; None if it can."""
+    """Return why a solver that repairs weights by ``inside`` cannot take the program; None if it can."""
     if program.inequalities is not None and program.inside is None:
         return "it has inequalities, and no weights are known that keep them (inside); use Reference"
     return None
@@ -231,14 +208,14 @@ class Solver(ABC):
     Attributes
     ----------
     separates : bool
-        Whether the solver takes programs with ``triangles``, by generating the violated inequalities itself.
+        True if the solver takes programs with ``triangles``, by generating the violated inequalities itself.
     """
 
     separates: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, program: ConvexProgram) -> str | None:
-        """Why this solver cannot take the program, naming what it lacks; None if it can."""
+        """Return why this solver cannot take the program, naming what it lacks; None if it can."""
 
     @abstractmethod
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
@@ -247,15 +224,8 @@ class Solver(ABC):
     def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
         """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
 
-        Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the
-        caller decides what to do. Where there are no weights yet, and in `Reference`, Ctrl-C raises.
-
-        Raises
-        ------
-        NotSupportedError
-            If the solver cannot take the program: raised before the first iteration, naming what does not go together.
-        KeyboardInterrupt
-            If the user presses Ctrl-C before there are any weights.
+        After Ctrl-C the solution has the status ``INTERRUPTED`` and the best weights so far; where there are none yet, and in
+        `Reference`, KeyboardInterrupt is raised. A program that the solver cannot take raises a NotSupportedError first.
         """
         reason = refuse_extremes(program) or self.refusal(program)
         if program.triangles is not None and not self.separates:
@@ -265,3 +235,71 @@ class Solver(ABC):
         solution = self._solve(program, start, verbose)
         solution.warn_unless_solved()
         return solution
+
+
+_NEAR = 2.0  # times the tolerance: what solvers compute on their way and what they can certify differ by rounding
+_LIFT = 16.0  # slopes of weights that nothing bounds are lifted to so many times their rounding
+_SPARE = 1e4  # times its rounding: a larger slope stays positive when others are lifted
+_FEW = 8  # the Gram matrix of up to so many columns is made from products, that of more from a pass that sums all columns
+
+
+def certified(
+    solution: Solution, bounds: GapBound, design: Design, theta: Floats | None, tol: float, near: Floats | None = None
+) -> Solution:
+    """Return the solution with the gap that holds in floating point, and the status that this gap allows.
+
+    The dual variables ``theta`` (m + k,) were found at the weights ``near``, if not at those of the solution; None are those
+    of the loss. Where nothing bounds a weight, a gap known only as the objective does not change the status.
+    """
+    p, w = bounds.program, solution.weights
+    if theta is None:
+        slope = p.sample_weight * p.loss.slope(design.matvec(w)[: len(p.y)] - p.y)
+        theta = np.append(slope, np.zeros(len(p.targets) - len(p.y)))
+    tol *= max(abs(solution.objective), p.exact)
+    found = with_allowed_status(replace(solution, gap=certified_gap(bounds, design, w, theta, near, tol)), tol, p.exact)
+    if found.status in (solution.status, Status.SOLVED):
+        return found
+    gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta, solution.objective), near, tol))
+    if gap > _NEAR * tol and not _all_bounded(bounds, solution.objective):
+        return replace(solution, gap=gap)
+    return with_allowed_status(replace(solution, gap=gap), tol, p.exact)
+
+
+def _all_bounded(bounds: GapBound, objective: float) -> bool:
+    """Return True if the data or a penalty bound every weight; else a slope that rounds to below 0 can certify nothing."""
+    used, ridge = bounds.mass > 0, bounds.program.penalty.ridge
+    return bool((np.isfinite(bounds.upper(objective)) | (ridge > 0) | ~used).all())
+
+
+def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solution:
+    """Count the solution as solved if its gap is near ``tol``, or below ``exact``, even if progress had stopped."""
+    if solution.status is Status.SOLVED and not solution.gap <= max(_NEAR * tol, exact):
+        return replace(solution, status=Status.INACCURATE)
+    if solution.status is Status.INACCURATE and solution.gap <= tol:
+        return replace(solution, status=Status.SOLVED)
+    return solution
+
+
+def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats, objective: float) -> Floats:
+    """Lift slopes above rounding by the least change of ``theta``, of those far from their bounds most."""
+    p = bounds.program
+    low, high = p.slopes
+    room = np.minimum(np.where(np.isfinite(low), theta - low, np.inf), np.where(np.isfinite(high), high - theta, np.inf))
+    room = np.maximum(np.where(np.isinf(room), np.abs(theta), room), 0.0)
+    of_rows, of_penalty = slopes_of_rows(bounds, design, theta), p.penalty.enclosed_gradient(w)
+    slopes, error = of_rows.value + of_penalty.value, of_rows.error + of_penalty.error
+    low_ones = slopes < _SPARE * error  # the others have slope to spare
+    unbounded = low_ones & np.isinf(bounds.upper(objective))
+    lifted = np.flatnonzero(unbounded if unbounded.any() else low_ones)  # small slopes of bounded weights cost little
+    if not len(lifted):
+        return theta
+    lift, along = np.maximum(_LIFT * error - slopes, 0.0)[lifted], np.zeros(len(w))
+    along[lifted] = solve_regular(_gram(design, lifted, room * room), lift)
+    return np.clip(theta + room * room * design.matvec(along), low, high)
+
+
+def _gram(design: Design, columns: Integers, weights: Floats) -> Floats:
+    if len(columns) > _FEW:
+        return design.moments(np.zeros(len(weights)), weights).gram[np.ix_(columns, columns)]
+    A = np.column_stack([design.matvec(e) for e in np.eye(design.shape[1])[columns]])
+    return A.T @ (weights[:, None] * A)

@@ -25,15 +25,10 @@ _LARGE = 2_000  # rows of a matrix that takes LAPACK more than some 0.2 s
 
 
 def factorize(H: Floats) -> tuple[Floats, bool]:
-    """The factor of a positive definite matrix H of shape (n, n), as `scipy.linalg.cho_solve` takes it; H is overwritten.
+    """Return the factor of a positive definite H, for `scipy.linalg.cho_solve`; H is overwritten.
 
     LAPACK cannot be interrupted, and takes several seconds for 8,000 rows. So another thread factorizes a large matrix, while
     this one waits and sees Ctrl-C at once; the other one then ends by itself, and nobody reads its result.
-
-    Raises
-    ------
-    LinAlgError
-        If H is not positive definite.
     """
     if len(H) < _LARGE or current_thread() is not main_thread():
         return cho_factor(H, overwrite_a=True, check_finite=False)
@@ -57,7 +52,7 @@ _CHANCES = 3  # exchanges of blocks that may fail to help before weights are exc
 
 
 class BoxSolution(NamedTuple):
-    """The weights w (n,), their certified gap, the number of iterations, whether Ctrl-C ended these, and the steps."""
+    """The weights w (n,), their certified gap, the number of iterations, True if Ctrl-C ended these, and the steps."""
 
     w: Floats
     gap: float
@@ -68,13 +63,10 @@ class BoxSolution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoxQuadratic:
-    """A quadratic, with H of shape (n, n) and b of shape (n,), and the bounds of its weights, of shape (n,).
+    """A quadratic and the bounds of its weights; the upper ones hold for some minimiser, and only certify a gap."""
 
-    The upper bounds are known to hold for some minimiser. They serve to certify a gap and do not constrain the weights.
-    """
-
-    H: Floats
-    b: Floats
+    H: Floats  # (n, n)
+    b: Floats  # (n,), as are the bounds
     lower: Floats
     upper: Floats
 
@@ -88,7 +80,7 @@ class BoxQuadratic:
         return self.H.sum(axis=1)
 
     def objective(self, w: Floats, gradient: Floats) -> float:
-        """wᵀ H w / 2 - bᵀ w at weights whose ``gradient`` is H w - b."""
+        """Return wᵀ H w / 2 - bᵀ w at weights whose ``gradient`` is H w - b."""
         return float(w @ gradient - w @ self.b) / 2
 
     @property
@@ -97,11 +89,7 @@ class BoxQuadratic:
         return max(float(np.diag(self.H).mean()), 1e-300)
 
     def gap(self, w: Floats, gradient: Floats, step: Floats | None = None) -> float:
-        """An upper bound of objective - optimum at ``w``, whose ``gradient`` is H w - b: the least bound over a few p.
-
-        The candidates for p are 0, multiples of w and of the vector of ones, along which slopes rise where the data are
-        distances, and ``step``.
-        """
+        """Return a bound of objective - optimum at ``w``: the least over multiples of w and of ones, ``step`` and 0."""
         bounds = [self._gap(w, gradient, 0.0)]
         falling = gradient < 0
         for product, size in ((gradient + self.b, w @ (gradient + self.b)), (self._row_sums, self._row_sums.sum())):
@@ -114,7 +102,7 @@ class BoxQuadratic:
         return min(bounds)
 
     def _gap(self, w: Floats, slope: Floats, cost: float) -> float:
-        """The bound for one p, where ``slope`` is r and ``cost`` is pᵀ H p / 2; infinite if a free weight has a slope."""
+        """Return the bound where ``slope`` is r and ``cost`` is pᵀ H p / 2; infinite if a free weight has a slope."""
         bounded = ~self.free
         with np.errstate(invalid="ignore"):
             up = np.where((slope < 0) & bounded, -slope * (self.upper - w), 0.0).sum()
@@ -123,15 +111,12 @@ class BoxQuadratic:
         return np.inf if sloping.any() else float(max(cost, 0.0) + up + down)
 
     def lift(self, gradient: Floats) -> Floats:
-        """The p that removes every negative slope, and every slope of a free weight, if H is regular."""
+        """Return the p that removes every negative slope, and every slope of a free weight, if H is regular."""
         return solve_regular(self.H, np.where(self.free, -gradient, np.maximum(-gradient, 0.0)))
 
 
 def solve_regular(H: Floats, g: Floats) -> Floats:
-    """H⁻¹ g, shape (n,).
-
-    As little is added to the diagonal as the factorisation needs, and iterative refinement corrects for it.
-    """
+    """Return H⁻¹ g, corrected by iterative refinement for the little that the factorisation adds to the diagonal."""
     jitter = _JITTER * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
     for _ in range(8):
         try:
@@ -144,7 +129,6 @@ def solve_regular(H: Floats, g: Floats) -> Floats:
 
 
 def _refined(H: Floats, g: Floats, factor: tuple) -> Floats:
-    """The solution x of H x = g by iterative refinement, given the Cholesky factor of a matrix close to H."""
     x = cho_solve(factor, g, check_finite=False)
     for _ in range(_REFINEMENTS):
         residual = g - H @ x
@@ -155,13 +139,9 @@ def _refined(H: Floats, g: Floats, factor: tuple) -> Floats:
 
 
 def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSolution, Floats]:
-    """The minimum by Mehrotra's predictor-corrector method, for finite bounds; H may be singular.
+    """Minimise by Mehrotra's predictor-corrector method, for finite bounds; H may be singular.
 
-    Returns
-    -------
-    found : BoxSolution
-    multipliers : ndarray of shape (n,)
-        The Lagrange multipliers of w >= lower.
+    The multipliers of w >= lower, shape (n,), come second.
     """
     H, n = box.H, len(box.b)
     level = max(float(np.maximum(box.b, 0.0).sum()) / max(float(H.sum()), 1e-300), 1e-12)
@@ -191,7 +171,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSoluti
 
 
 def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Floats]:
-    """x = w - lower and the multipliers z after one predictor-corrector step."""
+    """Return x = w - lower and the multipliers z after one predictor-corrector step."""
     shifted = H.copy()
     shifted[np.diag_indices_from(shifted)] += z / x
     factor = factorize(shifted)
@@ -211,25 +191,18 @@ def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Fl
 
 
 def longest_step(x: Floats, dx: Floats) -> float:
-    """The largest t <= 1 with x + t dx >= 0."""
+    """Return the largest t <= 1 with x + t dx >= 0."""
     falling = dx < 0
     return min(1.0, float((x[falling] / -dx[falling]).min(initial=np.inf)))
 
 
 def pivot(box: BoxQuadratic, loose: np.ndarray, *, max_iter: int) -> Floats:
-    """The minimum for a regular H and finite bounds by block principal pivoting (Judice & Pires 1994; Kim & Park 2011).
+    """Minimise for a regular H and finite bounds by block pivoting (Judice & Pires 1994; Kim & Park 2011).
 
     Each iteration minimises over the weights ``loose`` with the others at their bounds. Weights that then violate their bound,
     or have a negative slope at it, are exchanged between the two sets, all at once. Where that stops to help, they are
     exchanged one by one, which ends for every positive definite H. A good guess of ``loose`` needs one or two iterations.
     Nothing is assumed about the signs of the entries of H.
-
-    Parameters
-    ----------
-    box : BoxQuadratic
-    loose : ndarray of bool of shape (n,)
-        A guess of the weights that are not at their bounds in the minimum.
-    max_iter : int
     """
     loose = loose.copy()
     best = len(box.b) + 1
@@ -251,7 +224,7 @@ def pivot(box: BoxQuadratic, loose: np.ndarray, *, max_iter: int) -> Floats:
 
 
 def _with_loose(box: BoxQuadratic, loose: np.ndarray) -> tuple[Floats, Floats]:
-    """The minimum over the weights ``loose`` alone, with the others at their bounds, and the gradient there."""
+    """Return the minimum over the weights ``loose`` alone, and the gradient there."""
     w = box.lower.copy()
     gradient = box.H @ w - box.b
     w[loose] -= solve_regular(box.H[np.ix_(loose, loose)], gradient[loose])

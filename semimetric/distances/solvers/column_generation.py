@@ -37,22 +37,22 @@ class ManyColumns(Protocol):
         """The number of columns."""
 
     def slopes(self, r: Floats) -> Floats:
-        """Aᵀ r for one number ``r`` for each row, shape (n_columns,)."""
+        """Return Aᵀ r for one number ``r`` for each row, shape (n_columns,)."""
 
     def take(self, columns: Integers) -> Floats:
-        """The given columns, shape (m, len(columns))."""
+        """Return the given columns, shape (m, len(columns))."""
 
 
 class _InUse(NamedTuple):
-    """The columns in use: their numbers, values (m, k), second moments (k, k), and weights (k,)."""
+    """Columns in use."""
 
-    columns: Integers
-    values: Floats
-    gram: Floats
-    weights: Floats
+    columns: Integers  # (k,)
+    values: Floats  # (m, k)
+    gram: Floats  # (k, k): second moments
+    weights: Floats  # (k,)
 
     def joined(self, columns: Integers, values: Floats, sample: Floats) -> "_InUse":
-        """These and further columns, whose weights are 0."""
+        """Append further columns, whose weights are 0."""
         weighted = sample[:, None] * values
         mixed = self.values.T @ weighted
         gram = np.block([[self.gram, mixed], [mixed.T, values.T @ weighted]])
@@ -60,7 +60,7 @@ class _InUse(NamedTuple):
         return _InUse(*both, gram, np.append(self.weights, np.zeros(len(columns))))
 
     def kept(self, keep: Integers) -> "_InUse":
-        """Some of these columns."""
+        """Return some of these columns."""
         return _InUse(self.columns[keep], self.values[:, keep], self.gram[np.ix_(keep, keep)], self.weights[keep])
 
 
@@ -74,26 +74,10 @@ def generate_columns(
     tol: float = 1e-4,
     max_iter: int = 60,
 ) -> Solution:
-    """Minimise over non-negative weights.
+    """Minimise over non-negative weights, from the columns that have a weight in ``start``.
 
-    Parameters
-    ----------
-    A : ManyColumns
-    y, sample : ndarray of shape (m,)
-        Targets, and weights of the rows that sum to 1.
-    cost : ndarray of shape (n_columns,)
-        What a unit of each weight costs, >= 0; columns of the cost inf stay at 0.
-    start : ndarray of shape (n_columns,) or None
-        Weights whose columns are in use from the beginning.
-    tol : float
-        The largest certified gap, relative to the objective at w = 0.
-    max_iter : int
-        The most rounds.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user presses Ctrl-C.
+    The certified gap is at most ``tol`` of the objective at w = 0. A unit of weight costs ``cost`` (n_columns,); columns of
+    infinite cost stay at 0.
     """
     square = float(sample @ (y * y))
     means, cross = A.slopes(sample), A.slopes(sample * y)
@@ -127,7 +111,7 @@ def generate_columns(
 
 
 def _solved(in_use: _InUse, y: Floats, cross: Floats, cost: Floats, square: float, tol: float) -> tuple[_InUse, Floats]:
-    """The columns in use with the best weights, those without weight left out, and the residuals of shape (m,)."""
+    """Return the columns in use with the best weights, those without weight left out, and the residuals (m,)."""
     if not len(in_use.columns):
         return in_use, -y
     k = len(in_use.columns)
@@ -142,7 +126,6 @@ def _solved(in_use: _InUse, y: Floats, cross: Floats, cost: Floats, square: floa
 
 
 def _steepest(fall: Floats, most: int) -> Integers:
-    """The numbers of the columns along which the objective falls most, at most so many."""
     falling = np.flatnonzero(fall > 0)
     if len(falling) > most:
         falling = falling[np.argpartition(-fall[falling], most)[:most]]

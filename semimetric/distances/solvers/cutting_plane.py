@@ -24,7 +24,40 @@ from ..pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import History, Solution, Solver, with_repair
-from .default_choice import choose_plain
+from .first_order import FirstOrder
+from .gram import Gram
+from .interior_point import InteriorPoint
+from .newton import Newton
+from .reference import Reference
+from .splitting import Splitting
+
+_GRAM_COLUMNS = 8_000  # the most weights for Gram
+_INTERIOR_COLUMNS = 4_000  # the most weights for Newton and InteriorPoint
+_EXACT_COLUMNS = 1_000  # with a squared loss and inequalities: for more weights a factorization in each iteration is too slow
+
+
+def choose_plain(program: ConvexProgram) -> tuple[Solver, str]:
+    """Return the solver for a program without triangles, and the reason for it."""
+    n = program.design.shape[1]
+    loss = type(program.loss).__name__
+    squared_with_inequalities = program.inequalities is not None and program.loss.quadratic
+    candidates: list[tuple[Solver, int, str]] = [  # with the most weights and the reason
+        (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),
+        (Newton(), _INTERIOR_COLUMNS, f"{loss} loss, {n} weights"),
+        (
+            InteriorPoint(),
+            _EXACT_COLUMNS if squared_with_inequalities else -1,
+            f"squared loss, {n} weights with inequalities",
+        ),
+        (Splitting(), n if squared_with_inequalities else -1, f"squared loss, {n} weights with inequalities"),
+        (InteriorPoint(), _INTERIOR_COLUMNS, f"{loss} loss, {n} weights"),
+        (FirstOrder(), n, f"{n} weights are too many for second moments"),
+    ]
+    for candidate, limit, reason in candidates:
+        if n <= limit and candidate.refusal(program) is None:
+            return candidate, reason
+    return Reference(), "free weights or explicit rows that the other solvers refuse"
+
 
 _ROUNDING = 1e-11  # this share of the objective is added to a gap for the rounding of the difference of two objectives
 _KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
@@ -48,14 +81,8 @@ class CuttingPlane(Solver):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import CuttingPlane, DistanceRegressor, Program
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> program = Program(solver=CuttingPlane("auto"))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", program=program).fit(pairs, y)
-    >>> model.semimetric_.axioms.triangle
-    True
+    >>> model = DistanceRegressor(axioms="metric", program=Program(solver=CuttingPlane("auto")))
     """
 
     separates = True
@@ -84,17 +111,13 @@ class CuttingPlane(Solver):
         return self._solve_in_rounds(program, triangles, start, verbose)
 
     def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        """The solution of a program without triangles, by the solver that this one wraps."""
         solver = self.solver if isinstance(self.solver, Solver) else choose_plain(program)[0]
         return solver.solve(program, start=start, verbose=verbose)
 
     def _solve_in_rounds(
         self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool | None
     ) -> Solution:
-        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end.
-
-        Its history has an entry for the program of each round.
-        """
+        """Add violated inequalities and drop slack ones in rounds, and repair the end; history has an entry a round."""
         w = program.lower if start is None else start
         rows = _no_rows(program)
         n_iter = 0
@@ -126,32 +149,25 @@ class CuttingPlane(Solver):
 
 
 def _named(solution: Solution, n_rows: int) -> Solution:
-    """The solution, whose solver says how many triangle inequalities it was given."""
     return replace(solution, solver=f"{solution.solver}, {n_rows} triangle rows")
 
 
 def _joined(given: Inequalities | None, rows: Inequalities) -> Inequalities:
-    """The triangle inequalities ``rows``, followed by the other inequalities of the program."""
     return rows if given is None else rows + given
 
 
 def _with_rows(program: ConvexProgram, rows: Inequalities, *, repairs: bool = True) -> ConvexProgram:
-    """The program with the inequalities ``rows`` in place of its triangles.
-
-    With ``repairs``, shortest paths repair what a solver violates, unless columns of the tables are tied by more than
-    symmetry.
-    """
+    """Replace the triangles by inequalities, which shortest paths may repair unless more than symmetry ties columns."""
     triangles = program.triangles if repairs and program.triangles is not None and program.triangles.free else None
     rows = replace(_joined(program.inequalities, rows), tables=triangles)
     return replace(program, triangles=None, inequalities=rows)
 
 
 def _no_rows(program: ConvexProgram) -> Inequalities:
-    """No inequality on the weights of the program."""
     return Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
 
 
 def _inequalities(matrix: sparse.csr_array, program: ConvexProgram) -> Inequalities:
-    """The inequalities ``matrix`` w >= 0 on the columns of the tables, as inequalities on all columns of the program."""
+    """Widen ``matrix`` w >= 0 on the columns of the tables to all columns of the program."""
     matrix.resize((matrix.shape[0], len(program.lower)))
     return Inequalities.homogeneous(matrix)

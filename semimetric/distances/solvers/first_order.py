@@ -15,10 +15,9 @@ import numpy as np
 from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
-from .certified import certified
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 
 _CHECK = 50  # iterations between two certificates of the gap
 _LONGEST_EPOCH = 1000  # iterations before a restart at the latest
@@ -40,16 +39,8 @@ class FirstOrder(Solver):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, FirstOrder, Program
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> program = Program(solver=FirstOrder(tol=1e-2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", program=program).fit(pairs, y)
-    >>> model.solution_.solver
-    'FirstOrder (given)'
-    >>> bool(model.solution_.relative_gap < 0.05)
-    True
+    >>> model = DistanceRegressor(loss="huber", program=Program(solver=FirstOrder(tol=1e-2)))
     """
 
     tol: float = 1e-3
@@ -71,23 +62,7 @@ class FirstOrder(Solver):
 
 
 class _PrimalDualRun:
-    """The state of the iteration: the iterates, their averages since the last restart, the best point and the best bound.
-
-    Attributes
-    ----------
-    w, theta : ndarray of shape (n,) and (m,)
-        The primal and the dual iterate; ``product`` is Aᵀ theta.
-    row_steps, column_sums : ndarray of shape (m,) and (n,)
-        The diagonal preconditioners: 1 / the row sums of |A|, and its column sums.
-    best : ndarray of shape (n,)
-        The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
-    bound : float
-        The largest lower bound of the optimum so far; ``dual`` are the dual variables and the weights that gave it.
-    origin : tuple of ndarray
-        The primal and dual iterates at the last restart; ``sums`` sums the iterates since, ``steps`` counts them.
-    gap_at_restart : float
-        The gap of the point at which the iteration was last restarted.
-    """
+    """State of the iteration: the iterates, their averages since the last restart, the best point and the best bound."""
 
     def __init__(self, program: ConvexProgram, start: Floats | None, tol: float) -> None:
         self.tol = tol
@@ -96,7 +71,7 @@ class _PrimalDualRun:
         self.y = program.targets
         self.gap_bound = GapBound(program)
         m, n = self.A.shape
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # diagonal preconditioners, (m,) and (n,)
             self.row_steps = 1.0 / np.maximum(self.A.absolute.matvec(np.ones(n)), 1e-12)
             self.column_sums = self.A.absolute.rmatvec(np.ones(m))
         self.curvature = program.curvature
@@ -106,12 +81,12 @@ class _PrimalDualRun:
         self.primal_weight = 1.0 / m
         self.w = program.lower.copy() if start is None else np.maximum(start, program.lower)
         self.theta = np.zeros(m)
-        self.product = np.zeros(n)
-        self.raw = self.w
-        self.best = program.feasible(self.w)
+        self.product = np.zeros(n)  # Aᵀ theta
+        self.raw = self.w  # the iterate from which the best weights came
+        self.best = program.feasible(self.w)  # (n,): the feasible weights with the least objective so far
         self.objective = self._objective(self.best)
-        self.bound = -np.inf
-        self.dual = (self.theta, self.w)
+        self.bound = -np.inf  # the largest lower bound of the optimum so far
+        self.dual = (self.theta, self.w)  # the dual variables and the weights that gave it
         self._restart(np.inf)
 
     @property
@@ -124,7 +99,6 @@ class _PrimalDualRun:
         return self.program.loss.value(residual, self.program.sample_weight) + self.program.penalty.value(w)
 
     def _restart(self, gap: float) -> None:
-        """Begin to average anew at the current point, whose gap is ``gap``."""
         self.origin = (self.w.copy(), self.theta.copy())
         self.sums = [np.zeros_like(self.w), np.zeros_like(self.theta)]
         self.steps = 0

@@ -12,10 +12,10 @@ import numpy as np
 from ..._foundation.iteration import Status, Step
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
-from ..programs.moments import Moments
+from ..programs.certificate import QuadraticProgram, certified_gap_of_moments
+from ..programs.design_matrix import Moments
+from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
-from ..programs.quadratics import Quadratic
 from .base import History, Solution, Solver, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
@@ -73,19 +73,9 @@ def solve_moments(
     solver: Gram, moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None, *,
     n_rows: int = 1, bounded: bool = True,
 ) -> Solution:  # fmt: skip
-    """The solution of least squares with the given penalty, from second moments whose total weight is 1.
+    """Solve least squares with the given penalty, from second moments (total weight 1) of ``n_rows`` rows.
 
-    Parameters
-    ----------
-    solver : Gram
-    moments : Moments
-    penalty : Quadratic
-    lower : ndarray of shape (n,)
-    start : ndarray of shape (n,) or None
-    n_rows : int, default 1
-        Of how many rows the moments are sums, whose rounding counts in the gap; 1 where the moments are all that is given.
-    bounded : bool, default True
-        Whether A is known to be >= 0, so that the data bound the weights.
+    With ``bounded`` A is known to be >= 0, so that the data bound the weights.
     """
     H = moments.gram + penalty.P.toarray()
     b = moments.cross + penalty.q
@@ -119,10 +109,9 @@ def _status(solver: Gram, found: BoxSolution, gap: float, scale: float) -> Statu
 
 
 def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
-    """Upper bounds, shape (n,), that a minimiser obeys, given that weights reach ``objective`` and that A and w are >= 0.
+    """Bound the weights of a minimiser from above, shape (n,), where weights reach ``objective`` and A, w are >= 0.
 
-    They follow from w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), with norms weighted by S. They are infinite for columns
-    that are 0 in every row.
+    This follows from w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), with norms weighted by S.
     """
     reach = (np.sqrt(moments.square) + np.sqrt(2.0 * objective)) * _BEYOND
     norm = moments.norms()
@@ -131,7 +120,7 @@ def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
 
 
 def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> BoxSolution:
-    """The minimum over the box, by projected Newton steps, and by interior points where H is too singular for these.
+    """Minimise over the box by projected Newton steps, and by interior points where H is too singular for these.
 
     Newton steps end with weights exactly at their bounds and profit from a good start, so they come first and last.
     """
@@ -148,14 +137,14 @@ def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_
 
 
 def _better(old: BoxSolution, new: BoxSolution, tol: float) -> BoxSolution:
-    """The new solution if its gap is below ``tol`` or the smaller of the two, else the old one; iterations add up."""
+    """Return the solution of the smaller gap, the new one if its gap is below ``tol``; iterations add up."""
     point = new if new.gap <= max(tol, old.gap) else old
     steps = (*old.steps, *((old.n_iter + n, at, gap) for n, at, gap in new.steps))
     return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted, steps)
 
 
 def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolution:
-    """The solution after projected Newton steps from ``w``, on the weights that their bounds do not hold."""
+    """Make projected Newton steps from ``w``, on the weights that their bounds do not hold."""
     gradient = box.H @ w - box.b
     gap = np.inf
     n_iter = 0
@@ -186,10 +175,7 @@ def _newton_direction(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) ->
 
 
 def _search(box: BoxQuadratic, gradient: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
-    """The first point on the projected path of the step that decreases the objective, its gradient, and whether there is one.
-
-    The change of the objective is computed from the move, not as a difference of two objectives, so that it does not cancel.
-    """
+    """Find the first point on the projected path that decreases the objective, its gradient, and True if there is one."""
     length = 1.0
     for _ in range(_HALVINGS):
         trial = np.maximum(w + length * step, box.lower)

@@ -19,11 +19,10 @@ import numpy as np
 from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_inequalities
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
-from .certified import certified
 
 _DAMPING = 1e-12  # this share of the mean curvature is added to the diagonal of H, which may be singular
 _MOST_DAMPING = 1e-2  # a careful step that failed with so much of it is the last
@@ -50,21 +49,13 @@ class Newton(Solver):
     max_iter : int, default 100
         The limit of iterations.
     certify : bool, default True
-        Whether the gap of the solution holds in floating point. Without it, a solution counts as solved by the gap that the
-        iteration computed, which rounding may have made too small, and says nothing of its own: its gap is infinite. That is
-        enough where many programs are solved for their weights alone.
+        Certify the gap in floating point. Without it, a solution counts as solved by the gap that the iteration computed,
+        which rounding may have made too small, and its own gap is infinite: enough where only weights are asked for.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, Newton, Program
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", program=Program(solver=Newton(tol=1e-9))).fit(pairs, y)
-    >>> model.solution_.solver
-    'Newton (given)'
-    >>> bool(model.solution_.relative_gap < 1e-6)
-    True
+    >>> model = DistanceRegressor(loss="huber", program=Program(solver=Newton(tol=1e-9)))
     """
 
     tol: float = 1e-8
@@ -99,27 +90,7 @@ class _EvaluatedPoint(NamedTuple):
 
 
 class _NewtonRun:
-    """The state of the iteration.
-
-    Attributes
-    ----------
-    point : _EvaluatedPoint
-        The best point so far.
-    bound : float
-        The largest lower bound of the optimum so far; ``dual`` is the point that gave it.
-    H : ndarray of shape (n, n)
-        The curvature of the quadratic model of the last step.
-    near : bool
-        Whether the last step lowered the objective by so little that the end is near.
-    careful : bool
-        Whether the next model also gives curvature to rows on linear parts of the loss, because the last step failed.
-    damping : float
-        The share of the mean curvature that is added to that of every weight. It is raised after careful steps that failed,
-        as by Levenberg and Marquardt: where the rows leave many weights open, pivoting may not find the minimum of the nearly
-        singular model.
-    stuck : bool
-        Whether even a careful step of the largest damping failed to lower the objective.
-    """
+    """State of the iteration."""
 
     def __init__(self, program: ConvexProgram, w: Floats, tol: float) -> None:
         self.tol = tol
@@ -127,12 +98,14 @@ class _NewtonRun:
         self.A = program.design.held()
         self.gap_bound = GapBound(program)
         self.P = program.penalty.P.toarray()
-        self.H = self.P
-        self.bound = -np.inf
-        self.dual: _EvaluatedPoint | None = None
-        self.near = False
-        self.stuck = False
-        self.careful = True
+        self.H = self.P  # (n, n): the curvature of the quadratic model of the last step
+        self.bound = -np.inf  # the largest lower bound of the optimum so far
+        self.dual: _EvaluatedPoint | None = None  # the point that gave it
+        self.near = False  # the last step lowered the objective by very little
+        self.stuck = False  # even a careful step of the largest damping failed
+        self.careful = True  # the next model gives curvature to rows on linear parts of the loss, too
+        # The share of the mean curvature that is added to that of every weight, raised after careful steps that failed, as by
+        # Levenberg and Marquardt: pivoting may not find the minimum of a nearly singular model.
         self.damping = _DAMPING
         self.point = self._point_at(w, self.A.matvec(w) - program.y)
 
@@ -155,8 +128,7 @@ class _NewtonRun:
     def look(self) -> Status | None:
         """Compute the gap, and return SOLVED or, where no step helps, INACCURATE.
 
-        The bound is that of the dual variables at the current point. Near the end, if that does not suffice, it is also that
-        of a further Newton step, which makes the slopes of all columns >= 0.
+        Near the end, a further Newton step may raise the bound: it makes the slopes of all columns >= 0.
         """
         at = self.point
         tol = self.tol * max(at.objective, self.program.exact)
@@ -173,13 +145,12 @@ class _NewtonRun:
         return Status.INACCURATE if self.stuck else None
 
     def _raise_bound(self, at: _EvaluatedPoint) -> None:
-        """Raise the lower bound to that of the dual variables of a point, if this is larger."""
         bound = self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective)
         if bound > self.bound:
             self.bound, self.dual = bound, at
 
     def _rescaled(self, damping: float) -> tuple[Floats, Floats]:
-        """H for the weights multiplied by ``scale`` (n,), with this share of its mean diagonal added to it, and ``scale``.
+        """Return H for the weights multiplied by ``scale``, with this share of its mean diagonal added, and ``scale``.
 
         Scales are 1 unless all columns are penalised and their curvatures differ very much. Then every column is scaled to the
         same curvature, so that what is added to the diagonal is small beside each.
@@ -217,7 +188,7 @@ class _NewtonRun:
         self.point = new if fell else at
 
     def _curvature(self, r: Floats) -> Floats:
-        """The curvature s l''(r) of every row, shape (m,).
+        """Return the curvature s l''(r) of every row, shape (m,).
 
         A careful step gives rows on linear parts of the loss s l'(r) / r, the curvature of a quadratic that lies above the
         loss.
@@ -228,9 +199,9 @@ class _NewtonRun:
         return p.sample_weight * np.where(curved, 1.0 / p.loss.curvature, tail)
 
     def _step_length(self, move: Floats, along: Floats, gradient: Floats) -> float:
-        """The t in [0, 1] that minimises the objective at w + t move, where ``along`` is A move.
+        """Return the t in [0, 1] that minimises the objective at w + t move, where ``along`` is A move.
 
-        The derivative of the objective along the move is monotone, so its root is found by false position with bisection.
+        Its derivative along the move is monotone, so the root is found by false position with bisection.
         """
         p, r = self.program, self.point.residual
         penalty_curvature = float(move @ (self.P @ move))

@@ -10,8 +10,7 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.certificate import certified_gap
-from ..programs.gap_bound import GapBound
+from ..programs.certificate import GapBound, certified_gap
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver
@@ -33,13 +32,8 @@ class Reference(Solver):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import DistanceRegressor, Program, Reference
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, program=Program(solver=Reference())).fit(pairs, y)
-    >>> model.solution_.solver
-    'Reference(CLARABEL) (given)'
+    >>> model = DistanceRegressor(program=Program(solver=Reference()))
     """
 
     separates = True
@@ -73,7 +67,6 @@ class Reference(Solver):
         return self._solution(program, w.value, problem)
 
     def _rows(self, cp: Any, w: Any, program: ConvexProgram) -> list[Any]:
-        """The constraints of the program as CVXPY constraints on the variable ``w``."""
         bounded = np.isfinite(program.lower)
         rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
         if program.inequalities is not None:
@@ -97,7 +90,7 @@ class Reference(Solver):
         return f"Reference({self.engine})"
 
     def _gap(self, program: ConvexProgram, w: Floats) -> float:
-        """The gap that the slopes of the loss at w certify; infinite where weights are free or there are inequalities.
+        """Return the gap that the slopes of the loss at w certify; infinite with free weights or inequalities.
 
         At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
         """
@@ -110,7 +103,7 @@ class Reference(Solver):
 
 
 def _kept(program: ConvexProgram, w: Floats) -> Floats:
-    """The weights, repaired where the engine violates inequalities and weights that keep all are known."""
+    """Repair the weights where the engine violates inequalities and weights that satisfy all are known."""
     rows = program.inequalities
     if program.triangles is not None and program.triangles.tables:
         matrix = program.triangles.rows()

@@ -1,4 +1,4 @@
-"""Least squares under many inequalities: alternating directions (ADMM) with one factorization (Boyd et al. 2011, section 5).
+"""Least squares under many inequalities: alternating directions (ADMM) with one factorization (Boyd et al. 2011).
 
     min_w  wᵀ H w / 2 - bᵀ w   over  w >= lower,  G w >= h,      H = AᵀSA + P,  b = AᵀSy + q
 
@@ -24,13 +24,12 @@ from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers
 from ..._kernels.triangles import Rows, project_rows
+from ..programs.certificate import GapBound
 from ..programs.design_matrix import MatrixDesign
-from ..programs.gap_bound import GapBound
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize
-from .certified import certified
 
 _SHARE = (
     1e-2  # D is this share of the diagonal of H: a larger one is slow at the beginning, a smaller one at the end (measured)
@@ -87,23 +86,15 @@ class Splitting(Solver):
 
 
 class _System(ABC):
-    """The objective wᵀ H w / 2 - bᵀ w + constant, and the linear systems with H and with H + D.
+    """The objective wᵀ H w / 2 - bᵀ w + constant, and the linear systems with H and with H + D."""
 
-    Attributes
-    ----------
-    b : ndarray of shape (n,)
-    constant : float
-    diagonal : ndarray of shape (n,)
-        The diagonal of H.
-    """
-
-    b: Floats
+    b: Floats  # (n,)
     constant: float
-    diagonal: Floats
+    diagonal: Floats  # (n,): the diagonal of H
 
     @abstractmethod
     def product(self, w: Floats) -> Floats:
-        """The product H w for weights ``w`` of shape (n,): shape (n,)."""
+        """Return the product H w for weights ``w`` of shape (n,): shape (n,)."""
 
     @abstractmethod
     def solve_shifted(self, right: Floats, start: Floats) -> Floats:
@@ -111,10 +102,10 @@ class _System(ABC):
 
     @abstractmethod
     def minimum(self, c: Floats, start: Floats) -> tuple[Floats, float]:
-        """A point near the minimum of wᵀ H w / 2 - cᵀ w, and a lower bound of that minimum; -inf where none is known."""
+        """Return a point near the minimum of wᵀ H w / 2 - cᵀ w, and a lower bound of that minimum; -inf where none is known."""
 
     def objective(self, w: Floats) -> float:
-        """The objective at the weights ``w`` of shape (n,)."""
+        """Return the objective at the weights ``w`` of shape (n,)."""
         return float(w @ self.product(w)) / 2 - float(self.b @ w) + self.constant
 
     @property
@@ -136,7 +127,6 @@ class _DenseSystem(_System):
         self.factor: tuple | None = None
 
     def _factor(self, more: Floats | float) -> tuple:
-        """The Cholesky factor of H with ``more`` added to its diagonal."""
         H = self.H.copy()
         H[np.diag_indices_from(H)] += more
         return factorize(H)
@@ -160,10 +150,7 @@ class _DenseSystem(_System):
 
 
 class _IterativeSystem(_System):
-    """Systems solved by conjugate gradients.
-
-    The preconditioner is exact within each set of columns that inequalities or penalties connect to one another.
-    """
+    """Systems solved by conjugate gradients, preconditioned exactly within connected sets of columns."""
 
     def __init__(self, program: ConvexProgram) -> None:
         self.A = program.design.held()
@@ -203,7 +190,7 @@ class _IterativeSystem(_System):
     def _conjugate_gradients(
         self, right: Floats, x: Floats, more: Floats | None, factors: list, tol: float
     ) -> tuple[Floats, Floats]:
-        """The solution x of (H + diag(more)) x = right to the relative residual ``tol``, and its residual."""
+        """Solve (H + diag(more)) x = right to the relative residual ``tol``; return x and its residual."""
 
         def product(p: Floats) -> Floats:
             return self.product(p) if more is None else self.product(p) + more * p
@@ -227,13 +214,13 @@ class _IterativeSystem(_System):
 
 
 def _ridges(program: ConvexProgram) -> Floats:
-    """The sum of the penalties whose matrix is diagonal, shape (n,)."""
+    """Sum the penalties whose matrix is diagonal, shape (n,)."""
     parts = [p.quadratic(program.columns).P for p in program.penalties]
     return sum((P.diagonal() for P in parts if P.nnz == np.count_nonzero(P.diagonal())), np.zeros(len(program.lower)))
 
 
 def _components(P: sparse.csr_array, rows: Inequalities | None) -> list[Integers]:
-    """The sets of columns that penalties and inequalities connect, without those that are too large to be factored."""
+    """Return the sets of columns that penalties and inequalities connect, but those too large to be factored."""
     pattern = abs(P)
     if rows is not None:
         k, n = rows.matrix.shape
@@ -249,19 +236,7 @@ def _components(P: sparse.csr_array, rows: Inequalities | None) -> list[Integers
 
 
 class _AdmmRun:
-    """The state of the iteration.
-
-    Attributes
-    ----------
-    w, z, u : ndarray of shape (n,)
-        The iterates, as in the docstring of the module.
-    multipliers : ndarray of shape (k + n,)
-        The multipliers mu of the inequalities, followed by the multipliers nu of the lower bounds.
-    best : ndarray of shape (n,)
-        The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
-    bound : float
-        The largest lower bound of the optimum so far; ``dual`` are the weights and the multipliers that gave it.
-    """
+    """State of the iteration; w, z and u are the iterates of the docstring of the module."""
 
     def __init__(self, program: ConvexProgram, start: Floats | None, tol: float) -> None:
         self.tol = tol
@@ -273,18 +248,18 @@ class _AdmmRun:
         self.G_transposed = sparse.csr_array(G.T.tocsr())
         self.h = self.rows.bound
         self.D = self.system.D
-        self.multipliers = np.zeros(len(self.rows) + len(program.lower))
+        self.multipliers = np.zeros(len(self.rows) + len(program.lower))  # mu of the inequalities, then nu of the bounds
         inside = program.lower if program.inside is None else program.inside
         start_of_free = inside if start is None else start
         # If the minimum without any bound or inequality satisfies all of them, nothing is left to do.
         free, bound = self.system.minimum(self.system.b, np.maximum(start_of_free, program.lower))
-        self.bound = bound + self.system.constant
-        self.dual = (free, self.multipliers)
+        self.bound = bound + self.system.constant  # the largest lower bound of the optimum so far
+        self.dual = (free, self.multipliers)  # the weights and the multipliers that gave it
         self.z = np.maximum(free if start is None else start, program.lower)
         self.w = self.z
         self.u = np.zeros_like(self.z)
-        self.raw = self.z
-        self.best = program.feasible(self.z)
+        self.raw = self.z  # the iterate from which the best weights came
+        self.best = program.feasible(self.z)  # (n,): the feasible weights with the least objective so far
         self.objective = self.system.objective(self.best)
 
     @property
@@ -293,7 +268,7 @@ class _AdmmRun:
         return max(self.objective - self.bound, 0.0)
 
     def _weighted_rows(self) -> Floats:
-        """Gᵀ mu + nu, shape (n,)."""
+        """Return Gᵀ mu + nu, shape (n,)."""
         k = len(self.h)
         return self.G_transposed @ self.multipliers[:k] + self.multipliers[k:]
 

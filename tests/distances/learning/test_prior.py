@@ -12,7 +12,7 @@ from semimetric.distances.learning.measured import PairTargets
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import _LEAST_SPREAD, L1Prior, fit_l1_prior, spread_from_moments, spread_of_pairs
 from semimetric.distances.learning.structure import build_structure, l1_embedding
-from semimetric.distances.programs.moments import Moments
+from semimetric.distances.programs.design_matrix import Moments
 
 ITEMS, INDEX, Y = cases.sample()
 NAMES = ("u", "v", "w")

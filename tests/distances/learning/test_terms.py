@@ -12,8 +12,7 @@ from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import fit_l1_prior
 from semimetric.distances.learning.program import make_terms
 from semimetric.distances.learning.structure import build_structure
-from semimetric.distances.programs.penalties import total
-from semimetric.distances.programs.quadratics import Quadratic
+from semimetric.distances.programs.penalties import Quadratic, total
 
 ITEMS, INDEX, Y = cases.sample()
 NAMES = ("u", "v", "w")

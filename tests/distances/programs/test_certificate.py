@@ -11,9 +11,8 @@ from scipy import sparse
 
 from semimetric import DistanceRegressor, Gram, InteriorPoint, Newton, NotSupportedError
 from semimetric.distances import Status
-from semimetric.distances.programs.certificate import certified_gap
+from semimetric.distances.programs.certificate import GapBound, certified_gap
 from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.gap_bound import GapBound
 from semimetric.distances.programs.losses import Squared
 from semimetric.distances.programs.penalties import Columns, Ridge
 from semimetric.distances.programs.program import ConvexProgram

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semimetric.distances.programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
+from semimetric.distances.programs.certificate import QuadraticProgram, certified_gap_of_moments
 from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.quadratics import Quadratic, Square
+from semimetric.distances.programs.penalties import Quadratic, Square
 
 
 def program(rng, *, ridge, free):

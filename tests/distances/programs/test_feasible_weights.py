@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semimetric.distances.programs.feasible_weights import feasible_weights
-from semimetric.distances.programs.inequalities import Inequalities
+from semimetric.distances.programs.inequalities import Inequalities, feasible_weights
 
 
 def rows_of(matrix, bound):

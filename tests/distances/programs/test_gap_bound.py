@@ -4,8 +4,8 @@ import pytest
 from scipy import sparse
 
 from semimetric import Reference
+from semimetric.distances.programs.certificate import GapBound
 from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.gap_bound import GapBound
 from semimetric.distances.programs.penalties import Columns
 from semimetric.distances.programs.program import ConvexProgram
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.moments import Moments
+from semimetric.distances.programs.design_matrix import MatrixDesign, Moments
 
 
 def moments_of(A, y, s):

@@ -7,7 +7,7 @@ from semimetric import InputError, NotSupportedError
 from semimetric.data.grid import Grid
 from semimetric.distances.features.linear_directions import Directions
 from semimetric.distances.pairs.full_tables import PairEmbedding
-from semimetric.distances.programs.table_layout import TableLayout, numeric
+from semimetric.distances.programs.constraints import TableLayout, numeric
 
 GRID = Grid([[0.0, 1.0, 3.0], [0.0, 2.0], [0.0, 1.0, 2.0, 5.0]])
 NAMES = ("u", "v", "w")

@@ -10,8 +10,7 @@ from semimetric._foundation.types import Triplets
 from semimetric.data.grid import Grid
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
-from semimetric.distances.programs.comparison_design import ComparisonDesign
-from semimetric.distances.programs.triplet_design import TripletDesign, pair_rows
+from semimetric.distances.programs.comparison_design import ComparisonDesign, TripletDesign, pair_rows
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 3))

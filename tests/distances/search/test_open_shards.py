@@ -14,7 +14,7 @@ from semimetric import NeighborIndex, ShardedIndex, StorageError, load, out_of_c
 from semimetric._foundation.files import file_digest
 from semimetric.distances.search import shard_files
 from semimetric.distances.search import sharded as shard_search
-from semimetric.distances.search.search_arguments import SearchRequest
+from semimetric.distances.search.segment import SearchRequest
 from semimetric.distances.search.shard_files import FILE, locations_of, save_shard
 
 ITEMS = np.round(np.random.default_rng(0).random((400, 3)), 2)

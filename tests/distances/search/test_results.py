@@ -10,8 +10,7 @@ from searches import search_problem
 from semimetric.distances.search.cells import CellLayout
 from semimetric.distances.search.items import Neighbors, Recall, SegmentedItems, as_graph, merged, no_neighbors, without_own
 from semimetric.distances.search.query_tables import QueryView
-from semimetric.distances.search.search_arguments import SearchRequest
-from semimetric.distances.search.segment import Segment
+from semimetric.distances.search.segment import SearchRequest, Segment
 
 
 def neighbors_of(distances, ids):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric.distances.search.search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
+from semimetric.distances.search.segment import ALGORITHMS, candidate_count, check_neighbors, check_radius
 
 
 def test_what_can_be_asked_is_taken():

@@ -11,8 +11,7 @@ from semimetric import Grid
 from semimetric.distances.search import segment as module
 from semimetric.distances.search.cells import CellLayout
 from semimetric.distances.search.query_tables import QueryView
-from semimetric.distances.search.search_arguments import SearchRequest
-from semimetric.distances.search.segment import Segment
+from semimetric.distances.search.segment import SearchRequest, Segment
 
 
 def segment_of(d, items, ids=None, n_lists=1):

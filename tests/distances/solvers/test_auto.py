@@ -8,7 +8,7 @@ from semimetric import CuttingPlane, FirstOrder, Gram, Reference
 from semimetric.distances import choose
 from semimetric.distances.pairs.triangle_inequality import Triangles
 from semimetric.distances.solvers import auto
-from semimetric.distances.solvers.default_choice import choose_plain
+from semimetric.distances.solvers.cutting_plane import choose_plain
 
 
 @pytest.mark.parametrize("loss", cases.LOSSES)

@@ -9,12 +9,12 @@ from scipy import sparse
 
 from semimetric import InteriorPoint, Newton
 from semimetric.distances import Solution, Status
+from semimetric.distances.programs.certificate import GapBound
 from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.gap_bound import GapBound
 from semimetric.distances.programs.losses import SquaredHinge
 from semimetric.distances.programs.penalties import Columns, Ridge
 from semimetric.distances.programs.program import ConvexProgram
-from semimetric.distances.solvers.certified import certified, with_allowed_status
+from semimetric.distances.solvers.base import certified, with_allowed_status
 
 
 def test_a_large_gap_takes_the_claim_away():

@@ -24,10 +24,9 @@ from semimetric.distances import Status
 from semimetric.distances.learning.program import inside
 from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
 from semimetric.distances.pairs.triangle_inequality import Triangles
-from semimetric.distances.programs.constraints import Monotone
-from semimetric.distances.programs.table_layout import TableLayout
+from semimetric.distances.programs.constraints import Monotone, TableLayout
 from semimetric.distances.solvers import splitting
-from semimetric.distances.solvers.default_choice import choose_plain
+from semimetric.distances.solvers.cutting_plane import choose_plain
 
 SETTINGS = {
     "singles": {"n_knots": 5},

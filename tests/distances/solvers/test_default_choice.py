@@ -7,8 +7,8 @@ from scipy import sparse
 
 from semimetric import FirstOrder
 from semimetric.distances.programs.inequalities import Inequalities
-from semimetric.distances.solvers import default_choice
-from semimetric.distances.solvers.default_choice import choose_plain
+from semimetric.distances.solvers import cutting_plane
+from semimetric.distances.solvers.cutting_plane import choose_plain
 
 CHOICES = {
     "squared": ({}, "Gram", "squared loss, 9 weights"),
@@ -39,7 +39,7 @@ WITH_INEQUALITIES = {
 @pytest.mark.parametrize("name", WITH_INEQUALITIES)
 def test_chooses_by_inequalities(name, monkeypatch):
     loss, limit, kind = WITH_INEQUALITIES[name]
-    monkeypatch.setattr(default_choice, "_EXACT_COLUMNS", limit)
+    monkeypatch.setattr(cutting_plane, "_EXACT_COLUMNS", limit)
     program = cases.program(cases.PENALTIES["ridge"], loss=loss)
     n = len(program.lower)
     rows = Inequalities.homogeneous(sparse.csr_array(np.eye(n)[:2]))
@@ -51,8 +51,8 @@ def test_chooses_by_inequalities(name, monkeypatch):
 
 
 def test_many_weights_go_to_products_only(monkeypatch):
-    monkeypatch.setattr(default_choice, "_GRAM_COLUMNS", 5)
-    monkeypatch.setattr(default_choice, "_INTERIOR_COLUMNS", 5)
+    monkeypatch.setattr(cutting_plane, "_GRAM_COLUMNS", 5)
+    monkeypatch.setattr(cutting_plane, "_INTERIOR_COLUMNS", 5)
     solver, why = choose_plain(cases.program(cases.PENALTIES["ridge"]))
     assert isinstance(solver, FirstOrder)
     assert "9 weights are too many" in why

@@ -7,8 +7,8 @@ from scipy.optimize import lsq_linear, nnls
 
 from semimetric import DistanceRegressor
 from semimetric.distances import Status
-from semimetric.distances.programs.moments import Moments
-from semimetric.distances.programs.quadratics import Quadratic
+from semimetric.distances.programs.design_matrix import Moments
+from semimetric.distances.programs.penalties import Quadratic
 from semimetric.distances.solvers.box_quadratic import BoxQuadratic
 from semimetric.distances.solvers.gram import Gram, minimise, solve_moments
 
