@@ -21,7 +21,7 @@ from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import DistanceData, InMemoryDistances
 from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
 from ..learning.options import Recipe
-from ..learning.screening import learn_wide
+from ..learning.screening import fit_screened
 from ..learning.search import Choices
 from ..learning.settings import recipe_values
 from ..learning.structure import check_varied
@@ -120,7 +120,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         source = self.parameter_source
         with one_blas_thread(), self._own_knots():
             knots, alpha = isinstance(source.n_knots, str), isinstance(source.alpha, str)
-            wide = learn_wide(recipe, data, names, alpha=alpha) if knots else None
+            wide = fit_screened(recipe, data, names, alpha=alpha) if knots else None
             if wide is not None:
                 self.recipe_, self.choices_ = wide.recipe, wide.choices
                 self.group_choices_, self.link_choices_ = Choices(), Choices()
