@@ -14,7 +14,7 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
-from ...data.calls import BACKENDS, Distance, Memo, ObjectDistance
+from ...data.calls import BACKENDS, Distance, Memo, UserDistance
 from ...data.object_lists import Objects, as_objects
 from .medoids import medoids
 from .objects import ObjectFeatures
@@ -231,9 +231,9 @@ class LandmarkFeatures(ObjectFeatures):
 
     def _calls(
         self, objects: Objects, others: Objects | None = None, kinds: tuple[str, str] = ("object", "object")
-    ) -> ObjectDistance:
+    ) -> UserDistance:
         distance: Any = self.distance  # which was checked to be callable
-        return ObjectDistance(distance, objects, others, kinds=kinds, backend=self.backend, cache=self.cache)
+        return UserDistance(distance, objects=objects, others=others, kinds=kinds, backend=self.backend, cache=self.cache)
 
     def _take(self, chosen: Integers) -> None:
         """Append landmarks; what is known of their distances by symmetry is filled in."""
@@ -267,7 +267,7 @@ class LandmarkFeatures(ObjectFeatures):
                 self.distances_[here[columns[mirrored]], place[rows[mirrored]]] = block[mirrored]
                 done += len(block)
         finally:
-            self.n_calls_ += calls.n_calls
+            self.n_calls_ += calls.calls.n
 
     def _choose_farthest(self, objects: Objects, n: int, rng: np.random.Generator) -> None:
         with progress_bar(n * len(objects), "distances to landmarks", verbose=self.verbose, unit="pair") as bar:
@@ -289,7 +289,7 @@ class LandmarkFeatures(ObjectFeatures):
             pairs = Pairs(np.empty((0, 0)), np.column_stack([drawn[left], drawn[right]]))
             among[left, right] = calls.evaluate(pairs, n_jobs=self.n_jobs, verbose=self.verbose)
         finally:
-            self.n_calls_ += calls.n_calls
+            self.n_calls_ += calls.calls.n
         among += among.T
         chosen = medoids(among, n)
         self._take(drawn[chosen])

@@ -10,7 +10,7 @@ import numpy as np
 from ..._foundation.errors import InputError, StorageError
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, FrozenValue, freeze
-from ...data.calls import DistanceFunction
+from ...data.calls import UserDistance
 from ...data.schema import Schema
 from .limits import MOST
 
@@ -24,7 +24,7 @@ class BaseDistance(FrozenValue):
 
     Parameters
     ----------
-    function : DistanceFunction
+    function : UserDistance
     weight : float
         The weight, >= 0.
     name : str
@@ -37,7 +37,7 @@ class BaseDistance(FrozenValue):
         The exponent > 0; with the square-root link twice that which was asked for.
     """
 
-    function: DistanceFunction
+    function: UserDistance
     weight: float
     name: str
     probe: Floats = field(repr=False)
@@ -108,7 +108,7 @@ class BaseDistance(FrozenValue):
 
     def state(self) -> dict[str, Any]:
         """Return all but the function and the arrays, as values that JSON can hold."""
-        return {"name": self.name, "weight": self.weight, "batch": self.function.batch} | {
+        return {"name": self.name, "weight": self.weight, "batch": self.function.form == "batches"} | {
             "power": int(self.power) if self.power == int(self.power) else self.power  # as files have had it
         }
 
@@ -125,7 +125,7 @@ class BaseDistance(FrozenValue):
         """
         if not callable(function):
             raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
-        wrapped = DistanceFunction(function, state["batch"], schema=schema)
+        wrapped = UserDistance(function, "batches" if state["batch"] else "vectors", schema=schema)
         got = wrapped(probe[:, 0], probe[:, 1])
         if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
             raise StorageError(
@@ -135,7 +135,7 @@ class BaseDistance(FrozenValue):
         return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
 
 
-def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
+def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[UserDistance, ...]:
     """Return the functions that are given as ``base_distances=``, each tried on a few of the items.
 
     They are called with the values that ``schema`` decodes.
@@ -148,4 +148,4 @@ def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> t
     if callable(given) or not isinstance(given, Sequence):
         name = getattr(given, "__name__", "function")
         raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{name}]")
-    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
+    return tuple(UserDistance.of_vectors(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))

@@ -23,7 +23,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ..._kernels.search import SearchedItems
-from ...data.calls import ExpensiveCalls, counted_calls
+from ...data.calls import UserDistance, counted_calls
 from ...data.object_lists import listed_objects
 from ...data.schema import Schema
 from ..model.semimetric import Semimetric
@@ -484,7 +484,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         InputError
             If ids repeat, features do not fit, or bounds refuse the items.
         """
-        ExpensiveCalls(self.rerank, "rerank")
+        self._expensive()
         self._check_parameters()
         other = copy(self)
         other._set(X, features, ids)
@@ -670,11 +670,11 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
     def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
         """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
-        calls = ExpensiveCalls(self.rerank, "rerank")
+        expensive = self._expensive()
 
         def answered(part: slice) -> tuple[T, Searched]:
             q = part.start
-            candidates, call, known, n_calls = self._asked(queries, q, own, mask, calls)
+            candidates, call, known, n_calls = self._asked(queries, q, own, mask, expensive)
             features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
             found = answer(candidates, call, known, n_calls + features)
             bar.update()
@@ -684,7 +684,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
                 found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
         finally:
-            self.pairs_, self.distances_ = calls.pairs, calls.distances
+            self.pairs_, self.distances_ = expensive.calls.pairs, expensive.calls.distances
         self._warn_of_weak_bounds([searched for _, searched in found])
         return [answers for answers, _ in found]
 
@@ -705,7 +705,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         )
 
     def _asked(
-        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls
+        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], expensive: UserDistance
     ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
         """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these."""
         rows = np.flatnonzero(mask)
@@ -716,20 +716,22 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             bounds = [b.at_item(q) if own else b.at(query) for b in self.bounds_]
         except DistanceCallError as error:
             for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
-                calls.keep(q, row, value)
-            raise calls.refuse(f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]) from error
+                expensive.calls.record(q, row, value)
+            raise expensive.refuse(
+                f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]
+            ) from error
         of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
         known = {row: value for b in of_rerank for row, value in b.known.items()}
         if not own:  # of items they were called by `fit`
             for row, value in known.items():
-                calls.keep(q, row, value)
+                expensive.calls.record(q, row, value)
         candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
 
         def call(row: int, lower: float) -> tuple[float, Any]:
-            value, dual = calls.value_and_dual(query, self.items_.objects[row], q, row)
+            value, dual = expensive.one_with_dual(query, self.items_.objects[row], q, row)
             upper = min((float(b.upper(np.array([row]))[0]) for b in bounds), default=np.inf)
             if not lower <= value <= upper:
-                raise calls.refuse(
+                raise expensive.refuse(
                     f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "
                     "bounds of it, or a larger tolerance= if it is computed to a few digits only",
                     q, row,
@@ -737,6 +739,10 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             return value, dual
 
         return candidates, call, known, sum(b.n_calls for b in bounds)
+
+    def _expensive(self) -> UserDistance:
+        rerank: Any = self.rerank  # which `UserDistance` refuses if it is not callable
+        return UserDistance(rerank, name="rerank", kinds=("query", "item"))
 
     def _given_bounds(self) -> list[Bounds]:
         if self.bounds is None:

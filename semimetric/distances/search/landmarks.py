@@ -13,7 +13,7 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_count, check_n_jobs
-from ...data.calls import ExpensiveCalls
+from ...data.calls import UserDistance
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates, QueryBounds, chebyshev
 
@@ -100,7 +100,7 @@ class LandmarkBounds(Bounds):
             If the distance fails on a pair, with what was evaluated so far.
         """
         objects = listed_objects(X)
-        calls = ExpensiveCalls(self.distance, left="item", right="item")
+        calls = UserDistance(self.distance, kinds=("item", "item"))
         check_count("n_checked", self.n_checked, minimum=0)
         check_n_jobs(self.n_jobs)
         if self.tolerance != "auto":
@@ -114,7 +114,7 @@ class LandmarkBounds(Bounds):
 
             def called(rows: Integers) -> Floats:
                 def block(part: slice) -> list[float]:
-                    values = [calls.value(objects[i], objects[j], int(i), int(j)) for i, j in rows[part]]
+                    values = [calls.one(objects[i], objects[j], int(i), int(j)) for i, j in rows[part]]
                     bar.update(len(values))
                     return values
 
@@ -133,7 +133,7 @@ class LandmarkBounds(Bounds):
         tolerance = self.tolerance if self.tolerance != "auto" else 0.0 if _whole(table) and _whole(checked) else _ROUNDED
         self._check_landmarks(objects, table, landmarks, float(tolerance))
         self._check_pairs(objects, table, landmarks, (pairs, checked), float(tolerance))
-        self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, float(tolerance), len(calls)
+        self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, float(tolerance), calls.calls.n
         self._objects = [objects[k] for k in landmarks]
         self.items_ = _coordinates(table)
         return self
@@ -155,9 +155,9 @@ class LandmarkBounds(Bounds):
         return len(self.landmarks_)
 
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
-        calls = ExpensiveCalls(self.distance, left=f"object of {name}", right="item")
+        calls = UserDistance(self.distance, kinds=(f"object of {name}", "item"))
         landmarks = list(zip(self.landmarks_.tolist(), self._objects, strict=True))
-        rows = [[calls.value(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)]
+        rows = [[calls.one(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)]
         return _coordinates(np.array(rows))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
