@@ -257,7 +257,6 @@ class UserDistance:
         return _call_error(f"{problem} required; the", (i, j), index[:done], distances.copy())
 
     def _block(self, n_pairs: int) -> int:
-        """Return the number of pairs in a task."""
         if self.form == "objects":
             return int(np.clip(n_pairs // _TASKS, 1, _MOST))
         return _BATCH if self.form == "batches" else _SINGLE
@@ -394,7 +393,6 @@ def _values(call: Callable[..., float], pairs: Sequence[tuple[Floats, Floats]]) 
 
 
 def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:
-    """Return the value of a call and None, or None and the error that it raised."""
     try:
         return call(), None
     except ImportError:  # a missing package says nothing about the form of the function

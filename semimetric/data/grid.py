@@ -296,7 +296,6 @@ class Grid:
         return out if self.plain else np.where(self.extends & ~np.isnan(x), out, 0.0)
 
     def _checked(self, X: ArrayLike) -> Floats:
-        """Return X as a C-contiguous float64 matrix with one column for each feature, as the kernels need it."""
         x = np.ascontiguousarray(X, dtype=np.float64)
         if x.shape != (len(x), self.n_features):
             raise InputError(f"X has shape {x.shape}; (n_items, {self.n_features}) is required, one column a feature")
@@ -320,13 +319,7 @@ def _check_knots(feature: int, knots: Floats) -> None:
 
 
 def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) -> Schema:
-    """Return the schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes.
-
-    Raises
-    ------
-    InputError
-        If the kinds or the levels for missing values of the schema and the grid differ.
-    """
+    """Return the schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes."""
     n = len(names)
     if schema is None:
         return Schema(tuple(map(_feature_of, names, grid.kinds, grid.knots, grid.missing)))
@@ -339,7 +332,6 @@ def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) ->
 
 
 def _feature_of(name: str, kind: str, knots: Floats, missing: bool) -> Feature:
-    """Return the feature that has these knots; the categories of a categorical one are their codes."""
     categories = tuple(range(len(knots) - 1)) if kind == "categorical" else ()
     period = float(knots[-1] - knots[0]) if kind == "periodic" else 0.0
     return Feature(name, kind, categories, period, missing)

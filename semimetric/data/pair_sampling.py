@@ -13,20 +13,7 @@ from .._foundation.types import Floats, Integers
 def sample_pairs(
     items: Floats, n_pairs: int, *, near: float = 0.25, n_neighbors: int = 30, random_state: int | None = None
 ) -> Integers:
-    """Return distinct pairs of different rows, shape (n_pairs, 2); all pairs, if there are at most ``n_pairs``.
-
-    Some are random pairs, and some are pairs of near neighbours, so that small distances are learned too.
-
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-    n_pairs : int
-    near : float, default 0.25
-        Share of the pairs whose second item is among the nearest of the first.
-    n_neighbors : int, default 30
-        The number of other items that count as nearest, in Euclidean distance of standardised features.
-    random_state : int or None, default None
-    """
+    """Return distinct pairs of different rows, shape (n_pairs, 2), the share ``near`` of near neighbours; all, if no more."""
     n = len(items)
     if n < 2:
         raise InputError("at least two items are required to draw pairs")
@@ -45,7 +32,6 @@ def sample_pairs(
 
 
 def _add_pairs(found: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
-    """Add the drawn pairs of different rows to ``found``, up to ``n_pairs`` in all."""
     for i, j in drawn.tolist():
         if i != j and len(found) < n_pairs:
             found.add((min(i, j), max(i, j)))

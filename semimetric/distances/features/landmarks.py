@@ -236,7 +236,6 @@ class LandmarkFeatures(ObjectFeatures):
         return UserDistance(distance, objects=objects, others=others, kinds=kinds, backend=self.backend, cache=self.cache)
 
     def _take(self, chosen: Integers) -> None:
-        """Append landmarks; what is known of their distances by symmetry is filled in."""
         self.landmark_indices_ = np.append(self.landmark_indices_, chosen)
         here = self.landmark_indices_
         columns = np.full((len(self.distances_), len(chosen)), np.nan)
@@ -246,10 +245,7 @@ class LandmarkFeatures(ObjectFeatures):
         self.distances_[here, np.arange(len(here))] = 0.0
 
     def _evaluate(self, objects: Objects, missing: Integers, called: str, bar: Any = None) -> None:
-        """Call the distances of objects to landmarks, given by row and column of ``distances_``, and write them there.
-
-        The distance between two landmarks is computed once and mirrored.
-        """
+        """Call the distances of objects to landmarks, given by row and column of ``distances_``, and write them there."""
         here = self.landmark_indices_
         place = np.full(len(self.distances_), -1)
         place[here] = np.arange(len(here))

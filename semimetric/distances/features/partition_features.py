@@ -43,7 +43,7 @@ class TreeScales:
     """
 
     values: tuple[Floats, ...]  # the different values of every feature, increasing
-    misses: NDArray[np.bool_]  # (n_features,), whether some item lacks the feature
+    misses: NDArray[np.bool_]  # (n_features,), True if some item lacks the feature
 
     @classmethod
     def of(cls, items: Floats) -> TreeScales:
@@ -266,7 +266,6 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
             raise InputError(f"max_leaf_nodes={self.max_leaf_nodes}; 2 to {MOST_LEAVES} are required")
 
     def _grown(self, items: Floats, y: Any, sample_weight: ArrayLike | None) -> Partitions:
-        """Return the trees of the items, whose thresholds are in the unit of the items."""
         scales = TreeScales.of(items)
         forest = self._forest(y)
         targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
@@ -299,7 +298,6 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
 
 
 def _targets(y: Any, n_items: int) -> NDArray[Any]:
-    """Return the target of every item, shape (n_items,)."""
     targets = column_or_1d(y, warn=True)
     check_consistent_length(targets, np.empty(n_items))
     if targets.dtype.kind == "f" and not np.isfinite(targets).all():

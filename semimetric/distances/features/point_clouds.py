@@ -174,7 +174,6 @@ def _spread(dimension: int, n: int, random_state: int) -> Floats:
 
 
 def _clouds(X: Objects, dimension: int | None = None) -> list[_Cloud]:
-    """Return the points of every cloud, of equal or given ``dimension``, and its masses, which add up to 1."""
     objects = as_objects(X)
     clouds = []
     for k in range(len(objects)):

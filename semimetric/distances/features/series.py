@@ -139,7 +139,6 @@ class SeriesFeatures(ObjectFeatures):
 
 
 def _series(X: Objects, n_channels: int | None = None) -> list[Floats]:
-    """Return values of every series, shape (n_times, n_channels), all of as many channels as the first, or ``n_channels``."""
     objects = as_objects(X)
     found = []
     for k in range(len(objects)):

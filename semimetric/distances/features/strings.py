@@ -160,7 +160,6 @@ class StringFeatures(ObjectFeatures):
 
 
 def _grams(symbols: Symbols, q: int) -> Iterator[Gram]:
-    """Return every q symbols in a row, where q - 1 ends stand on either side."""
     padded = [None] * (q - 1) + symbols + [None] * (q - 1)
     return zip(*(padded[k:] for k in range(q)), strict=False)
 

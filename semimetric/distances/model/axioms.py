@@ -128,7 +128,6 @@ class Axioms:
 
 
 def _holds_on_grid(embedding: PairMap, weights: Floats) -> bool:
-    """Return True if every table satisfies the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
     try:
         triangles = Triangles.of(embedding)
     except NotSupportedError:
@@ -255,18 +254,7 @@ class AxiomReport:
 
 
 def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> AxiomReport:
-    """Return the report on d; if its triangle inequality is not proved, points that violate it are searched for.
-
-    The search begins at random points, and at triples of grid points that violate the inequality in the table of a group. It
-    then climbs by random steps that shrink.
-
-    Parameters
-    ----------
-    d : Semimetric
-    n_starts : int, default 64
-        The number of triples that the search begins with.
-    random_state : int or None, default 0
-    """
+    """Return the report on d; where its triangle inequality is not proved, ``n_starts`` triples climb to violations."""
     check_count("n_starts", n_starts)
     detours = _worst_detours(d)
     worst = max(detours, key=lambda w: w.excess / max(w.largest, 1e-300), default=None)
@@ -279,7 +267,6 @@ def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> Axio
 
 
 def _worst_detours(d: Any) -> list[Detour]:
-    """Return the worst triple of every table; none if the tables cannot be checked."""
     try:
         return Triangles.of(d.embedding).worst(d.weights)
     except NotSupportedError:
@@ -341,7 +328,6 @@ def _search(d: Any, worst: list[Detour], n_starts: int, rng: np.random.Generator
 
 
 def _points_of(d: Any, around: Floats, detour: Detour) -> Floats:
-    """Return three points like ``around`` that have the values of the detour's grid points in its group: (3, n_features)."""
     points = np.tile(around, (3, 1))
     group = d.embedding.groups[detour.group]
     sizes = [int(d.embedding.grid.sizes[f]) for f in group]
@@ -361,7 +347,6 @@ def _with_valid_codes(d: Any, points: Floats) -> Floats:
 
 
 def _excess(d: Any, triples: Floats) -> Floats:
-    """Return d(x, z) - d(x, y) - d(y, z) of encoded triples (x, y, z) of shape (m, 3, n_features): shape (m,)."""
     points = triples.reshape(-1, triples.shape[2])
     k = 3 * np.arange(len(triples))
     xz, xy, yz = (d.paired_by_index(points, np.column_stack([k + i, k + j])) for i, j in ((0, 2), (0, 1), (1, 2)))

@@ -158,7 +158,6 @@ class Explanation:
             yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
 
     def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
-        """Return the values of the item and of a neighbour, where the term is a feature, or the rules of their leaves."""
         if self.terms[term] in self.rules:
             rule, others = self.rules[self.terms[term]]
             return rule, others[row]
@@ -184,7 +183,7 @@ class SingleParts(NamedTuple):
     n_tables: int
     unit: Floats  # (n_parts,), the length outside the range of the feature that counts as one position
     scales: Scales  # the tables and slopes, as kernels take them
-    # (n_parts,), whether the position of a part counts the position in the range, and the excess outside of it.
+    # (n_parts,), True if the position of a part counts the position in the range, and the excess outside of it.
     in_range: NDArray[np.bool_]
     counts_excess: NDArray[np.bool_]  # (n_parts,)
 
@@ -212,10 +211,7 @@ def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[Pair
 
 
 def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
-    """Return the parts of single features; the vertex of the first vector runs along the rows of a table.
-
-    With ``transposed`` it runs along the columns. The slopes ``epsilon`` (n_features, 2) are those below and above the range.
-    """
+    """Return the parts of single features; the first vector runs along rows of a table, along columns if ``transposed``."""
     grid = embedding.grid
     groups = single_groups(embedding)
     with_table = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
@@ -248,18 +244,7 @@ _STEPS = 1 << 22  # the most steps of features along directions that are held at
 def feature_parts(
     embedding: PairMap, weights: Floats, directions: Directions | None, x: GridPoints, y: GridPoints, epsilon: Floats
 ) -> Floats:
-    """Return what every raw feature adds to the distances of the points x to the same points y, shape (n, n_features).
-
-    Parameters
-    ----------
-    embedding : PairMap
-    weights : ndarray of shape (embedding.n_columns,)
-    directions : Directions or None
-    x, y : GridPoints
-        n points each.
-    epsilon : ndarray of shape (n_features + n_directions, 2)
-        The slopes below and above the range of each embedded feature.
-    """
+    """Return what every raw feature adds to the distances of the points x to the same points y, shape (n, n_features)."""
     rows = np.arange(len(x.raw))
     terms = embedding.contributions(x.items, rows, y.items, rows, weights)
     parts = np.abs(rise_outside(x.excess, epsilon) - rise_outside(y.excess, epsilon))

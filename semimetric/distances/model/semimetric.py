@@ -367,7 +367,6 @@ class Semimetric(FrozenValue):
 
     @cached_property
     def _of_two(self) -> Callable[[Any, Any], float]:
-        """Distance of two arrays that need no check; NaN for other values, and if it cannot be compiled."""
         return distance_of_arrays(self)
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
@@ -422,7 +421,6 @@ class Semimetric(FrozenValue):
         return GridPoints(x, self.embedding.locate(features), self.value_limits.excess(features))
 
     def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
-        """Return the last term of the sum, of values outside the range of the grid: shape (n,)."""
         return np.abs(rise_outside(x.excess, self.epsilon) - rise_outside(y.excess, self.epsilon)).sum(axis=1)
 
     def _sum(self, left: Floats, right: Floats) -> Floats:
@@ -575,7 +573,6 @@ class Semimetric(FrozenValue):
         )  # fmt: skip
 
     def _rules_of(self, item: Floats, others: Floats) -> dict[str, tuple[str, list[str]]]:
-        """Return the rules of the leaves of an encoded item and of others, by the names of the terms of single trees."""
         if not self.rules or self.directions is None or self.directions.partitions is None:
             return {}
         own, theirs = (self.directions.partitions.apply(side).astype(np.int64) for side in (item, others))
@@ -828,11 +825,7 @@ gower = Semimetric.gower
 
 
 def _across(d: Semimetric, groups: Floats) -> Floats:
-    """Return the factors by which the two ends of every feature move apart, shape (n_features,).
-
-    All other features are at their low end. Where the ends were at distance 0, it is the mean factor of the groups of the
-    feature.
-    """
+    """Return the factors by which the two ends of every feature move apart, shape (n_features,)."""
     grid, n = d.embedding.grid, d.embedding.grid.n_features
     owners = np.array([[f in group for group in d.embedding.groups] for f in range(n)])
     mean = np.where(owners.any(axis=1), owners @ groups / np.maximum(owners.sum(axis=1), 1), 1.0)
@@ -845,7 +838,6 @@ def _across(d: Semimetric, groups: Floats) -> Floats:
 
 
 def _with_slopes(embedding: PairMap, groups: Floats) -> PairMap:
-    """Return the embedding with the values of vertices without a column, given by slopes, multiplied by the groups."""
     if not isinstance(embedding, PairEmbedding) or embedding.unseen_slopes is None:
         return embedding
     slopes, factors = embedding.unseen_slopes, np.ones(len(embedding.unseen_slopes))
@@ -870,10 +862,7 @@ def _no_coordinates(what: str = "", advice: str = 'fit with tables="warped"') ->
 
 
 def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_raw: int) -> Levels:
-    """Return the features of tables that are one value apart at any two levels; refuse other tables.
-
-    Leaves of a tree have no other level, since every item is in one of them.
-    """
+    """Return the features of tables that are one value apart at any two levels; refuse other tables."""
     if not (tables.singles and tables.symmetric and tables.zero_diagonal and tables.whole and tables.holds_tables):
         raise _no_coordinates()
     features = np.array([f for (f,) in tables.groups], dtype=np.int64)
@@ -893,7 +882,6 @@ def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_r
 
 
 def _long_frame(tables: Mapping[str, Table]) -> Any:
-    """Return the cells of tables as a frame with ``feature`` (the name of the term), ``a``, ``b`` and ``distance``."""
     feature: list[str] = []
     a: list[Any] = []
     b: list[Any] = []

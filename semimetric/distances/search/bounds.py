@@ -18,15 +18,11 @@ from ...data.object_lists import listed_objects
 
 
 class Coordinates(NamedTuple):
-    """Items, as bounds see them.
+    """Items, as bounds see them."""
 
-    ``values`` (n, n_coordinates) are such that no two items are nearer than the largest difference of their values;
-    ``histograms`` (n, n_bins) and ``masses`` (n,) are there for bounds of histograms alone.
-    """
-
-    values: Floats
-    histograms: Floats
-    masses: Floats
+    values: Floats  # (n, n_coordinates), whose largest difference no distance of two items falls below
+    histograms: Floats  # (n, n_bins), for bounds of histograms alone
+    masses: Floats  # (n,), likewise
 
     def __len__(self) -> int:
         return len(self.values)
@@ -41,18 +37,7 @@ class Coordinates(NamedTuple):
 
 
 class QueryBounds:
-    """The bounds of the distances of one query to all items of a fit.
-
-    Parameters
-    ----------
-    bounds : Bounds
-    query : Coordinates
-        Of the query alone.
-    known : dict of int to float, or None, default None
-        Distances to items that were called to place the query, by the row of the item; None if there are none.
-    n_calls : int, default 0
-        The number of calls that this took.
-    """
+    """The bounds of the distances of one query to all items of a fit, some of which were called to place it."""
 
     def __init__(self, bounds: Bounds, query: Coordinates, known: dict[int, float] | None = None, n_calls: int = 0) -> None:
         self._bounds = bounds
@@ -175,7 +160,7 @@ class BoundedDistance:
     bounds : Bounds
         `TransportBounds` or `LandmarkBounds`, fitted.
     clip : bool, default True
-        Whether the distances that are returned lie within the bounds: the learned value, or the bound that it passes.
+        True returns distances within the bounds: the learned value, or the bound that it passes.
 
     Examples
     --------

@@ -82,7 +82,6 @@ class EditBounds(Bounds):
         return Coordinates(letters, grams, np.array([float(len(text)) for text in objects]))
 
     def _counters(self, text: str) -> list[int]:
-        """Return the counter of every sequence of q letters."""
         padded = _END * (self.q - 1) + text + _END * (self.q - 1)
         return [_counter(padded[k : k + self.q], self.n_counters) for k in range(len(padded) - self.q + 1)]
 

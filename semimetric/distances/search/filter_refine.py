@@ -76,14 +76,7 @@ class RefinedItems:
 
     @classmethod
     def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:
-        """Read the items that a user gives: vectors that both distances read, or objects with features beside them.
-
-        Raises
-        ------
-        InputError
-            If features and objects differ in number, there are features without a distance that reads them, or vectors that
-            it does not read.
-        """
+        """Read the items that a user gives: vectors that both distances read, or objects with features beside them."""
         if semimetric is None:
             if features is not None:
                 raise InputError("features= are for a learned distance, and there is no semimetric=; drop them, or give one")
@@ -139,24 +132,16 @@ _FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
 
 
 class Found(NamedTuple):
-    """The items that one search has called, and those that it left open.
+    """The items that one search has called, and those that it left open."""
 
-    ``called`` are the items whose distance is known, nearest first; ``open_rows`` those of which it is not known whether
-    they belong to the answer, and ``open_lower`` their lower bounds; ``n_calls`` counts the calls.
-    """
-
-    called: list[Ranked]
-    open_rows: Integers
-    open_lower: Floats
+    called: list[Ranked]  # the items whose distance is known, nearest first
+    open_rows: Integers  # items that may belong to the answer
+    open_lower: Floats  # their lower bounds
     n_calls: int
 
 
 class CandidateItems:
-    """The items that may still be answered to one query: their lower bounds and estimated distances.
-
-    ``ranks`` (n_items,) are those of all items in the order of ids, by which ties are broken; ``estimates`` (n,) are learned
-    distances to the items ``rows`` (n,), in any unit.
-    """
+    """The items that may still be answered to one query: their lower bounds, and learned distances in any unit."""
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
@@ -209,11 +194,7 @@ class CandidateItems:
             self._duals += [(bound, dual) for bound in self._bounds if bound.reads_duals]
 
     def keys(self, settled: bool) -> Floats:
-        """Return the numbers by which candidates are ordered: the larger of lower bound and estimate.
-
-        The estimates are in the unit of the distances that were called once the search is ``settled``; before, they alone
-        count.
-        """
+        """Return the numbers by which candidates are ordered, in the unit of the distances once a search is ``settled``."""
         if self.estimates is None:
             return self.lower
         if not settled:
@@ -244,10 +225,7 @@ Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to
 def nearest(
     candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
-    """Find the k nearest candidates, certified as far as a budget of calls reaches; at least k are called.
-
-    Distances that are ``known`` count as called, but not in the budget.
-    """
+    """Find the k nearest candidates, certified as far as a budget reaches, of which ``known`` distances take nothing."""
     if not k:
         return Found([], candidates.rows, candidates.lower, 0)
     called = _take_known(candidates, known, ranks)
@@ -286,7 +264,6 @@ def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bo
 
 
 def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Ranked]:
-    """Take out the candidates whose distances are known, and return them, nearest first."""
     if not known:
         return []
     there = np.isin(candidates.rows, list(known))
@@ -316,7 +293,7 @@ class CertifiedNeighbors(NamedTuple):
         Exact and increasing.
     ids : ndarray of shape (n_queries, k)
     certified : ndarray of shape (n_queries, k)
-        Whether an item is proved to be the neighbour of this rank: all True without ``max_calls``.
+        True if an item is proved to be the neighbour of this rank: all are without ``max_calls``.
     n_calls : ndarray of shape (n_queries,)
         Calls of the expensive distance, those to landmarks too.
     """
@@ -357,10 +334,7 @@ class CertifiedWithin(NamedTuple):
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
-    """Prove for each of the k nearest items that were called that it is the neighbour of its rank.
-
-    That is where no item that was not called can be nearer, or as near with an earlier id.
-    """
+    """Return True for each of the k nearest called items that no open item can precede, by distance and then by id."""
     if not len(found.open_rows):
         return [True] * k
     order = np.lexsort((ranks[found.open_rows], found.open_lower))
@@ -410,7 +384,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     n_jobs : int or None, default None
         Threads, which take a query each: None is one, -1 all.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -656,7 +630,6 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         return float(given)
 
     def _queries(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
-        """Return the queries, and True if they are the items themselves."""
         check_is_fitted(self, "items_")
         if X is None:
             return self.items_, True
@@ -689,7 +662,6 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         return [answers for answers, _ in found]
 
     def _warn_of_weak_bounds(self, queries: list[Searched]) -> None:
-        """Warn once of bounds that have discarded no more items than they have taken calls."""
         total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
         few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
         if self._has_warned or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:

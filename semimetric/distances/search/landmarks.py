@@ -49,7 +49,7 @@ class LandmarkBounds(Bounds):
     random_state : int or None, default 0
         Of the first landmark and the sampled pairs.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -176,7 +176,6 @@ class LandmarkBounds(Bounds):
         return self.tolerance_ if known or (_whole(query.values) and _whole(items.values)) else _ROUNDED
 
     def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
-        """Refuse a distance that is not symmetric between landmarks, or breaks a triangle of an item and two landmarks."""
         among = table[landmarks]
         uneven = np.abs(among - among.T) > tolerance * (among + among.T)
         if uneven.any():
@@ -201,7 +200,6 @@ class LandmarkBounds(Bounds):
     def _check_pairs(
         self, objects: list[Any], table: Floats, landmarks: Integers, checked: tuple[Integers, Floats], tolerance: float
     ) -> None:
-        """Refuse a distance that breaks a triangle of two sampled items and a landmark."""
         for (i, j), value in zip(checked[0].tolist(), checked[1].tolist(), strict=True):
             x, y = table[i], table[j]
             direct = np.full(len(landmarks), value)
@@ -219,12 +217,10 @@ def _coordinates(distances: Floats) -> Coordinates:
 
 
 def _whole(values: Floats) -> bool:
-    """Return True if all values are integers that floats add up without rounding."""
     return bool(((values == np.round(values)) & (values <= _EXACT)).all())
 
 
 def _broken(objects: list[Any], rows: tuple[int, ...], values: tuple[float, ...]) -> InputError:
-    """Return the error that a way over another object is shorter than the distance of the first to the third."""
     i, k, j = rows
     return InputError(
         f"distance= breaks the triangle inequality: items {i}, {k} and {j} have d({i}, {k}) = {values[0]:g}, d({k}, {j}) = "

@@ -42,13 +42,7 @@ class GroundDistance:
 
     @classmethod
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
-        """Return the ground distance of a cost matrix.
-
-        Raises
-        ------
-        InputError
-            If the matrix is not square, finite, >= 0, symmetric and 0 on its diagonal.
-        """
+        """Return the ground distance of a cost matrix."""
         cost = checked_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
         return cls(cost, paths, _triangle_defect(paths))
@@ -104,7 +98,6 @@ class GroundDistance:
 
 
 def _shortest_paths(cost: Floats) -> Floats:
-    """Return the lengths of the shortest paths (Floyd 1962)."""
     paths = cost.copy()
     for k in range(len(paths)):
         np.minimum(paths, paths[:, k, None] + paths[k], out=paths)
@@ -112,7 +105,6 @@ def _shortest_paths(cost: Floats) -> Floats:
 
 
 def _triangle_defect(paths: Floats) -> float:
-    """Return the largest excess of a path over a way round."""
     return max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths))))
 
 
@@ -204,10 +196,7 @@ _SCORED = 2000  # pairs by which potentials and orders are chosen
 
 
 def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_directions: int) -> Floats:
-    """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins).
-
-    Projections are on evenly drawn directions, where the bins have coordinates.
-    """
+    """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins)."""
     projections = np.empty((0, ground.n_bins))
     if coordinates is not None:
         places = np.asarray(coordinates, dtype=np.float64)
@@ -261,10 +250,7 @@ def sampled_pairs(values: Floats, n: int, random_state: int | None) -> Integers:
 def learned_potentials(
     ground: GroundDistance, histograms: Floats, given: Floats, n: int, *, random_state: int | None, verbose: bool | None
 ) -> Floats:
-    """Return at most n feasible potentials, chosen one by one: those that raise the bounds of further pairs the most.
-
-    Candidates are the potentials that are best for 4 n pairs of the histograms, by the duals of their exact distances.
-    """
+    """Return at most n feasible potentials, chosen one by one: those that raise the bounds of further pairs the most."""
     values = histograms @ given.T
     pairs = sampled_pairs(values, _POOL * n, random_state)
     emd, candidates = EarthMoversDistance(ground.cost), []
@@ -353,14 +339,14 @@ class TransportBounds(Bounds):
     n_plans : int, default 8
         Orders of the bins along which plans are made.
     normalize : bool, default False
-        Whether histograms are divided by their mass. Otherwise all must have the same one.
+        True divides histograms by their mass; False requires the same mass of all.
     tolerance : float, default 1e-9
         By how much the values of the exact distance may be off, as a share of the largest cost of the mass; bounds make
         room for it.
     random_state : int or None, default 0
         Of the pairs that potentials and plans are chosen by.
     verbose : bool or None, default None
-        Whether progress is shown; None shows it to those who look, if it takes long.
+        True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
