@@ -163,7 +163,7 @@ def _check(
 
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
     """Return exact distances of pairs of images, shape (n_pairs,)."""
-    emd = UserDistance(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), "batches")
+    emd = UserDistance(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), "batches", kinds=("item", "item"))
     return emd.evaluate(pairs, verbose=verbose)
 
 

@@ -249,15 +249,7 @@ class Grid:
     def locate(self, X: ArrayLike) -> Located:
         """Return the lower vertex, the upper vertex and the fraction between them of every value; values outside are clipped.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-
-        Raises
-        ------
-        InputError
-            If X has another number of features, or holds NaN without a level for it, infinity, or what is no code of a
-            category.
+        NaN without a level for it, infinity, and what is no code of a category are refused with an `InputError`.
         """
         x = self._checked(X)
         missing = None if np.isfinite(x).all() else np.isnan(x) & np.array(self.missing)

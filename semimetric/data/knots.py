@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,14 +12,6 @@ from .._kernels.line_clusters import best_runs
 from .schema import Feature, Schema
 
 _MOST_ROWS = 100_000  # of larger tables, knots are placed from a sample of so many rows
-
-
-def _quantile_knots(values: Floats, n_knots: int) -> Floats:
-    return np.quantile(values, np.linspace(0.0, 1.0, n_knots))
-
-
-def _uniform_knots(values: Floats, n_knots: int) -> Floats:
-    return np.linspace(values.min(), values.max(), n_knots)
 
 
 def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
@@ -74,7 +66,11 @@ def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str) -> 
     return knots_of_values(values, n_knots, strategy)
 
 
-_PLACE = {"quantile": _quantile_knots, "uniform": _uniform_knots, "kmeans": _kmeans_knots}
+_PLACE: dict[str, Callable[[Floats, int], Floats]] = {
+    "quantile": lambda values, n_knots: np.quantile(values, np.linspace(0.0, 1.0, n_knots)),
+    "uniform": lambda values, n_knots: np.linspace(values.min(), values.max(), n_knots),
+    "kmeans": _kmeans_knots,
+}
 STRATEGIES = tuple(_PLACE)
 
 

@@ -25,16 +25,12 @@ def sample_pairs(
         drawn = [_near_pairs(items, n_near, n_neighbors, rng), rng.integers(0, n, (2 * (missing - n_near) + 16, 2))]
         if found and n_all <= 4 * n_pairs:  # random draws seldom hit the last few pairs, so all pairs are offered
             drawn.append(rng.permutation(list(combinations(range(n), 2))))
-        _add_pairs(found, np.concatenate(drawn), n_pairs)
+        for i, j in np.concatenate(drawn).tolist():
+            if i != j and len(found) < n_pairs:
+                found.add((min(i, j), max(i, j)))
         near /= 2  # all near pairs may have been drawn already
     pairs = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
     return rng.permuted(rng.permutation(pairs), axis=1)
-
-
-def _add_pairs(found: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
-    for i, j in drawn.tolist():
-        if i != j and len(found) < n_pairs:
-            found.add((min(i, j), max(i, j)))
 
 
 def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:

@@ -396,10 +396,7 @@ class HistogramFeatures(LinearFeatures):
                 f"max_features={self.max_features} is fewer than the bins that bins=True asks for ({bins.n}), or their mass; "
                 "give more, or leave bins out"
             )
-        return [*raw, *within_budget(list(self._families(bins)), most), *mass]
-
-    def _families(self, bins: Bins) -> Iterator[Family]:
-        yield from slices(bins, self.n_slices)
+        families = list(slices(bins, self.n_slices))
         if not bins.is_line:
-            yield from balls(bins, self.ball_radii)
-            yield from edges(bins, self.n_edges, self.edge_scales)
+            families += [*balls(bins, self.ball_radii), *edges(bins, self.n_edges, self.edge_scales)]
+        return [*raw, *within_budget(families, most), *mass]

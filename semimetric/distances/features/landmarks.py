@@ -111,20 +111,9 @@ class LandmarkFeatures(ObjectFeatures):
         self.verbose = verbose
 
     def fit(self, X: Objects, y: object = None) -> LandmarkFeatures:
-        """Choose the landmarks among the objects.
+        """Choose the landmarks among the objects of a list, a Series of text, or the rows of an array; y is ignored.
 
-        Parameters
-        ----------
-        X : sequence of objects
-            A list, a Series of text, or an array, whose rows are the objects.
-        y : ignored
-
-        Raises
-        ------
-        InputError
-            If it is no sequence of objects, or a parameter cannot be used.
-        DistanceCallError
-            If the distance fails; the error names the positions of the two objects.
+        A `DistanceCallError` names the positions of the two objects on which the distance fails.
         """
         self._check_parameters()
         objects = as_objects(X)
@@ -142,15 +131,8 @@ class LandmarkFeatures(ObjectFeatures):
         self.landmarks_ = [objects[i] for i in self.landmark_indices_.tolist()]
         return self
 
-    def fit_transform(self, X: Objects, y: object = None, **fit_params: object) -> Floats:  # type: ignore[override]
-        """Choose the landmarks, and the distances of all objects to them, of which none is called twice.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : ignored
-        **fit_params : ignored
-        """
+    def fit_transform(self, X: Objects, y: object = None, **fit_params: object) -> Floats:
+        """Choose the landmarks as `fit`, and return the distances of all objects to them, of which none is called twice."""
         objects = as_objects(X)
         self.fit(objects)
         missing = np.argwhere(np.isnan(self.distances_))
@@ -160,16 +142,7 @@ class LandmarkFeatures(ObjectFeatures):
     def transform(self, X: Objects) -> Floats:
         """Return the distances d(x, l_k), shape (n_objects, n_landmarks): one call each.
 
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Raises
-        ------
-        InputError
-            If it is no sequence of objects.
-        DistanceCallError
-            If the distance fails; the error names the positions of the object in X and of the landmark in the fit.
+        A `DistanceCallError` names the positions of the object in X and of the landmark in the fit.
         """
         check_is_fitted(self, "landmarks_")
         self._check_parameters()
@@ -181,13 +154,7 @@ class LandmarkFeatures(ObjectFeatures):
         return found.reshape(len(objects), n)
 
     def known_distances(self, index: Integers) -> Floats:
-        """Return the distances of pairs of objects of the fit, shape (n,), that were called already; NaN of others.
-
-        Parameters
-        ----------
-        index : ndarray of shape (n, 2)
-            Positions of the objects.
-        """
+        """Return the distances of pairs of positions (n, 2) of the fit that were called already, (n,); NaN of others."""
         column = np.full(len(self.distances_), -1)
         column[self.landmark_indices_] = np.arange(len(self.landmark_indices_))
         values = np.full(len(index), np.nan)

@@ -90,18 +90,9 @@ class PointCloudFeatures(ObjectFeatures):
         self.random_state = random_state
 
     def fit(self, X: Objects, y: object = None) -> PointCloudFeatures:
-        """Spread the directions, and draw centres and radii.
+        """Spread the directions, and draw centres and radii among arrays (n_points, n_dimensions), or tuples (points, masses).
 
-        Parameters
-        ----------
-        X : sequence of arrays of shape (n_points, n_dimensions), or of tuples (points, masses)
-        y : ignored
-
-        Raises
-        ------
-        InputError
-            If a cloud has no points, another number of dimensions, or masses that are negative or all 0, or a parameter cannot
-            be used.
+        Clouds of no points, of other dimensions, or with masses < 0 or all 0, are refused with an `InputError`; y is ignored.
         """
         self._check_parameters()
         clouds = _clouds(X)

@@ -278,9 +278,9 @@ def _factors(weights: ArrayLike | None, n: int) -> Floats:
 
 
 def _base_distances(weighted: Sequence[tuple[BaseDistance, float]]) -> tuple[BaseDistance, ...]:
-    found: dict[tuple[int, bool], BaseDistance] = {}
+    found: dict[tuple[int, str], BaseDistance] = {}
     for base, factor in weighted:
-        key = (id(base.function.function), base.function.batch)
+        key = (id(base.function.function), base.function.form)
         before = found[key].weight if key in found else 0.0
         found[key] = replace(found.get(key, base), weight=before + factor * base.weight)
     return tuple(found.values())

@@ -194,10 +194,6 @@ class Semimetric(FrozenValue):
             that missing values make no row nearer: `SemimetricImputer` compares so. It is no metric where two numbers are
             farther apart than twice that.
 
-        Returns
-        -------
-        Semimetric
-
         Raises
         ------
         InputError
@@ -234,20 +230,10 @@ class Semimetric(FrozenValue):
         weights : dict of int or str to float, array-like of shape (n_features,), or None, default None
             The factor of each |x_f - y_f|, by name or number, 1 by default.
 
-        Returns
-        -------
-        Semimetric
-
         Raises
         ------
         InputError
             If X is no table of finite numbers, or the weights are not one number >= 0 a feature.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.l1([[0.0, 0.0], [1.0, 1.0]], weights=[1.0, 2.0])([0.0, 0.0], [1.0, 3.0])
-        7.0
         """
         return cls(**l1_parts(X, weights))
 
@@ -266,21 +252,11 @@ class Semimetric(FrozenValue):
         mass : float, default 1.0
             The sum of every histogram, which is the range of its features.
 
-        Returns
-        -------
-        Semimetric
-
         Raises
         ------
         InputError
             If there are fewer than two bins, if two share a position, or they do not lie along a line: for bins in a plane
             learn from `HistogramFeatures`.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.emd([0.0, 1.0, 3.0])([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-        3.0
         """
         return cls(**emd_parts(bin_positions, mass))
 
@@ -304,14 +280,6 @@ class Semimetric(FrozenValue):
         InputError
             If there are none, or weights are no such numbers; NotSupportedError if schemas differ, a link is not the identity,
             knots of periodic features differ, some directions bend and others do not, or tables are too large.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> a, b = Semimetric.l1([[0.0], [1.0]]), Semimetric.l1([[0.0], [5.0]], weights=[4.0])
-        >>> d = Semimetric.mean([a, b], weights=[2, 1])
-        >>> d([0.0], [3.0])
-        6.0
         """
         mean: Semimetric = mean_of(cls, distances, weights)
         return mean
@@ -777,14 +745,7 @@ class Semimetric(FrozenValue):
 
     @classmethod
     def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
-        """Return the distance of a `to_state`, with its base distances as functions.
-
-        Raises
-        ------
-        StorageError
-            If a member is missing, foreign, or no part of a distance, if there are too few or too many base
-            distances, or if one does not give the stored values.
-        """
+        """Return the distance of a `to_state`, with its base distances as functions that must give the stored values."""
         with refused_as_stored("the distance"):
             return cls(**read_parts(state, base_distances))
 

@@ -71,20 +71,7 @@ def mirror(out: Floats) -> None:
 class Table(NamedTuple):
     """The part of a distance that depends on one group of features.
 
-    Attributes
-    ----------
-    features : tuple of int
-        The numbers of the features of the group.
-    knots : tuple of ndarray
-        The values of each feature at its grid points. The last value of a periodic feature is the first again. A categorical
-        feature has codes, of which the last is that of new categories. NaN is the level of missing values.
-    values : ndarray of shape (C, C)
-        ``values[a, b]`` is the value between the grid points a and b. C is the product of the numbers of knots; the grid points
-        of several features are numbered with the first feature running slowest.
-    names : tuple of str
-        The names of the features, where they are known.
-    levels : tuple of tuple
-        The knots as a person says them: numbers, categories, "(other)" and "(missing)".
+    ``values[a, b]`` is the value between the grid points a and b, which are numbered with the first feature running slowest.
 
     Examples
     --------
@@ -95,11 +82,13 @@ class Table(NamedTuple):
     2.0  3.0  0.0
     """
 
-    features: tuple[int, ...]
+    features: tuple[int, ...]  # the numbers of the features of the group
+    # The values of each feature at its grid points: of a circle the last is the first again, of categories the last code is
+    # that of new ones, and NaN is the level of missing values.
     knots: tuple[Floats, ...]
-    values: Floats
-    names: tuple[str, ...] = ()
-    levels: tuple[tuple[Any, ...], ...] = ()
+    values: Floats  # (C, C), C being the product of the numbers of knots
+    names: tuple[str, ...] = ()  # where they are known
+    levels: tuple[tuple[Any, ...], ...] = ()  # the knots as people read them: numbers, categories, "(other)", "(missing)"
 
     def to_frame(self) -> Any:
         """Return the values as a frame of pandas, whose rows and columns are the grid points by their levels."""

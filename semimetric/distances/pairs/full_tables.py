@@ -273,14 +273,9 @@ class PairEmbedding(PairMap):
         return self._with(vertices, self.unseen_slopes)
 
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
-        """Return the same groups, in which only the vertices ``touched`` have columns; groups of one weight keep it.
+        """Return the same groups, in which only vertices ``touched`` (see `touched_by`) have columns; one weight is kept.
 
-        Parameters
-        ----------
-        touched : sequence of ndarray of int
-            The vertices of every group, such as those of `touched_by`.
-        slopes : ndarray of shape (n_features,)
-            Every other vertex has the value of the L1 distance with these slopes, as in `prior`.
+        Every other vertex has the value of the L1 distance with ``slopes`` (n_features,), as in `prior`.
         """
         vertices = [v if v.one_weight else v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
         return self._with(vertices, self._shared(slopes))

@@ -121,7 +121,8 @@ class RefinedItems:
             schema, raw = Schema.numeric(()), np.empty((len(self), 0))
         else:
             schema, raw = self.view.semimetric.schema, self.features
-        (mask,) = masks_of(where, ItemColumns(schema.names, schema, (_Rows(raw, ids),)))  # type: ignore[arg-type]
+        rows: Any = _Rows(raw, ids)  # all that a condition reads of a segment
+        (mask,) = masks_of(where, ItemColumns(schema.names, schema, (rows,)))
         return np.asarray(mask)
 
 
@@ -285,23 +286,12 @@ def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -
 
 
 class CertifiedNeighbors(NamedTuple):
-    """The nearest items of every query under an expensive distance, and what of the answer is proved.
+    """The nearest items of every query under an expensive distance, and what of the answer is proved."""
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n_queries, k)
-        Exact and increasing.
-    ids : ndarray of shape (n_queries, k)
-    certified : ndarray of shape (n_queries, k)
-        True if an item is proved to be the neighbour of this rank: all are without ``max_calls``.
-    n_calls : ndarray of shape (n_queries,)
-        Calls of the expensive distance, those to landmarks too.
-    """
-
-    distances: Floats
-    ids: NDArray[Any]
-    certified: NDArray[np.bool_]
-    n_calls: Integers
+    distances: Floats  # (n_queries, k), exact and increasing
+    ids: NDArray[Any]  # (n_queries, k)
+    certified: NDArray[np.bool_]  # (n_queries, k), True if an item is proved to have this rank: all are without ``max_calls``
+    n_calls: Integers  # (n_queries,), of the expensive distance, those to landmarks too
 
     def __str__(self) -> str:
         """Sum up the answers, those that are proved, and the calls that they took; `repr` shows the arrays."""
@@ -315,22 +305,12 @@ class CertifiedNeighbors(NamedTuple):
 
 
 class CertifiedWithin(NamedTuple):
-    """The items within a radius of every query under an expensive distance, and of which items it is not known.
+    """The items within a radius of every query under an expensive distance, and of which items it is not known."""
 
-    Parameters
-    ----------
-    distances : ndarray of objects of shape (n_queries,)
-        One array a query: exact and increasing.
-    ids : ndarray of objects of shape (n_queries,)
-    undecided : ndarray of objects of shape (n_queries,)
-        Ids of the items that may lie within the radius and were not called; empty without ``max_calls``.
-    n_calls : ndarray of shape (n_queries,)
-    """
-
-    distances: NDArray[Any]
-    ids: NDArray[Any]
-    undecided: NDArray[Any]
-    n_calls: Integers
+    distances: NDArray[Any]  # (n_queries,), one array a query: exact and increasing
+    ids: NDArray[Any]  # (n_queries,), one array a query
+    undecided: NDArray[Any]  # (n_queries,), ids of items that may lie within the radius and were not called, by ``max_calls``
+    n_calls: Integers  # (n_queries,)
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:

@@ -24,12 +24,12 @@ _EXACT = 2.0**52  # integers up to here add up without rounding
 
 
 class LandmarkBounds(Bounds):
-    """Bounds of a metric by the triangle inequality at landmarks: ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y)
-    <= min_k d(x, l_k) + d(l_k, y)`` (Micó, Oncina and Vidal 1994).
+    """Bounds of a metric by the triangle inequality at landmarks (Micó, Oncina and Vidal 1994).
 
-    Landmarks are items of the fit, each as far as possible from those before it. The distances of all items to them are
-    computed once, ``n_landmarks`` calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance
-    as they are: vectors, strings, series, graphs, sets.
+    They are ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y) <= min_k d(x, l_k) + d(l_k, y)``. Landmarks are items of the fit,
+    each as far as possible from those before it. The distances of all items to them are computed once, ``n_landmarks``
+    calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance as they are: vectors,
+    strings, series, graphs, sets.
 
     The bounds hold for a metric only. In `fit`, symmetry and every triangle of an item and two landmarks is checked, and
     those of ``n_checked`` sampled pairs of items with every landmark; a distance that breaks one is refused.

@@ -45,7 +45,7 @@ class GroundDistance:
         """Return the ground distance of a cost matrix."""
         cost = checked_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
-        return cls(cost, paths, _triangle_defect(paths))
+        return cls(cost, paths, max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths)))))
 
     @property
     def n_bins(self) -> int:
@@ -102,10 +102,6 @@ def _shortest_paths(cost: Floats) -> Floats:
     for k in range(len(paths)):
         np.minimum(paths, paths[:, k, None] + paths[k], out=paths)
     return paths
-
-
-def _triangle_defect(paths: Floats) -> float:
-    return max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths))))
 
 
 class EarthMoversDistance:
@@ -267,7 +263,7 @@ def learned_potentials(
 
 
 def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
-    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is, one by one, relatively largest.
+    """Return the columns of ``offered`` (n_pairs, n_columns) that, one by one, raise the largest values relatively most.
 
     What a column adds can only fall as others are chosen, so a column whose fresh gain is the largest of all gains, fresh or
     stale, is the next one (Minoux 1978).
