@@ -34,7 +34,7 @@ def sample_pairs(
 
 
 def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:
-    """Return ``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
+    """Return ``n`` pairs of a random item and one of its nearest neighbours (standardised), (n, 2); none if all are equal."""
     if not n:
         return np.empty((0, 2), np.int64)
     width = spread(items)

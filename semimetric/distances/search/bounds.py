@@ -42,8 +42,8 @@ class QueryBounds:
     def __init__(self, bounds: Bounds, query: Coordinates, known: dict[int, float] | None = None, n_calls: int = 0) -> None:
         self._bounds = bounds
         self._query = query
-        self.known = known or {}
-        self.n_calls = n_calls
+        self.known = known or {}  # called distances to items, by row
+        self.n_calls = n_calls  # that placing the query took
         self.reads_duals = bounds.reads_duals
 
     def lower(self, rows: Integers | slice = slice(None)) -> Floats:

@@ -146,14 +146,14 @@ class CandidateItems:
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
-        self._ranks = ranks
-        self.rows = rows
+        self._ranks = ranks  # (n_items,), of all items in the order of ids, by which ties are broken
+        self.rows = rows  # (n,), the candidates
         self.n_all = len(rows)
         self.n_discarded = 0  # by bounds
         self.lower = np.zeros(len(rows))
         for bound in bounds:
             self.lower = np.maximum(self.lower, bound.lower(rows))
-        self.estimates = estimates
+        self.estimates = estimates  # (n,), learned distances, in any unit
         self._duals: list[tuple[QueryBounds, Any]] = []
         self._ratios: list[float] = []
 
