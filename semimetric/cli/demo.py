@@ -18,7 +18,7 @@ from .._foundation.errors import SemimetricWarning
 from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
-from ..data.calls import DistanceFunction
+from ..data.calls import UserDistance
 from ..data.pair_sampling import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
 from ..distances.estimators.regressor import DistanceRegressor
@@ -170,7 +170,7 @@ def _check(
 
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
     """Return exact distances of pairs of images, shape (n_pairs,)."""
-    emd = DistanceFunction(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), batch=True)
+    emd = UserDistance(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), "batches", kinds=("item", "item"))
     return emd.evaluate(pairs, verbose=verbose)
 
 

@@ -36,10 +36,7 @@ def is_text(column: Any) -> bool:
 
 
 def as_table(X: Any, name: str = "X") -> Any:
-    """Return a frame, as `read_table` returns it, or a dense array.
-
-    Anything else as an array of objects, which keep their types.
-    """
+    """Return a frame, as `read_table` returns it, or a dense array: of anything else one of objects, which keep their types."""
     X = read_table(dense_table(X, name), name=name)
     return X if hasattr(X, "columns") else as_cells(X, name)
 
@@ -57,13 +54,7 @@ def cells_of(column: Any) -> Sequence[Any]:
 
 
 def numbers_of(column: Any, title: str, source: str) -> Floats:
-    """Return the numbers of a column as float64, NaN where a value is missing.
-
-    Raises
-    ------
-    InputError
-        If a cell is no number; the message names the column and says how to declare categories.
-    """
+    """Return the numbers of a column as float64, NaN where a value is missing."""
     dtype = str(getattr(column, "dtype", "")).lower()
     if dtype.startswith(_TIMES):
         kind = "durations" if "delta" in dtype or "duration" in dtype else "times"
@@ -99,13 +90,7 @@ def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) 
 
 
 def categories_of(column: Any, source: str) -> tuple[Category, ...]:
-    """Return the categories of a column: those that its dtype lists, in its order, or else those that occur, sorted.
-
-    Raises
-    ------
-    InputError
-        If there are none, or one is neither text nor a truth value nor a finite number.
-    """
+    """Return the categories of a column: those that its dtype lists, in its order, or else those that occur, sorted."""
     listed = getattr(getattr(column, "dtype", None), "categories", None)
     # the dtype Categorical of polars lists the categories of all frames
     ordered = listed is not None and not str(column.dtype).startswith("Categorical")

@@ -60,13 +60,7 @@ class Comparison:
         return replace(self, sign=_OPPOSITES[self.sign])
 
     def holds(self, columns: Mapping[str, Cells]) -> NDArray[np.bool_]:
-        """Return the rows on which the comparison is true, shape (n_rows,); it is false where a number or a time is missing.
-
-        Raises
-        ------
-        InputError
-            If there is no such column, or a value is not of the kind of its cells: numbers, text or times.
-        """
+        """Return the rows on which the comparison is true, shape (n_rows,); it is false where a number or a time is missing."""
         if self.column not in columns:
             known = ", ".join(list(columns)[:10]) + (", ..." if len(columns) > 10 else "")
             raise InputError(f"the condition names {self.column!r}, which is no column of the items; their columns are {known}")
@@ -117,13 +111,7 @@ Condition: TypeAlias = Comparison | Joined
 
 
 def read_condition(text: str) -> Condition:
-    """Return the condition that a text states in the grammar above; ``not`` is resolved into opposite signs.
-
-    Raises
-    ------
-    InputError
-        If a part cannot be read; the message names it.
-    """
+    """Return the condition that a text states in the grammar above; ``not`` is resolved into opposite signs."""
     return _Reader(text).whole()
 
 
@@ -217,7 +205,6 @@ class _Reader:
         return number
 
     def _skip(self, word: str) -> bool:
-        """Return True, and pass the word or mark, if it comes next."""
         found = self._next.kind in ("word", "mark") and self._next.value == word
         if found:
             self._next = next(self._tokens)
@@ -239,7 +226,6 @@ class _Reader:
 
 
 def _unreadable(text: str, place: int) -> InputError:
-    """Return the error that a condition cannot be read from some place on; quotes before a name belong to what is left."""
     left = text[place:].strip()
     given = f"the condition cannot be read from {left!r} on" if left else f"the condition {text!r} is not complete"
     return InputError(f"{given}; {_REQUIRED}")

@@ -104,15 +104,7 @@ def automatic(groups: object) -> AutoGroups | None:
 
 
 def common_size(groups: object, n_features: int) -> int | None:
-    """Return size that all groups share if ``groups`` asks for every group of it: "singles", "pairs" or an integer; else None.
-
-    If there are fewer features than the size, all of them make one group.
-
-    Raises
-    ------
-    InputError
-        If the size is an integer below 1, or there are more than 100,000 groups of that size.
-    """
+    """Return the size that all groups share if ``groups`` asks for every group of it, at most n_features; else None."""
     if isinstance(groups, str) and groups in ("singles", "pairs"):
         groups = 1 if groups == "singles" else 2
     if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)):
@@ -135,16 +127,7 @@ def only_singles(groups: object) -> bool:
 def resolve_groups(
     groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = (), *, parameter: str = "groups"
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the valid groups of features, by number: all ``"singles"``, all ``"pairs"``, all of a size, or the given tuples.
-
-    ``names`` are the names by which features may be given; ``parameter`` is the name of the caller's parameter, for messages.
-
-    Raises
-    ------
-    InputError
-        If a group is empty, is no group, repeats a feature or another group, or names a feature that does not exist; or if
-        groups are to be found where there is nothing to find them with.
-    """
+    """Return valid groups of features, by number: all ``"singles"`` or ``"pairs"``, all of a size, or the given tuples."""
     if automatic(groups) is not None:
         raise InputError(
             f"groups={groups!r} finds pairs of features on held-out comparisons or measured distances, of which there are none "

@@ -249,15 +249,7 @@ class Grid:
     def locate(self, X: ArrayLike) -> Located:
         """Return the lower vertex, the upper vertex and the fraction between them of every value; values outside are clipped.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-
-        Raises
-        ------
-        InputError
-            If X has another number of features, or holds NaN without a level for it, infinity, or what is no code of a
-            category.
+        NaN without a level for it, infinity, and what is no code of a category are refused with an `InputError`.
         """
         x = self._checked(X)
         missing = None if np.isfinite(x).all() else np.isnan(x) & np.array(self.missing)
@@ -296,7 +288,6 @@ class Grid:
         return out if self.plain else np.where(self.extends & ~np.isnan(x), out, 0.0)
 
     def _checked(self, X: ArrayLike) -> Floats:
-        """Return X as a C-contiguous float64 matrix with one column for each feature, as the kernels need it."""
         x = np.ascontiguousarray(X, dtype=np.float64)
         if x.shape != (len(x), self.n_features):
             raise InputError(f"X has shape {x.shape}; (n_items, {self.n_features}) is required, one column a feature")
@@ -320,13 +311,7 @@ def _check_knots(feature: int, knots: Floats) -> None:
 
 
 def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) -> Schema:
-    """Return the schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes.
-
-    Raises
-    ------
-    InputError
-        If the kinds or the levels for missing values of the schema and the grid differ.
-    """
+    """Return the schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes."""
     n = len(names)
     if schema is None:
         return Schema(tuple(map(_feature_of, names, grid.kinds, grid.knots, grid.missing)))
@@ -339,7 +324,6 @@ def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) ->
 
 
 def _feature_of(name: str, kind: str, knots: Floats, missing: bool) -> Feature:
-    """Return the feature that has these knots; the categories of a categorical one are their codes."""
     categories = tuple(range(len(knots) - 1)) if kind == "categorical" else ()
     period = float(knots[-1] - knots[0]) if kind == "periodic" else 0.0
     return Feature(name, kind, categories, period, missing)

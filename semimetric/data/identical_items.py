@@ -42,7 +42,6 @@ def identities(rows: Floats | sparse.csr_array) -> Identities:
 
 
 def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> Identities:
-    """`identities` from hashes of the rows, shape (n_rows,)."""
     for seed in count(1):
         first = _first_of_hash(hashes)
         is_copy = first != np.arange(len(first))
@@ -54,7 +53,6 @@ def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> 
 
 
 def _first_of_hash(hashes: NDArray[np.uint64]) -> Integers:
-    """Return the first row with the hash of every row, shape (n_rows,)."""
     order = np.argsort(hashes)
     ordered = hashes[order]
     starts = np.ones(len(order), dtype=bool)
@@ -77,7 +75,6 @@ def _same(a: Floats | sparse.csr_array, b: Floats | sparse.csr_array) -> bool:
 
 
 def _with_data(rows: sparse.csr_array, data: NDArray[np.uint64]) -> sparse.csr_array:
-    """Return sparse rows with other numbers where these hold numbers."""
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
@@ -122,7 +119,7 @@ class DistinctItems:
 
     items: Floats  # (n_items, n_features), distinct, in the order of their hashes
     ends: Floats  # (2, n_features), the least and the largest value of every feature; NaN where all are missing
-    is_sample: bool = False  # whether items were left out
+    is_sample: bool = False  # True if items were left out
 
     @classmethod
     def of(cls, items: Floats) -> "DistinctItems":

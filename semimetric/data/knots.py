@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,19 +14,8 @@ from .schema import Feature, Schema
 _MOST_ROWS = 100_000  # of larger tables, knots are placed from a sample of so many rows
 
 
-def _quantile_knots(values: Floats, n_knots: int) -> Floats:
-    return np.quantile(values, np.linspace(0.0, 1.0, n_knots))
-
-
-def _uniform_knots(values: Floats, n_knots: int) -> Floats:
-    return np.linspace(values.min(), values.max(), n_knots)
-
-
 def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
-    """Return the minimum, the maximum and n_knots - 2 centres of clusters (paper 0, section 3); all values if there are few.
-
-    Among all knots with both ends, these have the least sum of squared distances of the values to the nearest knot.
-    """
+    """Return the minimum, the maximum and n_knots - 2 centres of clusters (paper 0, section 3); all values if there are few."""
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= n_knots:
         return distinct
@@ -41,17 +30,13 @@ def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
 
 
 def sampled_rows(n: int, random_state: int | None) -> Integers | None:
-    """Return the rows of the sample of ``n`` items from which knots are placed; None if all rows are used.
-
-    A sample together with its two extremes is not sampled again, so the knots of a stream are those of all of its items.
-    """
+    """Return the rows of the sample of ``n`` items from which knots are placed; None if all rows are used."""
     if n <= _MOST_ROWS + 2:
         return None
     return np.random.default_rng(random_state).choice(n, _MOST_ROWS, replace=False)
 
 
 def _sample(items: Floats, random_state: int | None) -> Floats:
-    """Return the items, or of many of them a sample, followed by a row of minima and a row of maxima over all items."""
     rows = sampled_rows(len(items), random_state)
     if rows is None:
         return items
@@ -59,10 +44,7 @@ def _sample(items: Floats, random_state: int | None) -> Floats:
 
 
 def _circle_knots(values: Floats, n_knots: int, strategy: str, period: float) -> Floats:
-    """Return knots of one turn, from the value after the widest gap up to that same value one period later.
-
-    A gap that is wider than a cell of equal knots is a cell of its own.
-    """
+    """Return knots of one turn, from the value after the widest gap up to that same value one period later."""
     distinct = np.unique(values)
     gaps = np.diff(distinct, append=distinct[0] + period)
     first = distinct[(np.argmax(gaps) + 1) % len(distinct)]
@@ -84,7 +66,11 @@ def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str) -> 
     return knots_of_values(values, n_knots, strategy)
 
 
-_PLACE = {"quantile": _quantile_knots, "uniform": _uniform_knots, "kmeans": _kmeans_knots}
+_PLACE: dict[str, Callable[[Floats, int], Floats]] = {
+    "quantile": lambda values, n_knots: np.quantile(values, np.linspace(0.0, 1.0, n_knots)),
+    "uniform": lambda values, n_knots: np.linspace(values.min(), values.max(), n_knots),
+    "kmeans": _kmeans_knots,
+}
 STRATEGIES = tuple(_PLACE)
 
 
@@ -116,11 +102,7 @@ def place_knots(items: Floats, schema: Schema, counts: Integers, strategy: str, 
 def warn_of_fewer(
     knots: Sequence[Floats], counts: Integers, items: Floats, schema: Schema, names: Sequence[object]
 ) -> None:  # fmt: skip
-    """Warn of constant features, and of features that have fewer knots than asked for because of ties.
-
-    That is no news where every value is a knot, as in columns of two values. ``knots`` are those that were placed among the
-    items, ``counts`` the numbers that were asked for.
-    """
+    """Warn of constant features, and of features that have fewer knots than asked for because of ties."""
     features = list(zip(schema.features, map(len, knots), counts, strict=True))
     # the last knot of a periodic feature is the first again, and that of a categorical one is for new categories
     different = [n - (f.kind != "numeric") for f, n, _ in features]

@@ -38,13 +38,7 @@ class TimeCells:
     zone: str  # "UTC" if the times have a time zone, "" if they have none
 
     def number(self, value: float | str | Moment, column: str) -> float:
-        """Return a value of a condition on the scale of ``days``.
-
-        Raises
-        ------
-        InputError
-            If it is no date or time, or has an offset although the column has no time zone.
-        """
+        """Return a value of a condition on the scale of ``days``."""
         if isinstance(value, float):
             raise InputError(
                 f"the condition compares {column}, a column of times, with a number, {value!r}; a date such as 2024-01-31 or a "
@@ -71,13 +65,7 @@ def _days(times: Sequence[datetime | None], column: str) -> Floats:
 
 
 def times_in_text(cells: NDArray[Any], column: str, value: Moment) -> TimeCells:
-    """Return a column of text as times, which a condition compares with a date or a time; empty cells are missing.
-
-    Raises
-    ------
-    InputError
-        If a cell is no date or time, or some have an offset and others have none.
-    """
+    """Return a column of text as times, which a condition compares with a date or a time; empty cells are missing."""
     times = []
     for row, cell in enumerate(cells.tolist()):
         try:
@@ -99,13 +87,7 @@ def looks_like_time(text: str) -> bool:
 
 
 def read_moment(text: str) -> Moment:
-    """Return the date or the time that a text says.
-
-    Raises
-    ------
-    InputError
-        If it is written in another way, or there is no such day or time.
-    """
+    """Return the date or the time that a text says."""
     written = text.strip()
     try:
         if not _WHOLE.fullmatch(written):

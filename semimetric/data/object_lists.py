@@ -1,4 +1,4 @@
-"""Sequences of objects of any kind, such as strings, graphs or arrays of different lengths: never copied, never made arrays."""
+"""Sequences of objects of any kind, such as strings, graphs or arrays of different lengths, which are never copied."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ _ADVICE = "give a list of objects, such as strings or arrays"
 
 
 def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
-    """Return X as it is, if it is a sequence of objects; of a pandas Series its values, of which none is copied.
-
-    Raises
-    ------
-    InputError
-        If it has no length, or no order, or is one text, a frame or a sparse matrix; TooFewError if it has fewer objects.
-    """
+    """Return X as it is, if it is a sequence of objects; of a pandas Series its values, of which none is copied."""
     if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 1:
         X = X.array  # a Series finds entries by label, its values by number
     whole = "a frame" if hasattr(X, "columns") else "a sparse matrix" if sparse.issparse(X) else None
@@ -44,13 +38,7 @@ def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
 
 
 def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
-    """Return objects of a sequence as a list: rows of an array or a frame, entries of anything else, of which none is copied.
-
-    Raises
-    ------
-    InputError
-        As `as_objects`, which takes no frame, since its rows may be of several types.
-    """
+    """Return a list of the objects, none copied: rows of an array or a frame, entries of any other sequence."""
     refuse_sparse(X, name)
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         X = X.to_numpy()
@@ -58,13 +46,7 @@ def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
 
 
 def object_key(value: Any) -> Hashable:
-    """Return a key that is equal for equal objects only: the object itself, or a hash of its content.
-
-    Raises
-    ------
-    InputError
-        If the object can neither be hashed nor pickled.
-    """
+    """Return a key that is equal for equal objects only: the object itself, or a hash of its content."""
     if _is_hashable(value):
         key: Hashable = value
         return key
@@ -78,10 +60,7 @@ def object_key(value: Any) -> Hashable:
 
 
 def hold_out_objects(objects: Objects, share: float, random_state: int | None) -> tuple[Integers, Integers]:
-    """Return the sorted positions of objects to learn from, and of those held out: a share of the distinct objects.
-
-    Equal objects stay on one side. None are held out where that would leave fewer than two on a side.
-    """
+    """Return sorted positions to learn from, and those held out, as `hold_out`; equal objects stay on one side."""
     number = object_numbers(objects)
     n = int(number.max()) + 1
     n_held = int(share * n)
@@ -105,13 +84,7 @@ def object_numbers(objects: Objects) -> Integers:
 
 
 def object_pairs(pairs: Any) -> tuple[list[Any], Integers]:
-    """Return the objects of pairs, each once where that is seen, and the pairs as positions among them, shape (n_pairs, 2).
-
-    Raises
-    ------
-    InputError
-        If it is no sequence of pairs.
-    """
+    """Return the objects of pairs, each once where that is seen, and the pairs as positions among them, shape (n_pairs, 2)."""
     given = as_objects(pairs, name="pairs")
     found: list[Any] = []
     places: dict[Hashable, int] = {}
@@ -131,7 +104,6 @@ def object_pairs(pairs: Any) -> tuple[list[Any], Integers]:
 
 
 def _is_hashable(value: Any) -> bool:
-    """Return True if an object can be a key of a dict; a tuple with an array in it cannot."""
     try:
         hash(value)
     except TypeError:

@@ -13,20 +13,7 @@ from .._foundation.types import Floats, Integers
 def sample_pairs(
     items: Floats, n_pairs: int, *, near: float = 0.25, n_neighbors: int = 30, random_state: int | None = None
 ) -> Integers:
-    """Return distinct pairs of different rows, shape (n_pairs, 2); all pairs, if there are at most ``n_pairs``.
-
-    Some are random pairs, and some are pairs of near neighbours, so that small distances are learned too.
-
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-    n_pairs : int
-    near : float, default 0.25
-        Share of the pairs whose second item is among the nearest of the first.
-    n_neighbors : int, default 30
-        The number of other items that count as nearest, in Euclidean distance of standardised features.
-    random_state : int or None, default None
-    """
+    """Return distinct pairs of different rows, shape (n_pairs, 2), the share ``near`` of near neighbours; all, if no more."""
     n = len(items)
     if n < 2:
         raise InputError("at least two items are required to draw pairs")
@@ -38,21 +25,16 @@ def sample_pairs(
         drawn = [_near_pairs(items, n_near, n_neighbors, rng), rng.integers(0, n, (2 * (missing - n_near) + 16, 2))]
         if found and n_all <= 4 * n_pairs:  # random draws seldom hit the last few pairs, so all pairs are offered
             drawn.append(rng.permutation(list(combinations(range(n), 2))))
-        _add_pairs(found, np.concatenate(drawn), n_pairs)
+        for i, j in np.concatenate(drawn).tolist():
+            if i != j and len(found) < n_pairs:
+                found.add((min(i, j), max(i, j)))
         near /= 2  # all near pairs may have been drawn already
     pairs = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
     return rng.permuted(rng.permutation(pairs), axis=1)
 
 
-def _add_pairs(found: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
-    """Add the drawn pairs of different rows to ``found``, up to ``n_pairs`` in all."""
-    for i, j in drawn.tolist():
-        if i != j and len(found) < n_pairs:
-            found.add((min(i, j), max(i, j)))
-
-
 def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:
-    """Return ``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
+    """Return ``n`` pairs of a random item and one of its nearest neighbours (standardised), (n, 2); none if all are equal."""
     if not n:
         return np.empty((0, 2), np.int64)
     width = spread(items)

@@ -38,18 +38,7 @@ class DistinctRows(NamedTuple):
 def distinct_rows(
     items: Floats | sparse.csr_array, targets: NDArray[Any], weight: Floats, *, always: bool = False
 ) -> DistinctRows | None:
-    """Return the distinct rows of ``items``, each together with its target; None if all rows count alike and none is repeated.
-
-    Parameters
-    ----------
-    items : ndarray of float64, or csr_array, shape (n, n_features)
-    targets : ndarray of numbers, shape (n,)
-        Items with different targets are different rows.
-    weight : ndarray of shape (n,)
-        At least one is > 0.
-    always : bool
-        True if rows that count alike, and none of which is repeated, are ordered too, so that other weights leave the order.
-    """
+    """Return the distinct rows with their targets; None if all count alike and none is repeated, unless ``always``."""
     may_be_left = not always and np.ptp(weight) == 0
     if may_be_left and isinstance(items, np.ndarray):
         if surely_differ(np.column_stack([items[:, :_FEW_FEATURES], targets])):
@@ -66,13 +55,7 @@ def distinct_rows(
 
 
 def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
-    """Return item as an encoded matrix of shape (1, n_features), and its label: that of a row or series of pandas, else None.
-
-    Raises
-    ------
-    InputError
-        If it is not one item, or has other features than the schema.
-    """
+    """Return an item as an encoded matrix (1, n_features), and the label of a row or series of pandas, else None."""
     is_table = hasattr(x, "columns")
     row = schema.encode(x if is_table else schema.rows(x, name), name=name)
     if len(row) != 1:
@@ -86,20 +69,7 @@ _MOST_SHOWN = 3  # labels in a message
 
 
 def item_rows(tuples: ArrayLike, preprocessor: Any, name: str) -> tuple[ArrayLike, Any]:
-    """Return the tuples as row numbers, and the items that they number; the tuples as they are and None if they hold points.
-
-    Parameters
-    ----------
-    tuples : array-like of shape (n_tuples, size) or (n_tuples, size, n_features)
-    preprocessor : array-like, frame, callable or None
-    name : str
-        The name of the tuples in messages.
-
-    Raises
-    ------
-    InputError
-        If a label is not in the index, the index has it twice, or the function fails or returns another number of rows.
-    """
+    """Return the tuples as row numbers, and the items that they number; the tuples as they are and None if they hold points."""
     if preprocessor is None or n_axes(tuples) == 3:
         return tuples, None
     if callable(preprocessor):
@@ -145,7 +115,6 @@ def warn_of_integer_index(tuples: ArrayLike, preprocessor: Any) -> None:
 
 
 def _are_labels(names: NDArray[Any], labels: Any) -> bool:
-    """Return True if names are looked up in an index: neither they nor the index are numbers."""
     if names.dtype.kind == "O" and all(isinstance(name, (int, np.integer)) for name in names.flat):
         return False
     return names.dtype.kind not in "iuf" and getattr(labels.dtype, "kind", "O") not in "iuf"
@@ -169,7 +138,6 @@ def _rows_of(names: NDArray[Any], labels: Any, name: str) -> Integers:
 
 
 def _made_by(function: Callable[[Any], Any], tuples: ArrayLike, name: str) -> tuple[Integers, Any]:
-    """Return the row numbers and the table that a function makes of the distinct names, each of which it is given once."""
     with input_errors():
         names, rows = np.unique(np.asarray(tuples), return_inverse=True)
     try:
@@ -189,24 +157,7 @@ def _made_by(function: Callable[[Any], Any], tuples: ArrayLike, name: str) -> tu
 
 
 def filled_table(X: Any, schema: Schema, missing: NDArray[np.bool_], rows: Integers, filled: Floats) -> Any:
-    """Return the table X with the values of ``filled`` where it is missing some.
-
-    Parameters
-    ----------
-    X : array-like or frame of shape (n_items, n_features)
-    schema : Schema
-        By which X was encoded.
-    missing : ndarray of bool of shape (n_items, n_features)
-    rows : ndarray of int64 of shape (n_rows,)
-        The rows that miss a value, increasing.
-    filled : ndarray of shape (n_rows, n_features)
-        These rows, encoded, without missing values.
-
-    Returns
-    -------
-    ndarray or frame
-        A new one: float64 if all features are numbers or angles, else objects; a frame of the library of X.
-    """
+    """Return a copy of the table X with ``filled`` (n_rows, n_features), encoded, in its ``rows`` where values are missing."""
     X = schema.table(X)
     values = {
         k: (np.flatnonzero(missing[:, k]), _decoded(schema.features[k], filled[missing[rows, k], k]))
@@ -229,7 +180,6 @@ def _decoded(feature: Feature, codes: Floats) -> NDArray[Any]:
 
 
 def _filled_frame(X: Any, values: dict[int, tuple[Integers, NDArray[Any]]]) -> Any:
-    """Return a frame with values in place of those that are missing, column by column."""
     if hasattr(X, "iloc"):
         columns = {k: _filled_series(X.iloc[:, k], *found) for k, found in values.items()}
         out = X.copy()

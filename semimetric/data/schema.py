@@ -103,31 +103,15 @@ KINDS = ("numeric", "periodic", "categorical")
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"numeric", "periodic", "categorical"}
-    categories : tuple of str, bool, int or float
-        The categories of a categorical feature, in the order of their codes.
-    period : float
-        The period of a periodic feature.
-    missing : bool
-        True if a missing value is a level of its own; else it is an error.
-    time : {"", "scale", "day", "week", "year"}
-        The unit of times, see `times`; "" for a column without times.
-    zone : str
-        The time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone.
-    """
+    """One column of a table."""
 
     name: str
-    kind: str = "numeric"
-    categories: tuple[Category, ...] = ()
-    period: float = 0.0
-    missing: bool = False
-    time: str = ""
-    zone: str = ""
+    kind: str = "numeric"  # "numeric", "periodic" or "categorical"
+    categories: tuple[Category, ...] = ()  # of a categorical feature, in the order of their codes
+    period: float = 0.0  # of a periodic feature
+    missing: bool = False  # True if a missing value is a level of its own, not an error
+    time: str = ""  # the unit of times, "scale", "day", "week" or "year"; "" without times
+    zone: str = ""  # the time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
@@ -172,10 +156,7 @@ class Feature:
         return np.append(turn, turn[0] + self.period)
 
     def decode(self, codes: Floats) -> NDArray[Any]:
-        """Return the values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit.
-
-        Knots of times are the numbers that are counted.
-        """
+        """Return the values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit."""
         if self.kind != "categorical":
             return codes.astype(object)
         values = np.array([*self.categories, None], dtype=object)
@@ -187,10 +168,7 @@ class Feature:
         return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
 
     def state(self) -> dict[str, Any]:
-        """Return the feature as values that JSON can hold.
-
-        The unit of times is included only if there is one, so that earlier versions read the others.
-        """
+        """Return the feature as values that JSON can hold."""
         values = asdict(self) | {"categories": list(self.categories)}
         return values if self.time else {name: value for name, value in values.items() if name not in ("time", "zone")}
 
@@ -460,7 +438,6 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
 
 
 def _kind_of(column: Any, title: str, period: Any) -> dict[str, Any]:
-    """Return the parameters of a feature that is no category: its period, and the unit of times."""
     if not holds_times(column):
         if isinstance(period, str):
             raise InputError(

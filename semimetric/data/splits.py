@@ -1,4 +1,4 @@
-"""Splitting tuples or items into those to train on and those to validate on, always seeded; identical items stay on one side.
+"""Splits of tuples or items into those to train on and those to validate on, always seeded; equal items stay on one side.
 
 What is held out is to be new. An item given twice, as two rows of a table or as points of two tuples, is one item
 (`identical_items`), so distinct items are split, and every row goes where its item goes.
@@ -24,11 +24,7 @@ _LEAST = 2  # tuples on either side
 
 
 def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
-    """Return the number of the item of every member of every tuple, shape (n_tuples, size).
-
-    Items are numbered in the order of their hashes, so that tuples given as points, or as row numbers in any order, have the
-    same numbers.
-    """
+    """Return the number of the item of every member, shape (n_tuples, size), in the order of hashes of the items."""
     used, place = np.unique(tuples.index, return_inverse=True)
     _, number, hashes = identities(tuples.items[used])
     rank = np.empty(len(hashes), np.int64)
@@ -41,27 +37,10 @@ def item_disjoint_splits(
 ) -> Iterator[tuple[Integers, Integers]]:
     """Return splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
 
-    If the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
-    share of the items is held out, and pairs with items of both sides are left out.
-
-    If few pairs are given, some draws leave fewer than two on one side. Others are drawn in their place, up to a number of
-    draws that does not depend on ``n_splits``: whether pairs can be held out is the same however many splits are asked for.
-
-    Parameters
-    ----------
-    pairs : Tuples
-        Pairs, or longer tuples.
-    n_splits : int or None
-        There are fewer, but no fewer than two, where too few draws leave two pairs on both sides. None gives a split for every
-        draw that does.
-    random_state : int or None
-    held_out : float
-        The share of the components, or of the items, that is held out for validation.
-
-    Raises
-    ------
-    TooFewError
-        If fewer than two draws leave two pairs or more on both sides, or none does for a single split.
+    If the pairs fall into many components that share no item, the share ``held_out`` of these is held out and no pair is
+    lost. Otherwise it is a share of the items, and pairs with items of both sides are left out. A draw that leaves fewer
+    than two pairs on a side is drawn again, up to a limit that does not depend on ``n_splits``; None gives a split for every
+    good draw. `TooFewError` says that fewer than two draws were good.
     """
     identity = tuple_identities(pairs)
     unit = units_of(identity)
@@ -90,15 +69,7 @@ def item_disjoint_splits(
 
 
 def units_of(identity: Integers) -> Integers:
-    """Return the number of the unit that is held out together with each item, shape (n_items,).
-
-    Units are the components that share no item, where there are many; otherwise every item is one.
-
-    Parameters
-    ----------
-    identity : ndarray of shape (n_tuples, size)
-        The numbers of the items of each tuple, as `tuple_identities` gives them.
-    """
+    """Return the number of the unit held out with each item, (n_items,): its component where there are many, else itself."""
     n_items = int(identity.max()) + 1
     edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
     graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
@@ -113,10 +84,7 @@ def leaves_enough(labels: NDArray[Any], n_classes: int = 2) -> bool:
 
 
 def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Integers, Integers]:
-    """Return the sorted numbers of rows to learn from, and of rows held out: those of a share of the distinct items.
-
-    None are held out where that would leave fewer than two on a side.
-    """
+    """Return sorted numbers of rows to learn from, and of rows held out: none where fewer than two would be on a side."""
     number = identities(rows).number
     n = int(number.max()) + 1
     order = np.random.default_rng(random_state).permutation(n)
@@ -129,19 +97,8 @@ def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Inte
 class ItemClasses:
     """The classes of distinct items, so that shares of each class can be held out.
 
-    Parameters
-    ----------
-    rows : ndarray or csr_array of shape (n_rows, n_features)
-        Encoded items.
-    labels : ndarray of shape (n_rows,)
-        The class of each row.
-
-    Attributes
-    ----------
-    number : ndarray of shape (n_rows,)
-        The number of the item in each row, by first occurrence.
-    labels : ndarray of shape (n_items,)
-        The class that most rows of an item have; of equally many the first.
+    ``number`` (n_rows,) is the item in each row, by first occurrence; ``labels`` (n_items,) are the classes that most rows of
+    an item have, of equally many the first.
     """
 
     def __init__(self, rows: Floats | sparse.csr_array, labels: NDArray[Any]) -> None:
@@ -163,10 +120,7 @@ class ItemClasses:
         return max(map(len, self.members))
 
     def folds(self, n_folds: int, random_state: int) -> list[tuple[Integers, Integers]]:
-        """Return row numbers to train on and to test on, of ``n_folds`` folds with equal fractions of every class.
-
-        A class of fewer items than folds has items in some of them.
-        """
+        """Return row numbers to train on and to test on, of ``n_folds`` folds with equal fractions of every class."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             split = list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(self.labels, self.labels))
@@ -178,7 +132,6 @@ class ItemClasses:
         return self._sides(np.concatenate([rng.permutation(m)[: int(share * len(m) + 0.5)] for m in self.members]))
 
     def _sides(self, held_items: Integers) -> tuple[Integers, Integers]:
-        """Return the sorted numbers of all other rows, and of the rows of these items."""
         held = np.zeros(len(self.labels), dtype=bool)
         held[held_items] = True
         return np.flatnonzero(~held[self.number]), np.flatnonzero(held[self.number])

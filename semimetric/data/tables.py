@@ -27,21 +27,7 @@ class SplitTable(NamedTuple):
 
 
 def split_table(frame: Any, *, id: str | None = None, label: str | None = None, name: str = "X") -> SplitTable:
-    """Split a frame of pandas into features, ids and labels.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_items, n_columns)
-    id, label : str or None
-        Columns of the frame that are no features: ids, which must differ, and labels. Rows are numbered without ids.
-    name : str
-        The name of the frame in messages.
-
-    Raises
-    ------
-    InputError
-        If a column is not there, both are the same, a cell of them is empty, or an id is on two rows.
-    """
+    """Split a frame of pandas into features, ids (row numbers without ``id``) and labels, by the names of their columns."""
     if id is not None and id == label:
         raise InputError(f"the ids and the labels of {name} are both the column {id!r}; two columns are required")
     ids = np.arange(len(frame)) if id is None else keys_of(frame, id, name)

@@ -67,16 +67,7 @@ def clock_zone(name: str) -> tzinfo | None:
 
 
 def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) -> Floats:
-    """Return the numbers of a column of times, shape (n,), NaN where one is missing; ``unit`` is `SCALE` or one of `PERIODS`.
-
-    A time may be a text as ISO 8601 writes it with dashes, such as "2024-05-01" or "2024-05-01T12:30+02:00". A column of
-    numbers is taken for numbers that were counted already.
-
-    Raises
-    ------
-    InputError
-        If the column holds no times, or times with a zone although ``zone`` is "", or the other way round.
-    """
+    """Return the numbers of a column of times, (n,), NaN where one is missing; ``unit`` is `SCALE` or of `PERIODS`."""
     given_as = column
     column = _with_texts_read(column)
     if not holds_times(column):
@@ -119,18 +110,15 @@ def times_of(days: Floats, zone: str) -> NDArray[Any]:
 
 
 def _series(column: Any) -> Any:
-    """Return the column of a frame as narwhals reads it; None for an array."""
     return None if isinstance(column, np.ndarray) else nw.from_native(nw.to_native(column, pass_through=True), series_only=True)
 
 
 def _texts_of(column: Any) -> list[str]:
-    """Return the cells of a column that are texts, if its dtype lets it have any."""
     kind = str(getattr(column, "dtype", "object")).lower()
     return texts_of(cells_of(column)) if kind.startswith(_MAY_BE_TEXT) else []
 
 
 def _with_texts_read(column: Any) -> Any:
-    """Return the column with texts that are times as such, in an array of objects; the column itself if it has none."""
     if not any(is_time(text) for text in _texts_of(column)):
         return column
     cells = cells_of(column)
@@ -149,7 +137,6 @@ def _zones(column: Any) -> list[Any]:
 
 
 def _shown(column: Any, zone: str) -> _Times:
-    """Return the time on clocks in the time zone, in microseconds."""
     series, clocks = _series(column), clock_zone(zone) if zone else None
     if series is None and column.dtype.kind == "M":
         return column.astype("M8[us]")

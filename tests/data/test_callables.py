@@ -4,7 +4,7 @@ from cases import assert_refused, cityblock
 
 from semimetric import DistanceCallError, DistanceRegressor, MissingExtraError, Tables
 from semimetric._foundation.types import Pairs
-from semimetric.data.calls import DistanceFunction
+from semimetric.data.calls import UserDistance
 from semimetric.distances.model.base_distances import base_functions
 
 ITEMS = np.arange(40.0).reshape(20, 2)
@@ -25,19 +25,19 @@ def two_batches(X, Y):
 @pytest.mark.parametrize(("function", "batch"), [(two_vectors, False), (two_batches, True), (cityblock, True)])
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4])
 def test_finds_out_whether_a_function_takes_batches(function, batch, n_features, rng):
-    assert DistanceFunction.detect(function, rng.random((5, n_features))).batch is batch
+    assert UserDistance.of_vectors(function, rng.random((5, n_features))).form == ("batches" if batch else "vectors")
 
 
 def test_a_function_that_mixes_up_rows_is_called_on_vectors():
-    assert not DistanceFunction.detect(lambda x, y: np.abs(np.ravel(x) - np.ravel(y)).sum(), ITEMS).batch
-    assert not DistanceFunction.detect(lambda x, y: np.abs(x - y).sum(axis=0).sum(), ITEMS).batch
+    assert UserDistance.of_vectors(lambda x, y: np.abs(np.ravel(x) - np.ravel(y)).sum(), ITEMS).form == "vectors"
+    assert UserDistance.of_vectors(lambda x, y: np.abs(x - y).sum(axis=0).sum(), ITEMS).form == "vectors"
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("function", [two_vectors, two_batches])
 def test_evaluates_every_pair_in_order(function, n_jobs):
     many = np.tile(INDEX, (120, 1))
-    values = DistanceFunction.detect(function, ITEMS).evaluate(Pairs(ITEMS, many), n_jobs=n_jobs)
+    values = UserDistance.of_vectors(function, ITEMS).evaluate(Pairs(ITEMS, many), n_jobs=n_jobs)
     np.testing.assert_array_equal(values, np.tile(TRUE, 120))
 
 
@@ -55,7 +55,7 @@ def test_a_failure_names_the_pair_and_keeps_the_rest(kind, batch):
         return np.where(hit, BAD.get(kind), out) if kind != "raises" else out
 
     with pytest.raises(DistanceCallError) as caught:
-        DistanceFunction(fails, batch).evaluate(Pairs(ITEMS, INDEX))
+        UserDistance(fails, "batches" if batch else "vectors", kinds=("item", "item")).evaluate(Pairs(ITEMS, INDEX))
     error = caught.value
     assert error.pair == (13, 6)
     np.testing.assert_array_equal(error.pairs, INDEX[:13])
@@ -66,19 +66,19 @@ def test_a_failure_names_the_pair_and_keeps_the_rest(kind, batch):
 
 
 def test_what_cannot_be_a_distance_is_refused():
-    assert_refused(lambda: DistanceFunction.detect(None, ITEMS), "distance=None", "must be callable", "two batches")
-    assert_refused(lambda: DistanceFunction.detect(lambda x: 0, ITEMS), "neither on two vectors (TypeError", "must return")
-    assert_refused(lambda: DistanceFunction.detect(lambda x, y: "far", ITEMS), "neither on two vectors", "one number")
+    assert_refused(lambda: UserDistance.of_vectors(None, ITEMS), "distance=None", "must be callable", "two batches")
+    assert_refused(lambda: UserDistance.of_vectors(lambda x: 0, ITEMS), "neither on two vectors (TypeError", "must return")
+    assert_refused(lambda: UserDistance.of_vectors(lambda x, y: "far", ITEMS), "neither on two vectors", "one number")
 
 
 def test_a_batch_of_the_wrong_shape_is_an_error():
-    function = DistanceFunction(lambda X, Y: np.zeros((len(X), 2)), batch=True)
+    function = UserDistance(lambda X, Y: np.zeros((len(X), 2)), "batches")
     with pytest.raises(DistanceCallError, match=r"it returned shape \(1, 2\) for 1 pairs"):
         function.evaluate(Pairs(ITEMS, INDEX))
 
 
 def test_negative_values_pass_where_they_are_allowed():
-    signed = DistanceFunction(lambda X, Y: (X - Y).sum(axis=-1), batch=True)
+    signed = UserDistance(lambda X, Y: (X - Y).sum(axis=-1), "batches")
     assert (signed.evaluate(Pairs(ITEMS, INDEX), nonnegative=False) < 0).any()
 
 
@@ -96,9 +96,9 @@ def refuses(condition, function):
 @pytest.mark.parametrize(("function", "batch"), [(two_vectors, False), (two_batches, True), (cityblock, True)])
 def test_a_pair_on_which_it_fails_says_nothing_of_its_form(function, batch):
     same = refuses(np.array_equal, function)
-    assert DistanceFunction.detect(same, np.repeat(ITEMS, 3, axis=0)).batch is batch
-    first = DistanceFunction.detect(refuses(lambda x, y: x[0] == 0, function), ITEMS)
-    assert first.batch is batch
+    assert UserDistance.of_vectors(same, np.repeat(ITEMS, 3, axis=0)).form == ("batches" if batch else "vectors")
+    first = UserDistance.of_vectors(refuses(lambda x, y: x[0] == 0, function), ITEMS)
+    assert first.form == ("batches" if batch else "vectors")
     with pytest.raises(
         DistanceCallError, match=r"distance failed on items 0 and 19 \(pair 0 of 20\): ZeroDivisionError: inside"
     ):
@@ -110,7 +110,7 @@ def test_a_package_that_the_function_misses_is_what_is_said():
         raise MissingExtraError("install it")
 
     with pytest.raises(MissingExtraError, match="^install it$"):
-        DistanceFunction.detect(needs, ITEMS)
+        UserDistance.of_vectors(needs, ITEMS)
 
 
 def test_messages_name_the_parameter_that_was_given():
@@ -128,6 +128,6 @@ def test_messages_name_the_parameter_that_was_given():
 
 
 def test_finds_pairs_on_which_directions_differ():
-    signed = DistanceFunction(lambda X, Y: np.maximum(X - Y, 0.0).sum(axis=-1), batch=True)
+    signed = UserDistance(lambda X, Y: np.maximum(X - Y, 0.0).sum(axis=-1), "batches")
     assert signed.asymmetry(ITEMS) == (0.0, 4.0)
-    assert DistanceFunction(cityblock, batch=True).asymmetry(ITEMS) is None
+    assert UserDistance(cityblock, "batches").asymmetry(ITEMS) is None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
-from semimetric.data.calls import DistanceFunction
+from semimetric.data.calls import UserDistance
 from semimetric.distances.features.linear_directions import Directions, with_directions
 from semimetric.distances.model.base_distances import BaseDistance
 from semimetric.distances.pairs.gower import GapEmbedding
@@ -87,7 +87,7 @@ def distance_of(rng, wild):
     if not wild and grid.plain and rng.random() < 0.15:
         probe = rng.normal(size=(3, 2, n))
         values = cases.cityblock(probe[:, 0], probe[:, 1])
-        bases = (BaseDistance(DistanceFunction(cases.cityblock, True), rng.random(), "blocks", probe, values),)
+        bases = (BaseDistance(UserDistance(cases.cityblock, "batches"), rng.random(), "blocks", probe, values),)
     names = tuple(f"x{f}" for f in range(n))
     return Semimetric(embedding, weights, epsilon, names, directions, bases, "identity" if signed else LINKS[rng.integers(2)])
 

@@ -37,7 +37,7 @@ from ..._foundation.types import (
     distinct,
 )
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
-from ...data.calls import Distance, DistanceFunction, ObjectDistance, counted_calls
+from ...data.calls import Distance, UserDistance, counted_calls
 from ...data.identical_items import identities
 from ...data.object_lists import Objects, as_objects, hold_out_objects, object_numbers, object_pairs
 from ...data.pair_sampling import sample_pairs
@@ -78,8 +78,6 @@ from ..solvers.base import Solution
 from .base import T
 from .measured_learner import MEASURED, NOTHING_ASIDE, SET_ASIDE, MeasuredLearner
 from .regressor import DistanceRegressor
-
-CalledDistance = DistanceFunction | ObjectDistance
 
 _OF_THE_LEARNER = ("n_knots", "alpha", "directions", "tables", "axioms", "link", "loss", "columns", "program")
 _FEWEST_CALLS = 20  # that can be divided among learning and evaluating
@@ -307,7 +305,7 @@ class DistanceApproximator(MeasuredLearner):
             refuse_open_links(recipe, 'method="vertices" learns nothing')
         with self._own_knots():
             structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
-        function = DistanceFunction.detect(self.distance, items, schema=schema)
+        function = UserDistance.of_vectors(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
         learn, held = hold_out(items, self.validation_fraction, self.random_state)
         if structure is not None:
@@ -417,7 +415,7 @@ class DistanceApproximator(MeasuredLearner):
         objects, index = object_pairs(tuples)
         return kind(self.encode(objects), index)
 
-    def _check_symmetry(self, recipe: Recipe, function: CalledDistance, items: Floats) -> None:
+    def _check_symmetry(self, recipe: Recipe, function: UserDistance, items: Floats) -> None:
         """Refuse a distance that is not symmetric, or warn of it, where the axioms ask for symmetry."""
         if recipe.axioms not in ("semimetric", "metric") or (answers := function.asymmetry(items)) is None:
             return
@@ -429,7 +427,7 @@ class DistanceApproximator(MeasuredLearner):
             raise NotSupportedError(message)
         warn(f"{message}; the values learned lie between the two")
 
-    def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: CalledDistance) -> None:
+    def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: UserDistance) -> None:
         features = _drawing_features(recipe, items[learn], schema)
         self._check_before_calls(recipe, items[learn], schema)
         self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
@@ -458,15 +456,15 @@ class DistanceApproximator(MeasuredLearner):
             check_width(recipe, structure)
 
     def _draw_pairs(
-        self, recipe: Recipe, items: Floats, learn: Integers, features: Floats, schema: Schema, function: CalledDistance
+        self, recipe: Recipe, items: Floats, learn: Integers, features: Floats, schema: Schema, function: UserDistance
     ) -> Floats:
         """Evaluate the distances of as many pairs as were asked for, or of rounds of pairs until more do not help."""
         if not isinstance(self.n_pairs, str):
             index = sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)
-            return self._evaluate_pairs(function, Pairs(items, learn[index]), "items")
+            return self._evaluate_pairs(function, Pairs(items, learn[index]))
 
         def evaluate(rows: Integers) -> Floats:
-            return self._evaluate_pairs(function, Pairs(items, learn[rows]), "items", more=True)
+            return self._evaluate_pairs(function, Pairs(items, learn[rows]), more=True)
 
         budget = int((self.max_calls - 4) / (1 + 2 * self.validation_fraction))  # rows for recall take as many as pairs
         given = self.parameter_source
@@ -474,7 +472,7 @@ class DistanceApproximator(MeasuredLearner):
         draw_in_rounds(recipe, items[learn], features, schema, evaluate, budget, self.near, auto)
         return self.distances_
 
-    def _evaluate_pairs(self, function: CalledDistance, pairs: Pairs, kind: str, *, more: bool = False) -> Floats:
+    def _evaluate_pairs(self, function: UserDistance, pairs: Pairs, kind: str = "", *, more: bool = False) -> Floats:
         """Return the distances of pairs, and record them even if an error ends this early; ``more`` keeps earlier ones."""
         done, nonnegative = [np.empty(0)], self.parameter_source.axioms is not None
         before = (self.distances_, self.pairs_) if more else (np.empty(0), np.empty((0, 2), np.int64))
@@ -487,7 +485,7 @@ class DistanceApproximator(MeasuredLearner):
             self.pairs_ = np.concatenate([before[1], pairs.index[: len(found)]])
         return found
 
-    def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: CalledDistance) -> None:
+    def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: UserDistance) -> None:
         """Set the weights to the distances at the vertices, and record the distance that they make."""
         pairs = vertex_pairs(cast(PairEmbedding, structure.embedding), np.median(items, axis=0))  # which was checked
         self.vertices_ = pairs.items
@@ -502,7 +500,7 @@ class DistanceApproximator(MeasuredLearner):
         examples = Pairs(items, np.array([[0, 1]]))
         self._record(assemble(recipe, structure, weights, delta, examples=examples), solution)
 
-    def _evaluate(self, items: Floats, learn: Integers, held: Integers, number: Integers, function: CalledDistance) -> None:
+    def _evaluate(self, items: Floats, learn: Integers, held: Integers, number: Integers, function: UserDistance) -> None:
         """Call the distance on pairs of the items that were set aside; record errors, intervals and the number of calls.
 
         ``learn`` and ``held`` are rows of the items; ``number``, shape (n_items,), is that of each among the distinct ones.
@@ -525,7 +523,7 @@ class DistanceApproximator(MeasuredLearner):
 
 def evaluate_by_calls(
     d: Semimetric, items: Floats, learn: Integers, held: Integers, number: Integers,
-    function: CalledDistance, n_pairs: int, random_state: int | None, options: dict[str, Any],
+    function: UserDistance, n_pairs: int, random_state: int | None, options: dict[str, Any],
 ) -> tuple[UnseenPairs | None, int]:  # fmt: skip
     """Evaluate a distance on random pairs of the items set aside; return them with the number of calls.
 
@@ -541,12 +539,12 @@ def evaluate_by_calls(
         The rows of the items that were learned from, and of those set aside.
     number : ndarray of shape (n_items,), int64
         That of each item among the distinct ones.
-    function : DistanceFunction or ObjectDistance
+    function : UserDistance
     n_pairs : int
         The most pairs.
     random_state : int or None
     options : dict
-        Arguments of `DistanceFunction.evaluate`.
+        Arguments of `UserDistance.evaluate`.
     """
     if not len(held):
         return None, 0
@@ -759,7 +757,7 @@ class EncodedObjects:
     learn: Integers  # positions of the objects to learn from
     held: Integers  # positions of those held out
     number: Integers  # (n_objects,): that of each object among the distinct ones
-    function: ObjectDistance  # it calls no pair again that landmarks have called
+    function: UserDistance  # it calls no pair again that landmarks have called
 
     def __init__(self, features: Any, distance: Distance | None, X: Any, fraction: float, random_state: int | None) -> None:
         if not callable(distance):
@@ -775,7 +773,7 @@ class EncodedObjects:
         same = first is not None and first.distance is distance
         self._landmarks = first if same else None
         options: dict[str, Any] = {} if first is None else {"backend": first.backend, "cache": first.cache if same else None}
-        self.function = ObjectDistance(distance, self._objects, known=self._known if same else None, **options)
+        self.function = UserDistance(distance, objects=self._objects, known=self._known if same else None, **options)
 
     def read(self) -> None:
         """Fit the features to the objects that are not held out, and compute those of all."""

@@ -123,11 +123,7 @@ class Bins:
         return np.arange(self.n) if count >= self.n else np.sort(farthest_first(lambda b: self.distances[b], 0, count))
 
     def lines(self, directions: Floats) -> list[Line]:
-        """Return the maps of the bins to lines along which masses are added up.
-
-        They are projections on the directions; with circles, each projection of the bins laid out from every place of them
-        on. Without coordinates there are none, and lines are the distances to bins that are far apart.
-        """
+        """Return the maps of the bins to lines along which masses are added up: projections, or distances to far bins."""
         if self.coordinates is None:
             n = len(directions)
             chosen = farthest_first(lambda b: self.distances[b], 0, n).tolist() if n else []
@@ -163,13 +159,7 @@ class Bins:
 
 
 def checked_periods(periodic: Mapping[int, float] | None, n_dimensions: int) -> Floats:
-    """Return the periods of all axes, shape (n_dimensions,), infinite for axes that are no circles.
-
-    Raises
-    ------
-    InputError
-        If there is no such axis, or a period is no finite number > 0.
-    """
+    """Return the periods of all axes, shape (n_dimensions,), infinite for axes that are no circles."""
     periods = np.full(n_dimensions, np.inf)
     if periodic is None:
         return periods

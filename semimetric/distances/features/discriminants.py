@@ -35,19 +35,7 @@ def discriminants(
     usable: NDArray[np.bool_] | None = None,
     shrinkage: float = 0.3,
 ) -> Directions | None:
-    """Return the 1 to 10 best directions, the best first; None for more than 1,000 features, or if no feature may be used.
-
-    Parameters
-    ----------
-    near, far : Pairs
-        Pairs that should be close, and pairs that should not, over the same items.
-    near_weight, far_weight : ndarray
-        The weight of each pair, >= 0.
-    usable : ndarray of bool of shape (n_features,) or None
-        The features that may be combined, all by default. Features that some item of the pairs lacks are left out.
-    shrinkage : float, default 0.3
-        The share of equal spread in the denominator, in [0, 1].
-    """
+    """Return the 1 to 10 best directions, the best first; None for more than 1,000 features, or if no feature may be used."""
     rows = np.unique(np.concatenate([near.index.ravel(), far.index.ravel()]))
     used = combinable(near.items[rows], usable)
     items = np.where(used, near.items[rows], 0.0)

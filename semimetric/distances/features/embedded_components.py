@@ -41,12 +41,9 @@ _MANY, _MAPS_OF_MANY = 4_000, 2  # items, and the maps that are learned from mor
 
 
 class _Columns(NamedTuple):
-    """Columns of the map: standardised features, then their rises through their cells.
+    """Columns of the map: standardised features, then their rises through their cells."""
 
-    ``values`` has shape (n_items, n_features + n_cells), float32.
-    """
-
-    values: NDArray[np.float32]
+    values: NDArray[np.float32]  # (n_items, n_features + n_cells)
     knots: tuple[Floats, ...]
     spread: Floats
 
@@ -63,27 +60,8 @@ def embedded_components(
 ) -> Directions | None:
     """Learn components from labelled items; None where no feature varies, or no class has two items.
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        Finite values.
-    labels : ndarray of shape (n_items,), int64
-    weight : ndarray of shape (n_items,) or None
-        The weight and the number of votes of each item; None is 1 each.
-    n_components : int, default 32
-        The number of components of each map.
-    n_maps : int, default 1
-        The number of maps, learned from as many seeds; the distance is the mean over all of them. Of many items there are two
-        at least.
-    random_state : int or None
-    n_jobs : int or None
-        The number of threads, which share the maps.
-
-    Returns
-    -------
-    Directions
-        They bend at the knots of the features, and are constant outside. Differences along them are in units of the exponent
-        of the votes, so that their L1 distance is to be taken as it is: components that matter less are shorter.
+    Directions bend at the knots of the features, and are constant outside. Differences along them are in units of the
+    exponent of the votes, so that components that matter less are shorter.
     """
     if len(items) < 2 or not np.ptp(items, axis=0).any() or np.bincount(labels).max() < 2:
         return None

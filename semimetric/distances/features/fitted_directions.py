@@ -30,25 +30,8 @@ def fit_directions(
 ) -> Directions | None:
     """Return the directions that the parameter ``directions=`` of an estimator stands for, fitted to the items X.
 
-    Parameters
-    ----------
-    directions : None, "pca", array of shape (n_directions, n_features), transformer, list of transformers, or Directions
-        A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map, or its ``partitions_``
-        are the trees. `Partitions`, and fitted trees and forests of scikit-learn, are trees too.
-    X : ndarray of shape (n_items, n_features)
-    names : sequence of str
-        The names of the raw features.
-    random_state : int or None
-        The seed of the PCA.
-    usable : ndarray of bool of shape (n_features,) or None
-        The features that linear directions may combine, all by default; the others have the coefficient 0. Their transformers
-        are fitted on the usable features alone, and on the rows where none of them is missing. Trees use all features and rows.
-
-    Raises
-    ------
-    InputError
-        If the map uses another feature than it may, has the wrong shape, holds no finite numbers, or has an all-zero
-        direction, or a transformer that is not fitted needs labels.
+    Linear directions combine the ``usable`` features, on the rows that lack none of them; trees use all features and rows.
+    A transformer is cloned and fitted unless it is fitted already.
     """
     if directions is None:
         return None
@@ -93,7 +76,6 @@ def _merged(parts: Sequence[Directions | None]) -> Directions | None:
 
 
 def _fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directions | None:
-    """Return the trees that part items, grown on the items X unless they are grown already; None if none parts them."""
     if isinstance(directions, PartitionFeatures) and not hasattr(directions, "partitions_"):
         if directions.needs_targets:
             raise InputError(
@@ -113,10 +95,7 @@ def _fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directio
 def _fitted_among(
     directions: Any, X: Floats, usable: NDArray[np.bool_], names: Sequence[str], random_state: int | None
 ) -> Directions | None:
-    """`fit_directions` on the usable features and the items that lack none of them.
-
-    An array, and `UniformDirections` of named features, give a coefficient for every feature, so they are checked instead.
-    """
+    """Fit directions to the usable features of the items that lack none of them; a matrix is checked instead."""
     if _are_transformers(directions):
         fit = partial(fit_directions, names=names, random_state=random_state, usable=usable)
         return _merged([fit(d, X) for d in directions])
@@ -140,7 +119,6 @@ def _fitted_among(
 
 
 def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[str]) -> Directions:
-    """Return the same directions; an error if they use a feature that is not usable."""
     if found.n_features != len(usable):
         raise InputError(
             f"directions= are of {found.n_features} features, but there are {len(usable)}; give those of the items"
@@ -178,7 +156,6 @@ def _matrix(directions: Any, n_features: int) -> Floats:
 
 
 def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
-    """Return the directions of a valid matrix. Those of a transformer, which has ``names``, go without single raw features."""
     labels = None if names is None else list(names)
     if matrix.ndim == 2 and labels is not None:
         combines = (matrix != 0).sum(axis=1) != 1

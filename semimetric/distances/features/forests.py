@@ -25,20 +25,7 @@ def is_fitted_forest(estimator: Any) -> bool:
 
 
 def partitions_of(estimator: Any, *, tied: bool = True) -> Partitions:
-    """Return trees of a fitted tree, random forest, extremely randomised forest, totally random forest or gradient boosting.
-
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-        One with ``tree_``, or with ``estimators_`` that have it.
-    tied : bool, default True
-        See `Partitions`.
-
-    Raises
-    ------
-    InputError
-        If it has no such trees, or a tree has more than 1,000 leaves.
-    """
+    """Return trees of a fitted tree, random forest, extremely randomised forest, totally random forest or gradient boosting."""
     if not is_fitted_forest(estimator):
         raise InputError(
             f"{type(estimator).__name__} has no trees of scikit-learn that are fitted to all features; a fitted random forest, "
@@ -58,7 +45,6 @@ def _members(estimator: Any) -> list[Any]:
 
 
 def _one_tree(tree: Any, n_features: int, tied: bool) -> Partitions:
-    """Return a tree, its nodes in the order of a walk that goes left first."""
     order = _walk(tree.children_left, tree.children_right)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
@@ -76,7 +62,6 @@ def _one_tree(tree: Any, n_features: int, tied: bool) -> Partitions:
 
 
 def _walk(left: Integers, right: Integers) -> Integers:
-    """Return the nodes of a tree in the order in which a walk meets them that goes left first."""
     order, waiting = [], [0]
     while waiting:
         node = waiting.pop()

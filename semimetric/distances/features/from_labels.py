@@ -43,33 +43,14 @@ def labelled_directions(
     n_jobs: int | None = None,
     n_maps: int = 1,
 ) -> Directions | None:
-    """Return directions of standardised features, as a map of the raw features, or None.
+    """Return directions of standardised features, as a map of the raw features; None if there is nothing to learn.
 
-    There are none if no feature varies, or each class is one point.
-
-    Linear directions combine the usable features, and are fitted to the items that lack none of these. Trees use all features
-    and all items.
-
-    Parameters
-    ----------
-    kind : {"lda", "nca", "discriminant", "combined", "nca-embedded", "forest"}
-        Fisher's discriminants with 10 % shrinkage; neighbourhood components (Goldberger et al. 2005), at most 32 of them,
-        fitted to at most 2,000 items, or for larger tables to up to four samples of 2,000; discriminants on a
-        piecewise-linear embedding; or these discriminants together with the neighbourhood components of up to four samples,
-        of 70 % of the items or of 2,000. The samples are for the same reason as in bagging (Breiman 1996): components
-        overfit the items that they are fitted to, and those of different samples do so in different ways. "nca-embedded" is
-        32 components that bend, learned by the votes of all items, see `embedded_components`. "forest" is 100 extremely
-        randomised trees of at most 16 leaves, see `PartitionFeatures`.
-    items : ndarray of shape (n_items, n_features)
-    labels : ndarray of shape (n_items,)
-    usable : ndarray of shape (n_features,), bool
-    weight : ndarray of shape (n_items,) or None
-        The weight of each item in "nca-embedded" and "forest"; the others leave it aside. None is 1.
-    random_state : int or None
-    n_jobs : int or None
-        The number of threads, which share the samples.
-    n_maps : int, default 1
-        The number of maps that "nca-embedded" learns, from as many seeds.
+    "lda" are Fisher's discriminants with 10 % shrinkage; "nca" at most 32 neighbourhood components (Goldberger et al. 2005),
+    fitted to at most four samples of 2,000; "discriminant" are discriminants on a piecewise-linear embedding, and "combined"
+    adds the components of samples of 70 % or 2,000 items, since those of different samples overfit differently (Breiman
+    1996). "nca-embedded" are components that bend, see `embedded_components`, and "forest" 100 extremely randomised trees of
+    at most 16 leaves; both read the weights of the items. Linear directions combine the usable features, and are fitted to
+    the items that lack none of these; trees use all.
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
@@ -120,7 +101,6 @@ def _classes_spread(scaled: Floats, labels: Integers) -> bool:
 
 
 def _lda(scaled: Floats, labels: Integers) -> Floats:
-    """Return the linear discriminants, at most one fewer than classes: shape (n_directions, n_features)."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Only one sample available")  # of a class; its covariance then counts as 0
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=_SHRINKAGE).fit(scaled, labels)
@@ -129,10 +109,7 @@ def _lda(scaled: Floats, labels: Integers) -> Floats:
 
 
 def _disjoint_samples(n: int, rng: np.random.Generator) -> list[Integers]:
-    """Return rows of up to four samples of 2,000 items that share no item; a table of up to 2,000 items is a single sample.
-
-    Fits on samples take a time linear in the number of items used, where one fit would take quadratic time.
-    """
+    """Return rows of up to four samples of 2,000 items that share no item; a table of up to 2,000 items is a single sample."""
     order = rng.permutation(n) if n > _MOST_ROWS else np.arange(n)
     count = min(max(n // _MOST_ROWS, 1), _MOST_MAPS)
     return [np.sort(order[k * _MOST_ROWS : (k + 1) * _MOST_ROWS]) for k in range(count)]
@@ -153,7 +130,6 @@ def _nca(scaled: Floats, labels: Integers, samples: list[Integers], random_state
 def _combined(
     items: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None, n_jobs: int | None
 ) -> Directions | None:
-    """Return discriminants, and the neighbourhood components of samples expressed over the cells of the discriminants."""
     bent = _bent(items, labels, rng)
     if bent is None:
         return None
@@ -178,14 +154,12 @@ def _scaled(items: Floats) -> tuple[Floats, Floats]:
 
 
 def _sample(labels: Integers, rng: np.random.Generator) -> Integers:
-    """Return sorted rows of a sample of 70 % of every class, or of the share that makes about 2,000 items of all classes."""
     share = min(_SAMPLED, _MOST_ROWS / len(labels))
     members = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
     return np.sort(np.concatenate([m[: int(np.ceil(share * len(m)))] for m in members]))
 
 
 def _bent(items: Floats, labels: Integers, rng: np.random.Generator) -> Directions | None:
-    """Return discriminants of random pairs: those of the same class are near, those of two classes are far."""
     i = np.repeat(np.arange(len(items)), 4 * _PARTNERS)
     j = rng.integers(0, len(items), len(i))
     pairs = np.column_stack([i, j])

@@ -28,10 +28,7 @@ class HistogramBlock(ABC):
 
     @abstractmethod
     def apply(self, histograms: Floats, out: Floats) -> None:
-        """Write the features of histograms, the columns of an array of shape (n_bins, n_items), to ``out``.
-
-        ``out`` has shape (n_features, n_items).
-        """
+        """Write the features of histograms (n_bins, n_items) to ``out``, of shape (n_features, n_items)."""
 
     @abstractmethod
     def matrix(self) -> Floats:

@@ -82,11 +82,7 @@ def within_budget(families: Sequence[Family], most: int | None) -> list[NamedBlo
 
 
 def distinct(blocks: Sequence[NamedBlock], n_bins: int, *, up_to_constant: bool) -> list[NamedBlock]:
-    """Return blocks with the first of every set of features that are equal up to sign and scale, and with none that is all 0.
-
-    With ``up_to_constant`` features are equal too if a constant is added to all coefficients of one. They are compared on
-    random histograms, on which different ones have the same values with probability 0.
-    """
+    """Return blocks with the first of features that are equal up to sign and scale, and a constant if ``up_to_constant``."""
     probes = np.random.default_rng(0).standard_normal((_PROBES, n_bins))
     free = probes - probes.mean(axis=1, keepdims=True) if up_to_constant else probes
     values = applied([named.block for named in blocks], free).T
@@ -107,10 +103,7 @@ def distinct(blocks: Sequence[NamedBlock], n_bins: int, *, up_to_constant: bool)
 
 
 def _directions(bins: Bins, n: int) -> Floats:
-    """Return ``n`` evenly spread unit vectors, shape (n, d), with the axes first where the ground distance sees these.
-
-    In one dimension there is only one direction. Without coordinates all are alike, and there are as many as asked for.
-    """
+    """Return ``n`` evenly spread unit vectors, shape (n, d), with the axes first where the ground distance sees these."""
     if bins.dimension is None or not n:
         return np.empty((n, bins.dimension or 0))
     if bins.dimension == 1:
@@ -179,10 +172,7 @@ def _edges(bins: Bins, u: Floats | None, number: int, t: float, count: int) -> N
 
 
 def _sides(bins: Bins, centers: Integers, u: Floats) -> Floats:
-    """Return 1 for bins before each centre in the direction u, -1 for those behind it: shape (n_centers, n_bins).
-
-    Those at right angles, and on the far side of a circle, have 0.
-    """
+    """Return 1 for bins before each centre in the direction u, -1 behind it, 0 at right angles: (n_centers, n_bins)."""
     if not bins.circles:
         projection = bins.C @ u
         side = projection[centers, None] - projection[None, :]
@@ -350,9 +340,7 @@ class HistogramFeatures(LinearFeatures):
         return len(self._names)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """Return the names of the features, such as ``slice3<2.5``, ``slice3@1<2.5`` of a circle cut at its second bin,
-        ``ball1.5@12``, ``edge2x1.5@7``, ``mass``.
-        """
+        """Return the names, such as ``slice3<2.5``, ``slice3@1<2.5`` (a circle cut at bin 1), ``ball1.5@12``, ``mass``."""
         return self._names
 
     def _check_parameters(self) -> None:
@@ -392,7 +380,6 @@ class HistogramFeatures(LinearFeatures):
         return Bins(C, self.metric, periods, cost, threshold)
 
     def _coordinates(self, n_bins: int) -> Floats:
-        """Return the valid coordinates of the bins, shape (n_bins, n_dimensions)."""
         C = np.asarray(self.bin_coordinates, dtype=np.float64)
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim != 2 or len(C) != n_bins:
@@ -402,7 +389,6 @@ class HistogramFeatures(LinearFeatures):
         return C
 
     def _features(self, bins: Bins, mass: list[NamedBlock]) -> list[NamedBlock]:
-        """Return all features within the budget, of which some may be equal."""
         raw = [NamedBlock([f"bin{b}" for b in range(bins.n)], Products(np.eye(bins.n)))] if self.bins else []
         most = None if self.max_features is None else self.max_features - sum(len(named.block) for named in raw + mass)
         if most is not None and most < 0:
@@ -410,10 +396,7 @@ class HistogramFeatures(LinearFeatures):
                 f"max_features={self.max_features} is fewer than the bins that bins=True asks for ({bins.n}), or their mass; "
                 "give more, or leave bins out"
             )
-        return [*raw, *within_budget(list(self._families(bins)), most), *mass]
-
-    def _families(self, bins: Bins) -> Iterator[Family]:
-        yield from slices(bins, self.n_slices)
+        families = list(slices(bins, self.n_slices))
         if not bins.is_line:
-            yield from balls(bins, self.ball_radii)
-            yield from edges(bins, self.n_edges, self.edge_scales)
+            families += [*balls(bins, self.ball_radii), *edges(bins, self.n_edges, self.edge_scales)]
+        return [*raw, *within_budget(families, most), *mass]

@@ -14,7 +14,7 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
-from ...data.calls import BACKENDS, Distance, Memo, ObjectDistance
+from ...data.calls import BACKENDS, Distance, Memo, UserDistance
 from ...data.object_lists import Objects, as_objects
 from .medoids import medoids
 from .objects import ObjectFeatures
@@ -111,20 +111,9 @@ class LandmarkFeatures(ObjectFeatures):
         self.verbose = verbose
 
     def fit(self, X: Objects, y: object = None) -> LandmarkFeatures:
-        """Choose the landmarks among the objects.
+        """Choose the landmarks among the objects of a list, a Series of text, or the rows of an array; y is ignored.
 
-        Parameters
-        ----------
-        X : sequence of objects
-            A list, a Series of text, or an array, whose rows are the objects.
-        y : ignored
-
-        Raises
-        ------
-        InputError
-            If it is no sequence of objects, or a parameter cannot be used.
-        DistanceCallError
-            If the distance fails; the error names the positions of the two objects.
+        A `DistanceCallError` names the positions of the two objects on which the distance fails.
         """
         self._check_parameters()
         objects = as_objects(X)
@@ -142,15 +131,8 @@ class LandmarkFeatures(ObjectFeatures):
         self.landmarks_ = [objects[i] for i in self.landmark_indices_.tolist()]
         return self
 
-    def fit_transform(self, X: Objects, y: object = None, **fit_params: object) -> Floats:  # type: ignore[override]
-        """Choose the landmarks, and the distances of all objects to them, of which none is called twice.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : ignored
-        **fit_params : ignored
-        """
+    def fit_transform(self, X: Objects, y: object = None, **fit_params: object) -> Floats:
+        """Choose the landmarks as `fit`, and return the distances of all objects to them, of which none is called twice."""
         objects = as_objects(X)
         self.fit(objects)
         missing = np.argwhere(np.isnan(self.distances_))
@@ -160,16 +142,7 @@ class LandmarkFeatures(ObjectFeatures):
     def transform(self, X: Objects) -> Floats:
         """Return the distances d(x, l_k), shape (n_objects, n_landmarks): one call each.
 
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Raises
-        ------
-        InputError
-            If it is no sequence of objects.
-        DistanceCallError
-            If the distance fails; the error names the positions of the object in X and of the landmark in the fit.
+        A `DistanceCallError` names the positions of the object in X and of the landmark in the fit.
         """
         check_is_fitted(self, "landmarks_")
         self._check_parameters()
@@ -181,13 +154,7 @@ class LandmarkFeatures(ObjectFeatures):
         return found.reshape(len(objects), n)
 
     def known_distances(self, index: Integers) -> Floats:
-        """Return the distances of pairs of objects of the fit, shape (n,), that were called already; NaN of others.
-
-        Parameters
-        ----------
-        index : ndarray of shape (n, 2)
-            Positions of the objects.
-        """
+        """Return the distances of pairs of positions (n, 2) of the fit that were called already, (n,); NaN of others."""
         column = np.full(len(self.distances_), -1)
         column[self.landmark_indices_] = np.arange(len(self.landmark_indices_))
         values = np.full(len(index), np.nan)
@@ -231,12 +198,11 @@ class LandmarkFeatures(ObjectFeatures):
 
     def _calls(
         self, objects: Objects, others: Objects | None = None, kinds: tuple[str, str] = ("object", "object")
-    ) -> ObjectDistance:
+    ) -> UserDistance:
         distance: Any = self.distance  # which was checked to be callable
-        return ObjectDistance(distance, objects, others, kinds=kinds, backend=self.backend, cache=self.cache)
+        return UserDistance(distance, objects=objects, others=others, kinds=kinds, backend=self.backend, cache=self.cache)
 
     def _take(self, chosen: Integers) -> None:
-        """Append landmarks; what is known of their distances by symmetry is filled in."""
         self.landmark_indices_ = np.append(self.landmark_indices_, chosen)
         here = self.landmark_indices_
         columns = np.full((len(self.distances_), len(chosen)), np.nan)
@@ -246,10 +212,7 @@ class LandmarkFeatures(ObjectFeatures):
         self.distances_[here, np.arange(len(here))] = 0.0
 
     def _evaluate(self, objects: Objects, missing: Integers, called: str, bar: Any = None) -> None:
-        """Call the distances of objects to landmarks, given by row and column of ``distances_``, and write them there.
-
-        The distance between two landmarks is computed once and mirrored.
-        """
+        """Call the distances of objects to landmarks, given by row and column of ``distances_``, and write them there."""
         here = self.landmark_indices_
         place = np.full(len(self.distances_), -1)
         place[here] = np.arange(len(here))
@@ -267,7 +230,7 @@ class LandmarkFeatures(ObjectFeatures):
                 self.distances_[here[columns[mirrored]], place[rows[mirrored]]] = block[mirrored]
                 done += len(block)
         finally:
-            self.n_calls_ += calls.n_calls
+            self.n_calls_ += calls.calls.n
 
     def _choose_farthest(self, objects: Objects, n: int, rng: np.random.Generator) -> None:
         with progress_bar(n * len(objects), "distances to landmarks", verbose=self.verbose, unit="pair") as bar:
@@ -289,7 +252,7 @@ class LandmarkFeatures(ObjectFeatures):
             pairs = Pairs(np.empty((0, 0)), np.column_stack([drawn[left], drawn[right]]))
             among[left, right] = calls.evaluate(pairs, n_jobs=self.n_jobs, verbose=self.verbose)
         finally:
-            self.n_calls_ += calls.n_calls
+            self.n_calls_ += calls.calls.n
         among += among.T
         chosen = medoids(among, n)
         self._take(drawn[chosen])

@@ -34,10 +34,7 @@ class _Range:
 
 
 def leaf_rules(trees: Partitions, tree: int, schema: Schema) -> list[str]:
-    """Return the rule of every leaf of a tree, in the order of their numbers.
-
-    "always" for the leaf of a tree that parts nothing.
-    """
+    """Return the rule of every leaf of a tree, in the order of their numbers; "always" where it parts nothing."""
     return [rule(path, schema) for path in trees.paths(tree)]
 
 
@@ -51,7 +48,6 @@ def rule(path: list[Step], schema: Schema) -> str:
 
 
 def _condition(feature: Feature, found: _Range) -> str:
-    """Return condition on one feature, "" if there is none; missing values are mentioned where the schema allows for them."""
     name = feature.name
     missing, there = f"{name} is missing", f"{name} is not missing"
     if found.high <= -OUTERMOST or found.low >= OUTERMOST:  # no value is there
@@ -65,7 +61,6 @@ def _condition(feature: Feature, found: _Range) -> str:
 
 
 def _interval(feature: Feature, found: _Range) -> str:
-    """Return the condition on a number, a time or a place on a circle; "" where every one is allowed."""
     low = _number(feature, found.low) if found.low > -OUTERMOST else ""
     high = _number(feature, found.high) if found.high < OUTERMOST else ""
     if low and high:

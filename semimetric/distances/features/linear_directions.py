@@ -30,25 +30,12 @@ from .partitions import MOST_LEAVES, Partitions
 @storable
 @dataclass(frozen=True, eq=False)
 class Directions(FrozenValue):
-    """A fitted map of the raw features, whose arrays are read only.
+    """A fitted map of the raw features, whose arrays are read only."""
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_linear, n_features), or (n_linear, n_cells of all features) with ``bends``
-        The matrix M of the map.
-    names : tuple of str
-        The name of each direction: of the rows of the matrix, then of the trees.
-    bends : tuple of ndarray
-        The knots of every raw feature, for directions that are linear in every cell and constant outside the knots. It is
-        empty for linear directions.
-    partitions : Partitions or None
-        The trees, each of which has at least two leaves; the number of a leaf is a category.
-    """
-
-    matrix: Floats
-    names: tuple[str, ...]
-    bends: tuple[Floats, ...] = ()
-    partitions: Partitions | None = None
+    matrix: Floats  # (n_linear, n_features), or (n_linear, n_cells of all features) with ``bends``
+    names: tuple[str, ...]  # of the rows of the matrix, then of the trees
+    bends: tuple[Floats, ...] = ()  # the knots of every raw feature, constant outside; empty if nothing bends
+    partitions: Partitions | None = None  # the trees, each of at least two leaves, whose numbers are categories
 
     def __post_init__(self) -> None:
         freeze(self, "matrix")
@@ -99,7 +86,6 @@ class Directions(FrozenValue):
 
     @cached_property
     def _scales(self) -> WarpedEmbedding | None:
-        """The map phi of directions that bend."""
         return WarpedEmbedding(Grid(self.bends)) if self.bends else None
 
     @property
@@ -115,10 +101,7 @@ class Directions(FrozenValue):
         return trees and bends and np.array_equal(self.matrix, other.matrix)
 
     def append(self, X: Floats) -> Floats:
-        """Return raw features, the linear directions, and the leaves [X, X Mᵀ, leaves], (n_items, n_features + n_directions).
-
-        The values of an item do not depend on the other items, not even in the last bit.
-        """
+        """Return [X, X Mᵀ, leaves], (n_items, n_features + n_directions), each row to the bit whatever the others are."""
         if X.shape != (len(X), self.n_features):
             raise InputError(f"X has shape {X.shape}; (n_items, {self.n_features}) is required")
         missing = np.isnan(X)
@@ -130,15 +113,11 @@ class Directions(FrozenValue):
         return np.hstack([X, mapped] if self.partitions is None else [X, mapped, self.partitions.apply(X)])
 
     def steps(self, X: Floats, Y: Floats) -> Floats:
-        """By how much each raw feature moves each direction from a row of X to the same row of Y.
+        """Return by how much each raw feature moves each direction from a row of X to that of Y, (n, n_directions, n_features).
 
         The steps of all features add up to the difference along the direction. Where a direction is missing at one of the two,
         the step of each feature that it uses and that is missing there is 1, and others are 0; where at both, all are 0. In a
         tree the step is 1 of the feature at whose node the two part, and all are 0 if they share a leaf.
-
-        Returns
-        -------
-        ndarray of shape (n, n_directions, n_features)
         """
         gone = np.isnan(X), np.isnan(Y)
         x, y = (self._cells(np.where(g, 0.0, side)) for g, side in zip(gone, (X, Y), strict=True))
@@ -155,7 +134,6 @@ class Directions(FrozenValue):
         return np.concatenate([steps, parting == np.arange(self.n_features)], axis=1)
 
     def _cells(self, filled: Floats) -> Floats:
-        """Return the input of the matrix: the raw features, or their rises through their cells."""
         return filled if self._scales is None else self._scales.thermometer(filled)
 
     @cached_property

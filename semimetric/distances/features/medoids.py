@@ -10,14 +10,7 @@ _MOST_SWAPS = 1000
 
 
 def medoids(distances: Floats, n: int) -> Integers:
-    """Return positions of ``n`` medoids, by PAM: added one by one, then exchanged for others while the sum of distances falls.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (m, m), symmetric
-    n : int
-        At most m.
-    """
+    """Return positions of ``n`` medoids under distances (m, m) by PAM: added one by one, then exchanged while the sum falls."""
     chosen: list[int] = []
     nearest = np.full(len(distances), np.inf)
     for _ in range(n):

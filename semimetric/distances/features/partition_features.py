@@ -43,7 +43,7 @@ class TreeScales:
     """
 
     values: tuple[Floats, ...]  # the different values of every feature, increasing
-    misses: NDArray[np.bool_]  # (n_features,), whether some item lacks the feature
+    misses: NDArray[np.bool_]  # (n_features,), True if some item lacks the feature
 
     @classmethod
     def of(cls, items: Floats) -> TreeScales:
@@ -183,26 +183,13 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         return not isinstance(self.estimator, str) or self.estimator != "random"
 
     def fit(self, X: ArrayLike, y: Any = None) -> PartitionFeatures:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-            Numbers; NaN is a missing value.
-        y : array-like of shape (n_items,), or None
-            Classes or numbers; "random" ignores it.
-        """
+        """Grow the trees of X (n_items, n_features), NaN is missing, to classes or numbers y, unless they are "random"."""
         return self.fit_weighted(X, y)
 
     def fit_weighted(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> PartitionFeatures:
-        """Grow the trees of weighted items. The draws of a tree see rows, so repeated items may give other trees than weights.
+        """Grow the trees as `fit`, of items that have weights (n_items,) where a tree divides them; None is 1.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-        y : array-like of shape (n_items,), or None
-        sample_weight : array-like of shape (n_items,) or None
-            The weight of each item where a tree divides the items; None is 1.
+        The draws of a tree see rows, so repeated items may give other trees than weights.
         """
         self._check_parameters()
         if self.needs_targets and y is None:
@@ -219,15 +206,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
     def grown(
         self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None, *, random_state: Any = None
     ) -> PartitionFeatures:
-        """Return a copy that is fitted, by its own seed or, where it has none, by ``random_state``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-        y : array-like of shape (n_items,), or None
-        sample_weight : array-like of shape (n_items,) or None
-        random_state : int, RandomState instance or None
-        """
+        """Return a copy that is fitted as by `fit_weighted`, by its own seed or, where it has none, by ``random_state``."""
         seed = random_state if self.random_state is None else self.random_state
         return clone(self).set_params(random_state=seed).fit_weighted(X, y, sample_weight)
 
@@ -266,7 +245,6 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
             raise InputError(f"max_leaf_nodes={self.max_leaf_nodes}; 2 to {MOST_LEAVES} are required")
 
     def _grown(self, items: Floats, y: Any, sample_weight: ArrayLike | None) -> Partitions:
-        """Return the trees of the items, whose thresholds are in the unit of the items."""
         scales = TreeScales.of(items)
         forest = self._forest(y)
         targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
@@ -299,7 +277,6 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
 
 
 def _targets(y: Any, n_items: int) -> NDArray[Any]:
-    """Return the target of every item, shape (n_items,)."""
     targets = column_or_1d(y, warn=True)
     check_consistent_length(targets, np.empty(n_items))
     if targets.dtype.kind == "f" and not np.isfinite(targets).all():

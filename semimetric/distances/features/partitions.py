@@ -1,4 +1,4 @@
-"""Partitions by trees: every tree parts the items into its leaves, and the number of the leaf is a feature of the distance.
+"""Partitions by trees: every tree parts the items into its leaves, whose numbers are features of the distance.
 
     d(x, y) = sum_t w_t [leaf_t(x) != leaf_t(y)],      w_t >= 0
 
@@ -32,8 +32,8 @@ class Step:
 
     feature: int
     threshold: float
-    left: bool  # whether the way goes left, where values are at most the threshold
-    takes_missing: bool  # whether a missing value goes the same way
+    left: bool  # True if the way goes left, where values are at most the threshold
+    takes_missing: bool  # True if a missing value goes the same way
 
 
 @storable
@@ -202,7 +202,6 @@ class Partitions(FrozenValue):
 
 
 def _check_nodes(p: Partitions) -> None:
-    """Refuse arrays in which a walk from a root could leave its tree, not end, or reach a node by two ways."""
     n = len(p.feature)
     shapes = [a.shape for a in (p.start, p.feature, p.threshold, p.children, p.missing_left)]
     if shapes != [(len(p.start),), (n,), (n,), (n, 2), (n,)] or len(p.start) < 2 or p.missing_left.dtype != bool:

@@ -90,18 +90,9 @@ class PointCloudFeatures(ObjectFeatures):
         self.random_state = random_state
 
     def fit(self, X: Objects, y: object = None) -> PointCloudFeatures:
-        """Spread the directions, and draw centres and radii.
+        """Spread the directions, and draw centres and radii among arrays (n_points, n_dimensions), or tuples (points, masses).
 
-        Parameters
-        ----------
-        X : sequence of arrays of shape (n_points, n_dimensions), or of tuples (points, masses)
-        y : ignored
-
-        Raises
-        ------
-        InputError
-            If a cloud has no points, another number of dimensions, or masses that are negative or all 0, or a parameter cannot
-            be used.
+        Clouds of no points, of other dimensions, or with masses < 0 or all 0, are refused with an `InputError`; y is ignored.
         """
         self._check_parameters()
         clouds = _clouds(X)
@@ -174,7 +165,6 @@ def _spread(dimension: int, n: int, random_state: int) -> Floats:
 
 
 def _clouds(X: Objects, dimension: int | None = None) -> list[_Cloud]:
-    """Return the points of every cloud, of equal or given ``dimension``, and its masses, which add up to 1."""
     objects = as_objects(X)
     clouds = []
     for k in range(len(objects)):

@@ -61,17 +61,9 @@ class SeriesFeatures(ObjectFeatures):
         self.n_windows = n_windows
 
     def fit(self, X: Objects, y: object = None) -> SeriesFeatures:
-        """Record the number of channels.
+        """Record the number of channels of a sequence of arrays of shape (n_times,) or (n_times, n_channels).
 
-        Parameters
-        ----------
-        X : sequence of arrays of shape (n_times,) or (n_times, n_channels)
-        y : ignored
-
-        Raises
-        ------
-        InputError
-            If a series is empty, not finite, or of another number of channels, or a parameter cannot be used.
+        Series that are empty, not finite, or of another number of channels, are refused with an `InputError`; y is ignored.
         """
         self._check_parameters()
         self.n_channels_ = _series(X)[0].shape[1]
@@ -139,7 +131,6 @@ class SeriesFeatures(ObjectFeatures):
 
 
 def _series(X: Objects, n_channels: int | None = None) -> list[Floats]:
-    """Return values of every series, shape (n_times, n_channels), all of as many channels as the first, or ``n_channels``."""
     objects = as_objects(X)
     found = []
     for k in range(len(objects)):

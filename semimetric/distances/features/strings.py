@@ -69,17 +69,9 @@ class StringFeatures(ObjectFeatures):
         self.n_places = n_places
 
     def fit(self, X: Objects, y: object = None) -> StringFeatures:
-        """Find the grams and the symbols that are most frequent; of equally frequent ones those that come first.
+        """Find the most frequent grams and symbols of a sequence of sequences of symbols, the first of equally frequent ones.
 
-        Parameters
-        ----------
-        X : sequence of str, or of sequences of symbols
-        y : ignored
-
-        Raises
-        ------
-        InputError
-            If an object is no sequence of symbols, such as a set, which has no order, or a parameter cannot be used.
+        Objects without an order, such as sets, are refused with an `InputError`; y is ignored.
         """
         self._check_parameters()
         strings = _strings(X)
@@ -160,7 +152,6 @@ class StringFeatures(ObjectFeatures):
 
 
 def _grams(symbols: Symbols, q: int) -> Iterator[Gram]:
-    """Return every q symbols in a row, where q - 1 ends stand on either side."""
     padded = [None] * (q - 1) + symbols + [None] * (q - 1)
     return zip(*(padded[k:] for k in range(q)), strict=False)
 

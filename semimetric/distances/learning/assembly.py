@@ -7,7 +7,7 @@ import numpy as np
 from ..._foundation.errors import warn
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers, Pairs
-from ...data.calls import DistanceFunction
+from ...data.calls import UserDistance
 from ..features.linear_directions import Directions
 from ..model.base_distances import BaseDistance
 from ..model.semimetric import Semimetric
@@ -174,7 +174,7 @@ def _along(embedding: PairMap, w: Floats, values: Floats, origins: Floats) -> Fl
     return out
 
 
-def _name(function: DistanceFunction) -> str:
+def _name(function: UserDistance) -> str:
     return getattr(function.function, "__name__", type(function.function).__name__)
 
 

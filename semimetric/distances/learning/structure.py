@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.types import Floats, Integers
-from ...data.calls import DistanceFunction
+from ...data.calls import UserDistance
 from ...data.feature_groups import common_size, resolve_groups
 from ...data.grid import Grid
 from ...data.knots import knot_counts
@@ -41,7 +41,7 @@ class Structure:
     names: tuple[str, ...]  # names of the raw features
     directions: Directions | None  # the linear features that join the raw ones
     embedding: PairMap  # the columns of a pair, over raw features followed by directions
-    bases: tuple[DistanceFunction, ...]  # base distances, whose columns follow those of the embedding
+    bases: tuple[UserDistance, ...]  # base distances, whose columns follow those of the embedding
     schema: Schema  # the kind of every raw feature
 
     @property

@@ -75,13 +75,7 @@ class UnitedFeatures:
 
 
 def united_features(parts: Sequence[Part], schema: Schema) -> UnitedFeatures:
-    """Return the features of the sum of the parts.
-
-    Raises
-    ------
-    NotSupportedError
-        If an angle has other knots in one than in another, or some directions bend and others do not.
-    """
+    """Return the features of the sum of the parts."""
     n_raw = len(schema.names)
     bends = _united_bends(parts, n_raw)
     raw: list[_Column] = []
@@ -150,15 +144,11 @@ def _ends(parts: Sequence[Part], f: int) -> Floats:
 
 
 def _extended(parts: Sequence[Part], knots: Floats, f: int) -> Floats:
-    """Return knots of a feature, and the ends of the range of all parts."""
     return np.union1d(knots, _ends(parts, f))
 
 
 def _class_of(parts: Sequence[Part], part: Part, f: int) -> Floats | None:
-    """Return the knots between which the terms of a part over a raw number lie in the sum; None if it has none.
-
-    All scales of the number have the same knots, and so has a slope outside the range of its part alone.
-    """
+    """Return the knots between which the terms of a part over a raw number lie in the sum; None if it has none."""
     if not part.embedding.grid.extends[f]:
         return None
     if f in part.embedding.covered and f not in part.scaled:
@@ -192,7 +182,6 @@ def _united_bends(parts: Sequence[Part], n_raw: int) -> tuple[Floats, ...]:
 
 
 def _row_of_copy(f: int, n_raw: int, bends: tuple[Floats, ...]) -> tuple[Floats, float]:
-    """Return the direction that is a raw feature less a number, and that number."""
     if not bends:
         return np.eye(n_raw)[f], 0.0
     rises = [np.diff(b) if g == f else np.zeros(len(b) - 1) for g, b in enumerate(bends)]
@@ -252,7 +241,6 @@ def mean_of(kind: type, distances: Any, weights: ArrayLike | None) -> Any:
 
 
 def _checked(kind: type, distances: Any) -> Sequence[Any]:
-    """Return the distances, all over one schema and without a link."""
     if isinstance(distances, kind) or not isinstance(distances, Sequence) or not len(distances):
         raise InputError(f"a list of distances is required, and {type(distances).__name__} is given; give [d1, d2, ...]")
     for k, d in enumerate(distances):
@@ -290,16 +278,15 @@ def _factors(weights: ArrayLike | None, n: int) -> Floats:
 
 
 def _base_distances(weighted: Sequence[tuple[BaseDistance, float]]) -> tuple[BaseDistance, ...]:
-    found: dict[tuple[int, bool], BaseDistance] = {}
+    found: dict[tuple[int, str], BaseDistance] = {}
     for base, factor in weighted:
-        key = (id(base.function.function), base.function.batch)
+        key = (id(base.function.function), base.function.form)
         before = found[key].weight if key in found else 0.0
         found[key] = replace(found.get(key, base), weight=before + factor * base.weight)
     return tuple(found.values())
 
 
 def _alike(a: Part, b: Part) -> bool:
-    """Return True if two parts differ in nothing but their weights, slopes, and the vertices that have columns."""
     e, f = a.embedding, b.embedding
     if type(e) is not type(f) or e.groups != f.groups or (a.directions is None) != (b.directions is None):
         return False
@@ -314,7 +301,6 @@ def _alike(a: Part, b: Part) -> bool:
 
 
 def _sum_of_alike(parts: Sequence[Part]) -> tuple[PairMap, Floats]:
-    """Return the embedding and the weights of the sum of parts that are alike."""
     first = parts[0].embedding
     if first.whole and all(p.embedding.whole for p in parts):
         return first, np.sum([p.factor * p.weights for p in parts], axis=0)
@@ -338,14 +324,12 @@ def _sum_of_alike(parts: Sequence[Part]) -> tuple[PairMap, Floats]:
 
 
 def _united_vertices(vertices: Sequence[Vertices]) -> Vertices:
-    """Return the vertices of a group that have a column in any of several embeddings."""
     if any(v.whole for v in vertices):
         return next(v for v in vertices if v.whole)
     return replace(vertices[0], kept=np.unique(np.concatenate([v.keys for v in vertices])))
 
 
 def _sum(parts: Sequence[Part], schema: Schema) -> tuple[PairMap, Floats, UnitedFeatures]:
-    """Return the embedding, the weights and the features of the sum of any parts."""
     for part in parts:
         _check_tables(part.embedding)
     united = united_features(parts, schema)
@@ -385,10 +369,7 @@ def _positions(grid: Grid, f: int, knots: Floats) -> Integers:
 
 
 def _slope_outside(part: Part, f: int, group: tuple[int, ...], knots: Sequence[Floats]) -> Floats:
-    """Return what the slopes of a raw feature outside the range of a part add between the grid points of a group that has it.
-
-    A missing value is in the range.
-    """
+    """Return what slopes of a raw feature outside the range of a part add between the grid points of a group."""
     grid = part.embedding.grid
     excess = knots[f] - np.clip(knots[f], grid.low[f], grid.high[f])
     rise = rise_outside(excess[:, None], part.epsilon[[f]])[:, 0]
@@ -399,7 +380,6 @@ def _slope_outside(part: Part, f: int, group: tuple[int, ...], knots: Sequence[F
 
 
 def _add(tables: Tables, features: Integers, values: Floats, sizes: Integers) -> None:
-    """Add the values between the grid points of a group, whose features may stand in any order."""
     order, n = np.argsort(features), len(features)
     shape = tuple(int(sizes[f]) for f in features)
     values = values.reshape(*shape, *shape).transpose(*order, *(n + order)).reshape(values.shape)
@@ -422,7 +402,6 @@ def _embedding(parts: Sequence[Part], grid: Grid, groups: list[tuple[int, ...]])
 
 
 def _has_number_tables(part: Part) -> bool:
-    """Return True if a number that is never missing has a table and no scale."""
     grid = part.embedding.grid
     return any(grid.extends[f] and not grid.missing[f] for f in part.embedding.covered - part.scaled)
 
@@ -436,7 +415,6 @@ def _weights(embedding: PairMap, tables: Tables) -> Floats:
 
 
 def _check_tables(embedding: PairMap) -> None:
-    """Refuse what cannot be added to tables between other knots."""
     if not isinstance(embedding, (PairEmbedding, WarpedEmbedding, MixedEmbedding)):
         raise NotSupportedError(f"{type(embedding).__name__} has no mean; learned distances, and known ones, have one")
     if not embedding.continuous:

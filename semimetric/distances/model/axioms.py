@@ -128,7 +128,6 @@ class Axioms:
 
 
 def _holds_on_grid(embedding: PairMap, weights: Floats) -> bool:
-    """Return True if every table satisfies the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
     try:
         triangles = Triangles.of(embedding)
     except NotSupportedError:
@@ -221,30 +220,14 @@ _SHRINK = 0.8  # the factor of the length of steps from one round to the next
 
 @dataclass(frozen=True, eq=False)
 class AxiomReport:
-    """Axioms with their proofs, and evidence against the triangle inequality. Printed, one a line.
-
-    Attributes
-    ----------
-    axioms : Axioms
-    proofs : dict of str to str
-        The proof of each axiom, or the reason why there is none.
-    triangle : {"proved", "violated", "not proved"}
-        The result for the triangle inequality. It is "not proved" if some table violates it, yet no points were found at which
-        the sum of all tables does.
-    worst : Detour or None
-        The grid points of a group that violate the triangle inequality most, or come nearest to it; None without tables.
-    triple : ndarray of shape (3, n_features) or None
-        The encoded points x, y, z with the largest d(x, z) - d(x, y) - d(y, z) that were found; None if that is never > 0.
-    excess : float
-        d(x, z) - d(x, y) - d(y, z) at the triple; 0 if there is none.
-    """
+    """Axioms with their proofs, and evidence against the triangle inequality. Printed, one a line."""
 
     axioms: Axioms
-    proofs: dict[str, str]
-    triangle: str
-    worst: Detour | None
-    triple: Floats | None
-    excess: float
+    proofs: dict[str, str]  # of each axiom, or the reason why there is none
+    triangle: str  # "proved", "violated", or "not proved": some table violates it, yet no points were found where the sum does
+    worst: Detour | None  # the grid points of a group that violate it most, or come nearest to it; None without tables
+    triple: Floats | None  # (3, n_features), the encoded x, y, z with the largest excess found; None if it is never > 0
+    excess: float  # d(x, z) - d(x, y) - d(y, z) at the triple; 0 if there is none
 
     def __repr__(self) -> str:
         lines = [f"{self.axioms.name}", *(f"  {name.replace('_', ' ')}: {proof}" for name, proof in self.proofs.items())]
@@ -255,18 +238,7 @@ class AxiomReport:
 
 
 def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> AxiomReport:
-    """Return the report on d; if its triangle inequality is not proved, points that violate it are searched for.
-
-    The search begins at random points, and at triples of grid points that violate the inequality in the table of a group. It
-    then climbs by random steps that shrink.
-
-    Parameters
-    ----------
-    d : Semimetric
-    n_starts : int, default 64
-        The number of triples that the search begins with.
-    random_state : int or None, default 0
-    """
+    """Return the report on d; where its triangle inequality is not proved, ``n_starts`` triples climb to violations."""
     check_count("n_starts", n_starts)
     detours = _worst_detours(d)
     worst = max(detours, key=lambda w: w.excess / max(w.largest, 1e-300), default=None)
@@ -279,7 +251,6 @@ def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> Axio
 
 
 def _worst_detours(d: Any) -> list[Detour]:
-    """Return the worst triple of every table; none if the tables cannot be checked."""
     try:
         return Triangles.of(d.embedding).worst(d.weights)
     except NotSupportedError:
@@ -341,7 +312,6 @@ def _search(d: Any, worst: list[Detour], n_starts: int, rng: np.random.Generator
 
 
 def _points_of(d: Any, around: Floats, detour: Detour) -> Floats:
-    """Return three points like ``around`` that have the values of the detour's grid points in its group: (3, n_features)."""
     points = np.tile(around, (3, 1))
     group = d.embedding.groups[detour.group]
     sizes = [int(d.embedding.grid.sizes[f]) for f in group]
@@ -361,7 +331,6 @@ def _with_valid_codes(d: Any, points: Floats) -> Floats:
 
 
 def _excess(d: Any, triples: Floats) -> Floats:
-    """Return d(x, z) - d(x, y) - d(y, z) of encoded triples (x, y, z) of shape (m, 3, n_features): shape (m,)."""
     points = triples.reshape(-1, triples.shape[2])
     k = 3 * np.arange(len(triples))
     xz, xy, yz = (d.paired_by_index(points, np.column_stack([k + i, k + j])) for i, j in ((0, 2), (0, 1), (1, 2)))

@@ -10,7 +10,7 @@ import numpy as np
 from ..._foundation.errors import InputError, StorageError
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, FrozenValue, freeze
-from ...data.calls import DistanceFunction
+from ...data.calls import UserDistance
 from ...data.schema import Schema
 from .limits import MOST
 
@@ -20,29 +20,14 @@ _MOST_POWER = 20
 
 @dataclass(frozen=True, eq=False)
 class BaseDistance(FrozenValue):
-    """A known distance D that adds the term ``weight D^power`` to the sum.
+    """A known distance D that adds the term ``weight D^power`` to the sum."""
 
-    Parameters
-    ----------
-    function : DistanceFunction
-    weight : float
-        The weight, >= 0.
-    name : str
-    probe : ndarray of shape (k, 2, n_features)
-        A few pairs of training items.
-    values : ndarray of shape (k,)
-        The distances of these pairs. They are saved with a model, so that the callable that is given when it is loaded can be
-        checked.
-    power : float
-        The exponent > 0; with the square-root link twice that which was asked for.
-    """
-
-    function: DistanceFunction
-    weight: float
+    function: UserDistance
+    weight: float  # >= 0
     name: str
-    probe: Floats = field(repr=False)
-    values: Floats = field(repr=False)
-    power: float = 1
+    probe: Floats = field(repr=False)  # (k, 2, n_features), a few pairs of training items
+    values: Floats = field(repr=False)  # (k,), their distances, by which a callable given to a loaded model is checked
+    power: float = 1  # > 0; with the square-root link twice that which was asked for
 
     def __post_init__(self) -> None:
         freeze(self, "probe", "values")
@@ -66,7 +51,6 @@ class BaseDistance(FrozenValue):
         return self._gives(items, items, np.zeros(len(items)))
 
     def _gives(self, x: Floats, y: Floats, expected: Floats) -> bool:
-        """Return True if the distances of the rows of x to the rows of y are as expected, or the weight is 0."""
         if self.weight == 0:
             return True
         try:
@@ -75,14 +59,7 @@ class BaseDistance(FrozenValue):
             return False
 
     def paired(self, x: Floats, y: Floats) -> Floats:
-        """Return the term ``weight D^power`` for each row of x and the same row of y, shape (n,).
-
-        Raises
-        ------
-        InputError
-            If the callable returns another number of values, or one that is no finite number >= 0, or whose term would
-            overflow; the message shows the vectors.
-        """
+        """Return the term ``weight D^power`` for each row of x and the same row of y, shape (n,)."""
         values = self.function(x, y)
         if values.shape != (len(x),):
             raise InputError(
@@ -108,7 +85,7 @@ class BaseDistance(FrozenValue):
 
     def state(self) -> dict[str, Any]:
         """Return all but the function and the arrays, as values that JSON can hold."""
-        return {"name": self.name, "weight": self.weight, "batch": self.function.batch} | {
+        return {"name": self.name, "weight": self.weight, "batch": self.function.form == "batches"} | {
             "power": int(self.power) if self.power == int(self.power) else self.power  # as files have had it
         }
 
@@ -116,16 +93,10 @@ class BaseDistance(FrozenValue):
     def read(
         cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
     ) -> "BaseDistance":
-        """Return the base distance of a `state`, with its callable, which takes the values that ``schema`` decodes.
-
-        Raises
-        ------
-        StorageError
-            If the callable does not return the stored values.
-        """
+        """Return the base distance of a `state`, with its callable, which takes the values that ``schema`` decodes."""
         if not callable(function):
             raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
-        wrapped = DistanceFunction(function, state["batch"], schema=schema)
+        wrapped = UserDistance(function, "batches" if state["batch"] else "vectors", schema=schema)
         got = wrapped(probe[:, 0], probe[:, 1])
         if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
             raise StorageError(
@@ -135,17 +106,9 @@ class BaseDistance(FrozenValue):
         return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
 
 
-def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
-    """Return the functions that are given as ``Tables(base_distances=)``, each tried on a few of the items.
-
-    They are called with the values that ``schema`` decodes.
-
-    Raises
-    ------
-    InputError
-        If ``given`` is no sequence of callables, or one of them fails.
-    """
+def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[UserDistance, ...]:
+    """Return the functions that are given as ``Tables(base_distances=)``, each tried on a few of the items."""
     if callable(given) or not isinstance(given, Sequence):
         name = getattr(given, "__name__", "function")
         raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{name}]")
-    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
+    return tuple(UserDistance.of_vectors(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))

@@ -23,11 +23,7 @@ _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)  # UMAP turns al
 
 
 def distance_of_arrays(d: Any) -> Callable[[Any, Any], float]:
-    """Return a function that gives the distance of two arrays of shape (n_features,), both of float64 or both of float32.
-
-    It gives NaN for all else: for other values, for values that `Semimetric.paired` refuses, and always if the distance cannot
-    be compiled.
-    """
+    """Return a function of two arrays of one float type; it gives NaN for all else, or if it cannot be compiled."""
     try:
         parts = feature_sum(d)
     except NotSupportedError:
@@ -44,14 +40,7 @@ def distance_of_arrays(d: Any) -> Callable[[Any, Any], float]:
 
 
 def feature_sum(d: Any) -> FeatureSum:
-    """Return a distance of numbers as `distance_of_two` takes it.
-
-    Raises
-    ------
-    NotSupportedError
-        If it has base distances, joint groups, trees, tables of more than 2^22 entries, or features that are not numbers or
-        may be missing.
-    """
+    """Return a distance of numbers as `distance_of_two` takes it; refuse other terms, kinds and large tables."""
     grid, groups = d.embedding.grid, d.embedding.groups
     _check_sum_of_numbers(d)
     tabled = np.array([f for (f,) in groups], dtype=np.int64)
@@ -70,7 +59,6 @@ def feature_sum(d: Any) -> FeatureSum:
 
 
 def _check_sum_of_numbers(d: Any) -> None:
-    """Refuse a distance that is no sum over single features that are numbers."""
     if d.base_distances:
         raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
     if not d.schema.plain:

@@ -19,18 +19,7 @@ from ..features.partitions import OUTERMOST
 
 
 def breakpoints(d: Any, x: Floats, y: Floats, feature: int) -> Floats:
-    """Return the increasing values of a number or angle of x at which the sum of d(x, y) may bend.
-
-    The values of x and y are among them.
-
-    Parameters
-    ----------
-    d : Semimetric
-        Continuous, and without base distances.
-    x, y : ndarray of shape (n_features,)
-        Encoded items.
-    feature : int
-    """
+    """Return increasing values of a number or angle of x, where the sum of d(x, y) may bend; those of x and y too."""
     knots = d.embedding.grid.knots[feature]
     bends = d.directions.bends[feature] if d.directions and d.directions.bends else ()
     own = [v for v in (x[feature], y[feature]) if not np.isnan(v)]
@@ -59,7 +48,6 @@ def _jumps(d: Any, feature: int) -> Floats:
 
 
 def _embedded(d: Any, x: Floats, feature: int, values: Floats) -> Floats:
-    """Return the embedded features of x with other values of one feature, shape (n_values, n_embedded)."""
     rows = np.tile(x, (len(values), 1))
     rows[:, feature] = values
     return with_directions(d.directions, rows)
@@ -96,7 +84,6 @@ def _with_ties(d: Any, x: Floats, feature: int, points: Floats, theirs: Floats, 
 
 
 def _roots(points: Floats, left: Floats, right: Floats) -> Floats:
-    """Return the roots of affine functions with values (n_points - 1, n) at the left and right ends of intervals."""
     row, column = np.nonzero(left * right < 0)
     share = left[row, column] / (left[row, column] - right[row, column])
     return points[row] + share * (points[row + 1] - points[row])
@@ -116,25 +103,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """The changes of an item, one after another, that bring it near another. Printed, a table.
+    """The changes of an item, one after another, that bring it near another. Printed, a table."""
 
-    Attributes
-    ----------
-    changes : tuple of Change
-        Empty if the item is near enough as it is, or no change of a feature lowers the distance.
-    item : ndarray of shape (n_features,)
-        The values of the item after all changes.
-    before, distance : float
-        The distance as it is, and after all changes.
-    within : float or None
-        The distance that was asked for; None asked for the single change that lowers it most.
-    """
-
-    changes: tuple[Change, ...]
-    item: NDArray[Any]
-    before: float
-    distance: float
-    within: float | None
+    changes: tuple[Change, ...]  # empty if the item is near enough as it is, or no change of a feature lowers the distance
+    item: NDArray[Any]  # (n_features,), the values of the item after all changes
+    before: float  # the distance as it is
+    distance: float  # and after all changes
+    within: float | None  # the distance that was asked for; None asked for the single change that lowers it most
 
     @property
     def reached(self) -> bool:
@@ -174,10 +149,7 @@ class _Option(NamedTuple):
 
 
 def find_counterfactual(d: Any, x: Floats, y: Floats, within: float | None, features: Sequence[int]) -> Counterfactual:
-    """Find the changes of ``features`` of x that make d(x, y) at most ``within``, see `Semimetric.counterfactual`.
-
-    ``x`` and ``y`` are encoded, of shape (n_features,).
-    """
+    """Find the changes of ``features`` of the encoded x that make d(x, y) at most ``within``."""
     if d.base_distances or not d.embedding.continuous:
         raise NotSupportedError(
             "what would have to change is read off tables that are continuous, and this distance has base distances, or "
@@ -195,10 +167,7 @@ def find_counterfactual(d: Any, x: Floats, y: Floats, within: float | None, feat
 def _changed(
     d: Any, x: Floats, y: Floats, limit: float, features: Sequence[int], *, only_y: bool = False
 ) -> tuple[Floats, list[_Option]]:
-    """Return the changed x and its changes: the least that reaches the limit, else the one with the least sum.
-
-    With ``only_y`` every feature takes its value in y, whether the sum falls or not.
-    """
+    """Return the changed x and its changes: the least that reaches the limit, else the one with the least sum."""
     changed, steps, free = x.copy(), [], [int(f) for f in features if not (only_y and _same(x[f], y[f]))]
     total = _totals(d, changed[None], y)[0]
     while total > limit and free:
@@ -265,13 +234,11 @@ def _totals_along(d: Any, x: Floats, y: Floats, f: int, values: Floats) -> Float
 
 
 def _encoded(d: Any, f: int, values: Floats) -> Floats:
-    """Return the values as a schema encodes them: of a periodic feature within one turn, as trees compare them."""
     period = d.schema.features[f].period
     return np.mod(values, period) if period else values
 
 
 def _totals(d: Any, rows: Floats, y: Floats) -> Floats:
-    """Return the sums before the link of encoded rows and y, shape (n,)."""
     index = np.column_stack([np.arange(len(rows)), np.full(len(rows), len(rows))])
     distances: Floats = d.paired_by_index(np.vstack([rows, y]), index)
     totals: Floats = d.link_function.invert(distances)

@@ -26,54 +26,23 @@ _MOST_SHOWN = 4  # features of a neighbour that are printed
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Distances of an item to some others, its neighbours, and what each feature adds to them. Printed, a table.
+    """Distances of an item to some others, its neighbours, and what each feature adds to them. Printed, a table."""
 
-    Attributes
-    ----------
-    indices : ndarray of shape (k,)
-        The row numbers of the neighbours among the fitted items, or their ids; the nearest first.
-    targets : ndarray of shape (k,) or None
-        The classes or values of the neighbours, where they have any.
-    distances : ndarray of shape (k,)
-        The distances of the neighbours.
-    terms : tuple of str
-        The names of the features, or of the terms of the distance.
-    contributions : ndarray of shape (k, n_terms)
-        The part of each of them in each distance, before the link.
-    by : {"features", "terms"}
-        The kind of `terms`.
-    features : tuple of str
-        The names of the features.
-    item : ndarray of shape (n_features,) or None
-        The values of the item.
-    values : ndarray of shape (k, n_features) or None
-        The values of the neighbours.
-    label : object
-        The name of the item; None if it has none.
-    labels : ndarray of shape (k,) or None
-        The names of the neighbours: the labels of their rows in a frame of pandas; None for `indices`.
-    target_name : {"class", "value"}
-        The kind of `targets`, printed before those that are no text.
-    rules : dict of str to tuple
-        For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
-    votes : ndarray of shape (k,) or None
-        The shares of all votes for the item that the neighbours have, where they vote.
-    """
-
-    indices: NDArray[Any]
-    targets: NDArray[Any] | None
-    distances: Floats
-    terms: tuple[str, ...]
-    contributions: Floats
-    by: str = "terms"
-    features: tuple[str, ...] = ()
-    item: NDArray[Any] | None = None
-    values: NDArray[Any] | None = None
-    label: Any = None
-    labels: NDArray[Any] | None = None
-    target_name: str = "class"
+    indices: NDArray[Any]  # (k,), the row numbers of the neighbours among the fitted items, or their ids; the nearest first
+    targets: NDArray[Any] | None  # (k,), the classes or values of the neighbours, where they have any
+    distances: Floats  # (k,)
+    terms: tuple[str, ...]  # the names of the features, or of the terms of the distance
+    contributions: Floats  # (k, n_terms), the part of each of them in each distance, before the link
+    by: str = "terms"  # the kind of `terms`, "features" or "terms"
+    features: tuple[str, ...] = ()  # the names of the features
+    item: NDArray[Any] | None = None  # (n_features,), the values of the item
+    values: NDArray[Any] | None = None  # (k, n_features), those of the neighbours
+    label: Any = None  # the name of the item, if it has one
+    labels: NDArray[Any] | None = None  # (k,), the names of the neighbours, as of the rows of a frame; None for `indices`
+    target_name: str = "class"  # "class" or "value": the kind of `targets`, printed before those that are no text
+    # For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
     rules: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)
-    votes: Floats | None = None
+    votes: Floats | None = None  # (k,), the shares of all votes for the item that the neighbours have, where they vote
 
     @property
     def names(self) -> list[str]:
@@ -158,7 +127,6 @@ class Explanation:
             yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
 
     def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
-        """Return the values of the item and of a neighbour, where the term is a feature, or the rules of their leaves."""
         if self.terms[term] in self.rules:
             rule, others = self.rules[self.terms[term]]
             return rule, others[row]
@@ -184,7 +152,7 @@ class SingleParts(NamedTuple):
     n_tables: int
     unit: Floats  # (n_parts,), the length outside the range of the feature that counts as one position
     scales: Scales  # the tables and slopes, as kernels take them
-    # (n_parts,), whether the position of a part counts the position in the range, and the excess outside of it.
+    # (n_parts,), True if the position of a part counts the position in the range, and the excess outside of it.
     in_range: NDArray[np.bool_]
     counts_excess: NDArray[np.bool_]  # (n_parts,)
 
@@ -212,10 +180,7 @@ def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[Pair
 
 
 def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
-    """Return the parts of single features; the vertex of the first vector runs along the rows of a table.
-
-    With ``transposed`` it runs along the columns. The slopes ``epsilon`` (n_features, 2) are those below and above the range.
-    """
+    """Return the parts of single features; the first vector runs along rows of a table, along columns if ``transposed``."""
     grid = embedding.grid
     groups = single_groups(embedding)
     with_table = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
@@ -248,18 +213,7 @@ _STEPS = 1 << 22  # the most steps of features along directions that are held at
 def feature_parts(
     embedding: PairMap, weights: Floats, directions: Directions | None, x: GridPoints, y: GridPoints, epsilon: Floats
 ) -> Floats:
-    """Return what every raw feature adds to the distances of the points x to the same points y, shape (n, n_features).
-
-    Parameters
-    ----------
-    embedding : PairMap
-    weights : ndarray of shape (embedding.n_columns,)
-    directions : Directions or None
-    x, y : GridPoints
-        n points each.
-    epsilon : ndarray of shape (n_features + n_directions, 2)
-        The slopes below and above the range of each embedded feature.
-    """
+    """Return what every raw feature adds to the distances of the points x to the same points y, shape (n, n_features)."""
     rows = np.arange(len(x.raw))
     terms = embedding.contributions(x.items, rows, y.items, rows, weights)
     parts = np.abs(rise_outside(x.excess, epsilon) - rise_outside(y.excess, epsilon))

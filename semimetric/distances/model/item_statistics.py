@@ -14,19 +14,7 @@ MOST_PAIRS = 20_000  # pairs over which shares are averaged
 
 
 def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
-    """Return the mean share of every raw feature in the distances of pairs, shape (n_features,), summing to 1.
-
-    The shares of a pair are those of `Semimetric.contributions` by features. Without a pair at a distance all are 0.
-
-    Parameters
-    ----------
-    d : Semimetric
-        Without base distances.
-    items : ndarray of shape (n_items, n_features)
-        The items, encoded by `Schema.encode`.
-    pairs : ndarray of shape (n_pairs, 2)
-        The row numbers of the items of each pair.
-    """
+    """Return the mean share of every raw feature in the distances of pairs, (n_features,), adding up to 1, or all 0."""
     pairs = pairs[:: max(len(pairs) // MOST_PAIRS, 1)]
     parts = d.contributions_of_encoded(items[pairs[:, 0]], items[pairs[:, 1]], by="features")
     total = parts.sum(axis=1)
@@ -40,11 +28,7 @@ _TOLD: WeakSet[Semimetric] = WeakSet()  # distances of which a warning has said 
 
 
 def warn_outside_once(d: Semimetric, X: Floats) -> None:
-    """`warn_outside`, once for a distance, and where more items lie outside than items held out do by chance.
-
-    More than 5 % of the items, by two standard errors, must lie outside the range of one and the same feature; a category that
-    the fit did not have is always news.
-    """
+    """Warn once for a distance if a category is new, or over 5 % (by two standard errors) leave the range of a feature."""
     if d in _TOLD:
         return
     expected = _EXPECTED * len(X)
@@ -54,16 +38,7 @@ def warn_outside_once(d: Semimetric, X: Floats) -> None:
 
 
 def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
-    """Warn if items lie outside the range of a raw feature or hold new categories, naming the features with most of these.
-
-    Parameters
-    ----------
-    d : Semimetric
-    X : ndarray of shape (n_items, n_features)
-        The encoded items.
-    source : str
-        The source of X, for the message.
-    """
+    """Warn if items lie outside the range of a raw feature or hold new categories, naming the features with most of these."""
     outside = d.out_of_range(X)
     n = int(outside.any(axis=1).sum())
     if not n:

@@ -112,7 +112,6 @@ def _kinds_of_columns(
 
 
 def _weights(given: Any, names: Sequence[str]) -> Floats:
-    """Return the weights of all columns, finite and >= 0: shape (n_features,)."""
     weights = np.ones(len(names))
     if isinstance(given, Mapping):
         for k, weight in by_column(given, names, "weights").items():
@@ -149,10 +148,7 @@ def gap_to_missing(feature: Feature, column: Floats) -> tuple[float, float]:
 
 
 def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: bool = False) -> dict[str, Any]:
-    """Return the parts of a distance with terms ``slopes[f]`` times the gaps of features, by the names of its parameters.
-
-    With ``constant`` a missing number is equally far from all others.
-    """
+    """Return the parts of a distance with terms ``slopes[f]`` times the gaps of features, by the names of its parameters."""
     columns = [column[~np.isnan(column)] for column in items.T]
     grid = Grid([_knots(f, values) for f, values in zip(schema.features, columns, strict=True)], schema.kinds, schema.missing)
     numbers = [(f,) for f in range(grid.n_features) if grid.extends[f] and not grid.missing[f]]
@@ -175,7 +171,6 @@ def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: b
 
 
 def _knots(feature: Feature, values: Floats) -> ArrayLike:
-    """Return the knots between which the distances of a feature are linear; with missing numbers the median is one."""
     if feature.kind == "numeric":
         return np.unique([values.min(), *([_median(values)] if feature.missing else []), values.max()])
     return feature.whole_knots([0.0, feature.period / 2])
@@ -186,7 +181,6 @@ def _median(values: Floats) -> float:
 
 
 def _mean_gap(values: Floats) -> float:
-    """Return the mean of |x - y| over all pairs of two different positions in a column of numbers."""
     n, ordered = len(values), np.sort(values)
     if n < 2:
         return 0.0

@@ -25,17 +25,7 @@ class GridPoints(NamedTuple):
 
 
 def rise_outside(excess: Floats, epsilon: Floats) -> Floats:
-    """Return the rise of the distance outside the range: e epsilon_above for an excess e > 0, else e epsilon_below.
-
-    It is 0 in the range and < 0 below it. Two items differ outside the range by the difference of their rises.
-
-    Parameters
-    ----------
-    excess : ndarray of shape (n, n_features)
-        The result of `Grid.excess`.
-    epsilon : ndarray of shape (n_features, 2)
-        The slopes below and above the range of each feature.
-    """
+    """Return the rise of the distance for each excess e (n, n_features): e epsilon_above if e > 0, else e epsilon_below."""
     if not excess.any():
         return excess  # most items are in the range, and have no rise
     return excess * np.where(excess > 0, epsilon[:, 1], epsilon[:, 0])
@@ -43,11 +33,7 @@ def rise_outside(excess: Floats, epsilon: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ValueLimits:
-    """Limits of the values of embedded features outside their ranges.
-
-    Within reach all terms of a distance outside the range add up to at most 2^1021, and a value is at most 2^1020 ranges of its
-    feature outside, which is how a search stores it. So distances, their bounds and positions are finite.
-    """
+    """Limits of embedded features out of range, within which distances, their bounds and stored positions are finite."""
 
     grid: Grid
     names: Sequence[str]  # the names of the embedded features
@@ -63,13 +49,7 @@ class ValueLimits:
         return cls(grid, names, np.minimum(in_ranges, in_distance))
 
     def excess(self, features: Floats) -> Floats:
-        """Return the excess of every value, as `Grid.excess` gives it, for vectors of shape (n, n_features).
-
-        Raises
-        ------
-        InputError
-            If a value lies out of reach.
-        """
+        """Return the excess of every value, as `Grid.excess` gives it, for vectors of shape (n, n_features)."""
         excess = self.grid.excess(features)
         if max(excess.max(initial=0.0), -excess.min(initial=0.0)) > self.most.min(initial=np.inf):
             self._check(features, excess)

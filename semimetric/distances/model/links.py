@@ -286,7 +286,6 @@ class ConcaveLink(Link):
 
 
 def _finite(distances: Floats, total: Floats, link: Link) -> Floats:
-    """Return the distances of sums, after an `InputError` if one overflows."""
     if (np.isinf(distances) & np.isfinite(total)).any():
         raise InputError(
             f"a sum of {np.max(total):g} overflows under the link {link}; vectors nearer to the range of the fit are required"
@@ -298,13 +297,7 @@ LinkLike: TypeAlias = str | float | Link  # what a link can be given as
 
 
 def checked_link(link: Any) -> str | Link:
-    """Return a link as distances keep it: "identity", "sqrt" or a `Link`; a number is an exponent, and 1 is "identity".
-
-    Raises
-    ------
-    InputError
-        If it is none of these.
-    """
+    """Return a link as distances keep it: "identity", "sqrt" or a `Link`; a number is an exponent, and 1 is "identity"."""
     if isinstance(link, Link):
         return "identity" if link.straight else link
     if isinstance(link, str) and link in LINKS:

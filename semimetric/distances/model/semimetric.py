@@ -194,10 +194,6 @@ class Semimetric(FrozenValue):
             that missing values make no row nearer: `SemimetricImputer` compares so. It is no metric where two numbers are
             farther apart than twice that.
 
-        Returns
-        -------
-        Semimetric
-
         Raises
         ------
         InputError
@@ -234,20 +230,10 @@ class Semimetric(FrozenValue):
         weights : dict of int or str to float, array-like of shape (n_features,), or None, default None
             The factor of each |x_f - y_f|, by name or number, 1 by default.
 
-        Returns
-        -------
-        Semimetric
-
         Raises
         ------
         InputError
             If X is no table of finite numbers, or the weights are not one number >= 0 a feature.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.l1([[0.0, 0.0], [1.0, 1.0]], weights=[1.0, 2.0])([0.0, 0.0], [1.0, 3.0])
-        7.0
         """
         return cls(**l1_parts(X, weights))
 
@@ -266,21 +252,11 @@ class Semimetric(FrozenValue):
         mass : float, default 1.0
             The sum of every histogram, which is the range of its features.
 
-        Returns
-        -------
-        Semimetric
-
         Raises
         ------
         InputError
             If there are fewer than two bins, if two share a position, or they do not lie along a line: for bins in a plane
             learn from `HistogramFeatures`.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> Semimetric.emd([0.0, 1.0, 3.0])([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-        3.0
         """
         return cls(**emd_parts(bin_positions, mass))
 
@@ -304,14 +280,6 @@ class Semimetric(FrozenValue):
         InputError
             If there are none, or weights are no such numbers; NotSupportedError if schemas differ, a link is not the identity,
             knots of periodic features differ, some directions bend and others do not, or tables are too large.
-
-        Examples
-        --------
-        >>> from semimetric import Semimetric
-        >>> a, b = Semimetric.l1([[0.0], [1.0]]), Semimetric.l1([[0.0], [5.0]], weights=[4.0])
-        >>> d = Semimetric.mean([a, b], weights=[2, 1])
-        >>> d([0.0], [3.0])
-        6.0
         """
         mean: Semimetric = mean_of(cls, distances, weights)
         return mean
@@ -367,7 +335,6 @@ class Semimetric(FrozenValue):
 
     @cached_property
     def _of_two(self) -> Callable[[Any, Any], float]:
-        """Distance of two arrays that need no check; NaN for other values, and if it cannot be compiled."""
         return distance_of_arrays(self)
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
@@ -422,7 +389,6 @@ class Semimetric(FrozenValue):
         return GridPoints(x, self.embedding.locate(features), self.value_limits.excess(features))
 
     def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
-        """Return the last term of the sum, of values outside the range of the grid: shape (n,)."""
         return np.abs(rise_outside(x.excess, self.epsilon) - rise_outside(y.excess, self.epsilon)).sum(axis=1)
 
     def _sum(self, left: Floats, right: Floats) -> Floats:
@@ -575,7 +541,6 @@ class Semimetric(FrozenValue):
         )  # fmt: skip
 
     def _rules_of(self, item: Floats, others: Floats) -> dict[str, tuple[str, list[str]]]:
-        """Return the rules of the leaves of an encoded item and of others, by the names of the terms of single trees."""
         if not self.rules or self.directions is None or self.directions.partitions is None:
             return {}
         own, theirs = (self.directions.partitions.apply(side).astype(np.int64) for side in (item, others))
@@ -780,14 +745,7 @@ class Semimetric(FrozenValue):
 
     @classmethod
     def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
-        """Return the distance of a `to_state`, with its base distances as functions.
-
-        Raises
-        ------
-        StorageError
-            If a member is missing, foreign, or no part of a distance, if there are too few or too many base
-            distances, or if one does not give the stored values.
-        """
+        """Return the distance of a `to_state`, with its base distances as functions that must give the stored values."""
         with refused_as_stored("the distance"):
             return cls(**read_parts(state, base_distances))
 
@@ -828,11 +786,7 @@ gower = Semimetric.gower
 
 
 def _across(d: Semimetric, groups: Floats) -> Floats:
-    """Return the factors by which the two ends of every feature move apart, shape (n_features,).
-
-    All other features are at their low end. Where the ends were at distance 0, it is the mean factor of the groups of the
-    feature.
-    """
+    """Return the factors by which the two ends of every feature move apart, shape (n_features,)."""
     grid, n = d.embedding.grid, d.embedding.grid.n_features
     owners = np.array([[f in group for group in d.embedding.groups] for f in range(n)])
     mean = np.where(owners.any(axis=1), owners @ groups / np.maximum(owners.sum(axis=1), 1), 1.0)
@@ -845,7 +799,6 @@ def _across(d: Semimetric, groups: Floats) -> Floats:
 
 
 def _with_slopes(embedding: PairMap, groups: Floats) -> PairMap:
-    """Return the embedding with the values of vertices without a column, given by slopes, multiplied by the groups."""
     if not isinstance(embedding, PairEmbedding) or embedding.unseen_slopes is None:
         return embedding
     slopes, factors = embedding.unseen_slopes, np.ones(len(embedding.unseen_slopes))
@@ -870,10 +823,7 @@ def _no_coordinates(what: str = "", advice: str = 'fit with tables="warped"') ->
 
 
 def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_raw: int) -> Levels:
-    """Return the features of tables that are one value apart at any two levels; refuse other tables.
-
-    Leaves of a tree have no other level, since every item is in one of them.
-    """
+    """Return the features of tables that are one value apart at any two levels; refuse other tables."""
     if not (tables.singles and tables.symmetric and tables.zero_diagonal and tables.whole and tables.holds_tables):
         raise _no_coordinates()
     features = np.array([f for (f,) in tables.groups], dtype=np.int64)
@@ -893,7 +843,6 @@ def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_r
 
 
 def _long_frame(tables: Mapping[str, Table]) -> Any:
-    """Return the cells of tables as a frame with ``feature`` (the name of the term), ``a``, ``b`` and ``distance``."""
     feature: list[str] = []
     a: list[Any] = []
     b: list[Any] = []

@@ -51,10 +51,7 @@ def map_state(embedding: PairMap) -> Parts:
 
 
 def read_map(members: Members, values: Members, n_features: int, n_weights: int) -> PairMap:
-    """Return the embedding of pairs whose `map_state` is given: ``values`` are its JSON values, ``members`` hold its arrays.
-
-    It has ``n_features`` features with directions, and is refused before it takes memory that ``n_weights`` do not explain.
-    """
+    """Return the embedding of pairs of a `map_state`; refuse it before it takes memory that ``n_weights`` do not explain."""
     counts = members.array("knot_counts", np.int64, n_features)
     flat = members.array("knots", np.float64, None)
     if counts.min(initial=1) < 1 or counts.max(initial=0) > len(flat) or counts.sum() != len(flat):
@@ -88,7 +85,6 @@ def read_map(members: Members, values: Members, n_features: int, n_weights: int)
 
 
 def _check_columns(vertices: Sequence[Vertices], n_weights: int) -> None:
-    """Refuse groups whose whole tables are too large to be held, or have more columns than there are weights."""
     if large := [v.group for v in vertices if not v.fits]:
         raise StorageError(f"the table of group {large[0]} is too large to be whole; its touched vertices are missing")
     if (n := sum(v.n_whole for v in vertices)) > n_weights:
@@ -149,13 +145,7 @@ def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:
 
 
 def read_base_distances(members: Members, functions: Sequence[object], schema: Schema) -> tuple[BaseDistance, ...]:
-    """Return the base distances whose `base_distances_state` is given, with their functions.
-
-    Raises
-    ------
-    StorageError
-        If there are too few or too many functions, or one does not return the stored values.
-    """
+    """Return the base distances whose `base_distances_state` is given, with their functions."""
     stored, bases = members.parts("base_distances"), []
     names = [part.text("name") for part in stored]
     if len(stored) != len(functions):

@@ -27,14 +27,10 @@ _MOST_POINTS = 12  # rows and columns of a table in a notebook
 
 
 class Items(NamedTuple):
-    """Items on the grid.
+    """Items on the grid."""
 
-    ``located`` are the cells and fractions of their values. ``order``, of shape (n_items, n_features), sorts the fractions of
-    each item; it has no columns if no group needs it.
-    """
-
-    located: Located
-    order: np.ndarray
+    located: Located  # the cells and fractions of their values
+    order: np.ndarray  # (n_items, n_features), sorts the fractions of each item; no columns if no group needs it
 
     def __len__(self) -> int:  # a NamedTuple would give the number of its fields
         return len(self.located.fraction)
@@ -46,10 +42,7 @@ class Items(NamedTuple):
 
 
 def check_rows(x: Items, i: Integers, y: Items, j: Integers, n_features: int) -> None:
-    """Refuse pairs (x[i[r]], y[j[r]]) whose row numbers are out of range, or whose items were located on another grid.
-
-    Kernels do not check this. Raises `InputError`.
-    """
+    """Refuse pairs (x[i[r]], y[j[r]]) with rows out of range or items of another grid: kernels do not check this."""
     for side, rows in ((x, i), (y, j)):
         if side.located.fraction.shape[1] != n_features:
             raise InputError(f"items were located on {side.located.fraction.shape[1]} features, but the grid has {n_features}")
@@ -78,20 +71,7 @@ def mirror(out: Floats) -> None:
 class Table(NamedTuple):
     """The part of a distance that depends on one group of features.
 
-    Attributes
-    ----------
-    features : tuple of int
-        The numbers of the features of the group.
-    knots : tuple of ndarray
-        The values of each feature at its grid points. The last value of a periodic feature is the first again. A categorical
-        feature has codes, of which the last is that of new categories. NaN is the level of missing values.
-    values : ndarray of shape (C, C)
-        ``values[a, b]`` is the value between the grid points a and b. C is the product of the numbers of knots; the grid points
-        of several features are numbered with the first feature running slowest.
-    names : tuple of str
-        The names of the features, where they are known.
-    levels : tuple of tuple
-        The knots as a person says them: numbers, categories, "(other)" and "(missing)".
+    ``values[a, b]`` is the value between the grid points a and b, which are numbered with the first feature running slowest.
 
     Examples
     --------
@@ -102,11 +82,13 @@ class Table(NamedTuple):
     2.0  3.0  0.0
     """
 
-    features: tuple[int, ...]
+    features: tuple[int, ...]  # the numbers of the features of the group
+    # The values of each feature at its grid points: of a circle the last is the first again, of categories the last code is
+    # that of new ones, and NaN is the level of missing values.
     knots: tuple[Floats, ...]
-    values: Floats
-    names: tuple[str, ...] = ()
-    levels: tuple[tuple[Any, ...], ...] = ()
+    values: Floats  # (C, C), C being the product of the numbers of knots
+    names: tuple[str, ...] = ()  # where they are known
+    levels: tuple[tuple[Any, ...], ...] = ()  # the knots as people read them: numbers, categories, "(other)", "(missing)"
 
     def to_frame(self) -> Any:
         """Return the values as a frame of pandas, whose rows and columns are the grid points by their levels."""
@@ -132,33 +114,16 @@ class Table(NamedTuple):
 
 
 class PairMap(ABC):
-    """An embedding of pairs of items, whose columns belong to groups of features.
-
-    Attributes
-    ----------
-    grid : Grid
-    groups : tuple of tuple of int
-        The features of each group.
-    symmetric, zero_diagonal : bool
-        True if the columns alone guarantee symmetry, and zeros on the diagonal, for all weights.
-    continuous : bool
-        True if the distance is continuous for all weights.
-    metric : bool
-        True if the triangle inequality holds for all weights >= 0.
-    whole : bool
-        True if every vertex off the diagonal has a column.
-    holds_tables : bool
-        True if the tables are small enough to be held in memory; differences of tables need that.
-    """
+    """An embedding of pairs of items, whose columns belong to groups of features."""
 
     grid: Grid
-    groups: tuple[tuple[int, ...], ...]
-    symmetric: bool
-    zero_diagonal: bool
-    continuous: bool = True
-    metric: bool = False
-    whole: bool = True
-    holds_tables: bool = True
+    groups: tuple[tuple[int, ...], ...]  # the features of each group
+    symmetric: bool  # True if the columns alone guarantee symmetry for all weights
+    zero_diagonal: bool  # and zeros on the diagonal
+    continuous: bool = True  # True if the distance is, for all weights
+    metric: bool = False  # True if the triangle inequality holds for all weights >= 0
+    whole: bool = True  # True if every vertex off the diagonal has a column
+    holds_tables: bool = True  # True if the tables are small enough for memory, as their differences require
 
     @property
     @abstractmethod

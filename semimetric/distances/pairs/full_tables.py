@@ -1,4 +1,4 @@
-"""The joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; docs/mathematics.md, section 2).
+"""The joint ID embedding of pairs: full tables over groups of features (paper 2, section 3).
 
     d(x, y) = sum_S w_S · ID([x_S, y_S]; [V_S; V_S])
 
@@ -33,17 +33,9 @@ from .vertices import Vertices
 
 
 def fill_unseen(table: Floats, kinds: Sequence[str], counts: Sequence[int], *, over_all: bool = False) -> Floats:
-    """Return a copy of the table of a group, in which the weights of new categories are filled in.
+    """Return a copy of the table of a group with weights of new categories, which have the last knot of their feature.
 
-    Parameters
-    ----------
-    table : ndarray of shape (c_1, ..., c_g, c_1, ..., c_g)
-    kinds : sequence of str
-        The kinds of the g features.
-    counts : sequence of int
-        The number of knots of every feature; the last knot of a categorical one is for new categories.
-    over_all : bool, default False
-        True if the mean for a category is over all categories, itself among them, instead of over the others.
+    They are means over all categories if ``over_all``, else over the other ones.
     """
     out = table.copy()
     n = len(kinds)
@@ -67,19 +59,7 @@ _BLOCK = 4096  # items of y whose distances to an item of x are in the cache at 
 
 
 def pairwise_of_singles(x: Located, y: Located, singles: Singles, weights: Floats, *, n_jobs: int | None) -> Floats:
-    """Return the sums of the tables of single features for all items x and all items y, shape (n, m).
-
-    Features all of whose values lie at vertices, such as categories and leaves of trees, need one look-up a value; the others
-    need two (docs/mathematics.md, section 4).
-
-    Parameters
-    ----------
-    x, y : Located
-    singles : Singles
-    weights : ndarray of shape (n_columns + 1,)
-        The last is that of vertices without a column.
-    n_jobs : int or None
-    """
+    """Return the sums of the tables of single features for all items x and y, (n, m): docs/mathematics.md, section 4."""
     tables = weights[singles.lookup]
     at_vertices = (_are_whole(x) & _are_whole(y))[singles.feature]
     between, at = (_some(singles, np.flatnonzero(which)) for which in (~at_vertices, at_vertices))
@@ -108,12 +88,10 @@ def _some(singles: Singles, groups: np.ndarray) -> Singles:
 
 
 def _are_whole(items: Located) -> np.ndarray:
-    """Return True for each feature with all values at vertices, shape (n_features,)."""
     return np.asarray(((items.fraction == 0.0) | (items.fraction == 1.0)).all(axis=0))
 
 
 def _vertices(items: Located) -> np.ndarray:
-    """Return the vertex of every value that lies at one, shape (n_items, n_features)."""
     return np.where(items.fraction == 1.0, items.upper, items.lower)
 
 
@@ -145,11 +123,7 @@ def table_differences(
     n_columns: int,
     kinds: Sequence[str] = (),
 ) -> sparse.csr_array:
-    """Return the rows of D for one group, shape (n_differences, n_columns).
-
-    ``lookup``, of shape (C²,), is the column of every vertex; n_columns on the diagonal, and more for other vertices without a
-    column.
-    """
+    """Return the rows of D for one group, (n_differences, n_columns); ``lookup`` (C²,) is the column of every vertex."""
     axes = _Axes(tuple(kinds) or ("numeric",) * len(knots), knots)
     table = _without_seams(lookup.reshape(*sizes, *sizes), axes)
     make = {"tables": _blocks, "curves": _lines, "shifts": lambda t, a: _shifts(t, a, n_columns)}[kind]
@@ -158,7 +132,6 @@ def table_differences(
 
 
 def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
-    """Return the table without the last vertex of every periodic feature, which is the first again."""
     for p in range(table.ndim):
         if axes.kinds[p % len(axes.kinds)] == "periodic":
             table = np.delete(table, axes.count(p) - 1, axis=p)
@@ -179,10 +152,7 @@ def _blocks(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
 
 
 def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
-    """Return the differences h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis.
-
-    h is the mean of the widths h_k and h_(k - 1) of the two cells.
-    """
+    """Return h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis; h is the mean of both widths."""
     n_features = table.ndim // 2
     for p in axes.of_numbers(table.ndim):
         partner = (p + n_features) % table.ndim
@@ -200,10 +170,7 @@ def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
 
 
 def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stencil]:
-    """Return the differences s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column.
-
-    Around a circle, k + 1 and l + 1 wrap around.
-    """
+    """Return the differences s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column."""
     n_features = table.ndim // 2
     for p in range(n_features):
         t = np.moveaxis(table, (p, p + n_features), (0, 1))
@@ -306,14 +273,9 @@ class PairEmbedding(PairMap):
         return self._with(vertices, self.unseen_slopes)
 
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
-        """Return the same groups, in which only the vertices ``touched`` have columns; groups of one weight keep it.
+        """Return the same groups, in which only vertices ``touched`` (see `touched_by`) have columns; one weight is kept.
 
-        Parameters
-        ----------
-        touched : sequence of ndarray of int
-            The vertices of every group, such as those of `touched_by`.
-        slopes : ndarray of shape (n_features,)
-            Every other vertex has the value of the L1 distance with these slopes, as in `prior`.
+        Every other vertex has the value of the L1 distance with ``slopes`` (n_features,), as in `prior`.
         """
         vertices = [v if v.one_weight else v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
         return self._with(vertices, self._shared(slopes))
@@ -404,10 +366,7 @@ class PairEmbedding(PairMap):
 
     @cached_property
     def _columns_of_vertices(self) -> dict[int, NDArray[np.int32]]:
-        """The column of every vertex, shape (C²,), by the number of a group whose table can be held in memory.
-
-        It is n_columns on the diagonal and n_columns + 1 for other vertices without a column.
-        """
+        """The column of every vertex, shape (C²,), by the number of a group whose table can be held in memory."""
         if large := [v.group for v in self.vertices if v.whole and not v.fits]:
             raise NotSupportedError(
                 f"the table of group {large[0]} is too large to be held whole; fit it, so that only touched vertices "
@@ -461,10 +420,7 @@ class PairEmbedding(PairMap):
         return vertices, values
 
     def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
-        """Exchange a and b, in place, in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3).
-
-        ``signs`` are those of x - y, of shape (B, n_features).
-        """
+        """Exchange a and b, in place, in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3)."""
         for g, v in enumerate(self.vertices):
             first = np.zeros(len(signs), np.int8)
             for f in v.group:

@@ -1,4 +1,4 @@
-"""Gower's distance as an embedding of pairs: one column for each feature, the gap between its values divided by the largest.
+"""Gower's distance as an embedding of pairs: one column a feature, the gap of its values divided by the largest.
 
     d(x, y) = sum_f w_f gap_f(x_f, y_f) / width_f      (see `Grid.gap` and `Grid.widths`)
 
@@ -16,12 +16,7 @@ from .rows import DenseRows
 
 
 class GapEmbedding(PairMap):
-    """Gower's distance, with one column for every feature of the grid that varies.
-
-    Parameters
-    ----------
-    grid : Grid
-    """
+    """Gower's distance, with one column for every feature of the grid that varies."""
 
     symmetric = zero_diagonal = True
 

@@ -23,19 +23,7 @@ from .rows import DenseRows
 
 
 class WarpedEmbedding(PairMap):
-    """Monotone scales on the knots of a grid; the weight of column k of a feature is the rise of its scale over cell k.
-
-    Parameters
-    ----------
-    grid : Grid
-    groups : sequence of tuples of one int, or None
-        The features that have scales; all by default.
-
-    Raises
-    ------
-    NotSupportedError
-        If a group has more than one feature, or a feature that is not numeric or may be missing (see `scales_and_tables`).
-    """
+    """Monotone scales on the knots of a grid; the weight of column k of a feature is the rise of its scale over cell k."""
 
     symmetric = zero_diagonal = metric = True
 
@@ -111,11 +99,7 @@ class WarpedEmbedding(PairMap):
         return np.concatenate([share[f] * np.diff(self.grid.knots[f]) for f in self._features])
 
     def differences(self, kind: str) -> sparse.csr_array:
-        """See `PairMap.differences`.
-
-        A scale has no differences for "tables". For "curves" they are those of the slopes in neighbouring cells, in units of
-        the mean width of a cell; for "shifts" they are those of the weights.
-        """
+        """Return differences of slopes in neighbouring cells ("curves", in mean widths) or of weights ("shifts")."""
         if kind == "tables":
             return sparse.csr_array((0, self.n_columns))
         left = np.flatnonzero(np.diff(self._owner) == 0)  # the left one of every two neighbouring cells of a feature

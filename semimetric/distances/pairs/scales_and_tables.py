@@ -27,13 +27,7 @@ class _WeightedMap(NamedTuple):
 
 
 def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
-    """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
-
-    Raises
-    ------
-    NotSupportedError
-        If a group has more than one feature, or a feature has too many categories for its table to be held in memory.
-    """
+    """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features."""
     if any(len(g) != 1 for g in groups):
         return WarpedEmbedding(grid, groups)  # this raises an error that says why it cannot be
     warped = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
@@ -51,13 +45,7 @@ def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
 
 
 class MixedEmbedding(PairMap):
-    """The columns of a `WarpedEmbedding`, followed by those of a `PairEmbedding` of single features, on the same grid.
-
-    Parameters
-    ----------
-    scales : WarpedEmbedding
-    tables : PairEmbedding
-    """
+    """The columns of a `WarpedEmbedding`, followed by those of a `PairEmbedding` of single features, on the same grid."""
 
     symmetric = zero_diagonal = True
 
@@ -89,7 +77,6 @@ class MixedEmbedding(PairMap):
         return np.concatenate([self.scales.cells, self.side_tables.cells])
 
     def _parts(self, w: Floats) -> list[_WeightedMap]:
-        """Return the two embeddings, each with its part of the weights ``w``."""
         check_columns(w, self.n_columns)
         n = self.scales.n_columns
         return [_WeightedMap(self.scales, w[:n]), _WeightedMap(self.side_tables, w[n:])]

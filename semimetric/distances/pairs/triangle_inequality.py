@@ -51,18 +51,12 @@ class Triangles:
     owners: tuple[int, ...]  # the number of the group of each table
     n_columns: int
     symmetric: bool
-    # Whether vertices of a table share columns by symmetry alone, so that shortest paths may repair violations.
+    # True if vertices of a table share columns by symmetry alone, so that shortest paths may repair violations.
     free: bool = True
 
     @classmethod
     def of(cls, embedding: PairMap) -> "Triangles":
-        """Return the tables of an embedding.
-
-        Raises
-        ------
-        NotSupportedError
-            If the embedding is not continuous, or has weights on the diagonal or tables in which vertices lack a column.
-        """
+        """Return the tables of an embedding."""
         n = embedding.n_columns
         if isinstance(embedding, WarpedEmbedding):
             return cls((), (), n, True)
@@ -119,10 +113,7 @@ class Triangles:
         return max((0.0, *(d.excess for d in self.worst(w))))
 
     def separate(self, w: Floats, tol: float) -> sparse.csr_array:
-        """Return the inequality of the shortest detour for every (a, c) that it shortens by more than ``tol``.
-
-        It is a matrix with one row for each inequality, shape (n_found, n_columns). No violated inequality is overlooked.
-        """
+        """Return an inequality, (n_found, n_columns), for every (a, c) that a detour shortens by more than ``tol``."""
         found = [np.empty((0, 3), np.int64)]
         for columns, table in zip(self.tables, self.values(w), strict=True):
             if len(table) < 3:
@@ -147,12 +138,10 @@ class Triangles:
         return sparse.csr_array(entries, shape=(m, self.n_columns))
 
     def closed(self, w: Floats) -> Floats:
-        """Replace every table by its shortest paths: the largest tables below it that satisfy the inequality.
+        """Replace every table by its shortest paths: the largest tables below it that satisfy the inequality exactly.
 
-        This is repeated until the inequality holds exactly in floating point. Lower bounds that are equal for a table, ceilings
-        and monotonicity of tables of one feature still hold afterwards; other lower bounds, and monotonicity of joint tables,
-        need not. Vertices that share a column by their difference get the smallest of their shortest paths; this is repeated
-        until no path is shorter, and no larger table with these columns satisfies the inequality.
+        Equal lower bounds of a table, ceilings and monotone tables of one feature still hold afterwards; other lower
+        bounds, and monotone joint tables, need not. Vertices that share a column get the smallest of their shortest paths.
         """
         out = np.array(w, dtype=np.float64)
         for columns, table in zip(self.tables, self.values(w), strict=True):

@@ -29,14 +29,14 @@ class Vertices(FrozenValue):
 
     group: tuple[int, ...]  # the features of the group, and their numbers of grid points
     sizes: tuple[int, ...]
-    tied: bool  # whether (a, b) and (b, a) share a column
-    zero_diagonal: bool  # whether (a, a) has no column
+    tied: bool  # True if (a, b) and (b, a) share a column
+    zero_diagonal: bool  # True if (a, a) has no column
     kept: Integers | None = None  # the sorted canonical vertices that have a column; None if all have
     # For each feature that is periodic, its grid point that is the same as its grid point 0; 0 for the others.
     seams: tuple[int, ...] = ()
-    # Whether vertices (a, b) with the same b - a share a column; only for groups of one numeric feature.
+    # True if vertices (a, b) with the same b - a share a column; only for groups of one numeric feature.
     by_difference: bool = False
-    # Whether all vertices off the diagonal share one column; only for groups of one categorical feature.
+    # True if all vertices off the diagonal share one column; only for groups of one categorical feature.
     one_weight: bool = False
 
     def __post_init__(self) -> None:
@@ -112,10 +112,7 @@ class Vertices(FrozenValue):
         return points
 
     def canonical(self, vertices: Integers) -> Integers:
-        """Return the canonical vertex of each vertex (a, b): at no seam, and the smaller of (a, b) and (b, a) if they are tied.
-
-        It is (0, 1) for all vertices off the diagonal that have one weight.
-        """
+        """Return the canonical vertex of each vertex (a, b): at no seam, and the smaller of tied (a, b) and (b, a)."""
         if self.one_weight:
             return np.where(self.on_diagonal(vertices), vertices, 1)
         if not self.tied and not any(self.seams) and not self.by_difference:
@@ -133,13 +130,7 @@ class Vertices(FrozenValue):
         return a == b
 
     def restricted(self, vertices: Integers) -> "Vertices":
-        """Return the same group in which only these vertices, and those that share a column with them, have columns.
-
-        Raises
-        ------
-        InputError
-            If one is no vertex of the group.
-        """
+        """Return the same group in which only these vertices, and those that share a column with them, have columns."""
         if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.n_points**2:
             raise InputError(
                 f"group {self.group} has {self.n_points**2} vertices, but {vertices.min()} to {vertices.max()} are given; "
@@ -149,10 +140,7 @@ class Vertices(FrozenValue):
         return replace(self, kept=keys[~self.on_diagonal(keys)] if self.zero_diagonal else keys)
 
     def columns(self, vertices: Integers, *, base: int, none: int, unseen: int) -> NDArray[np.int32]:
-        """Return the column of each vertex, counted from ``base``.
-
-        It is ``none`` for vertices on the diagonal, and ``unseen`` for other vertices without a column.
-        """
+        """Return the column of each vertex from ``base`` on; ``none`` on the diagonal, ``unseen`` for others without one."""
         keys = self.canonical(vertices)
         position = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         found = self.keys[position] == keys if len(self.keys) else np.zeros(len(keys), dtype=bool)
@@ -173,11 +161,7 @@ class Vertices(FrozenValue):
         return [(points // stride) % size for stride, size in zip(self.strides, self.sizes, strict=True)]
 
     def weighted_l1(self, grid: Grid, vertices: Integers, slopes: Floats) -> Floats:
-        """Return the weighted L1 distance sum_f slopes[f] gap_f(a, b) at the given vertices (a, b).
-
-        The gap of a numeric feature is |v_f(a) - v_f(b)|; see `Grid.gap` for others. ``slopes`` has one number for each feature
-        of the grid.
-        """
+        """Return the weighted L1 distance sum_f slopes[f] gap_f(a, b) at the given vertices (a, b), see `Grid.gap`."""
         a, b = map(self._places, np.divmod(vertices, self.n_points))
         total = np.zeros(len(vertices))
         for f, u, v in zip(self.group, a, b, strict=True):

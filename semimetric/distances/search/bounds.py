@@ -20,9 +20,9 @@ from ...data.object_lists import listed_objects
 class Coordinates(NamedTuple):
     """Items, as bounds see them."""
 
-    values: Floats  # (n, n_coordinates): two items are at least as far apart as their largest difference
+    values: Floats  # (n, n_coordinates), whose largest difference no distance of two items falls below
     histograms: Floats  # (n, n_bins), for bounds of histograms alone
-    masses: Floats  # (n,), for bounds of histograms alone
+    masses: Floats  # (n,), likewise
 
     def __len__(self) -> int:
         return len(self.values)
@@ -37,13 +37,13 @@ class Coordinates(NamedTuple):
 
 
 class QueryBounds:
-    """Bounds of the distances of one query to all items of a fit, and distances that were called to find them, by row."""
+    """The bounds of the distances of one query to all items of a fit, some of which were called to place it."""
 
     def __init__(self, bounds: Bounds, query: Coordinates, known: dict[int, float] | None = None, n_calls: int = 0) -> None:
         self._bounds = bounds
         self._query = query
-        self.known = known or {}
-        self.n_calls = n_calls
+        self.known = known or {}  # called distances to items, by row
+        self.n_calls = n_calls  # that placing the query took
         self.reads_duals = bounds.reads_duals
 
     def lower(self, rows: Integers | slice = slice(None)) -> Floats:
@@ -160,7 +160,7 @@ class BoundedDistance:
     bounds : Bounds
         `TransportBounds` or `LandmarkBounds`, fitted.
     clip : bool, default True
-        Return distances within the bounds: the learned value, or the bound that it passes.
+        True returns distances within the bounds: the learned value, or the bound that it passes.
 
     Examples
     --------

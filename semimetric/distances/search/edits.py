@@ -72,12 +72,10 @@ class EditBounds(Bounds):
                     "strings, or other bounds"
                 )
             np.add.at(letters[row], [ord(letter) % _LETTERS for letter in text], 1.0)
-            np.add.at(grams[row], self._counters(text), 1.0)
+            padded = _END * (self.q - 1) + text + _END * (self.q - 1)
+            counters = [_counter(padded[k : k + self.q], self.n_counters) for k in range(len(padded) - self.q + 1)]
+            np.add.at(grams[row], counters, 1.0)
         return Coordinates(letters, grams, np.array([float(len(text)) for text in objects]))
-
-    def _counters(self, text: str) -> list[int]:
-        padded = _END * (self.q - 1) + text + _END * (self.q - 1)
-        return [_counter(padded[k : k + self.q], self.n_counters) for k in range(len(padded) - self.q + 1)]
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
         lengths = np.abs(items.masses - query.masses)

@@ -23,7 +23,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ..._kernels.search import SearchedItems
-from ...data.calls import ExpensiveCalls, counted_calls
+from ...data.calls import UserDistance, counted_calls
 from ...data.object_lists import listed_objects
 from ...data.schema import Schema
 from ..model.semimetric import Semimetric
@@ -76,7 +76,7 @@ class RefinedItems:
 
     @classmethod
     def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:
-        """Read vectors that both distances read, or objects with features beside them."""
+        """Read the items that a user gives: vectors that both distances read, or objects with features beside them."""
         if semimetric is None:
             if features is not None:
                 raise InputError("features= are for a learned distance, and there is no semimetric=; drop them, or give one")
@@ -121,7 +121,8 @@ class RefinedItems:
             schema, raw = Schema.numeric(()), np.empty((len(self), 0))
         else:
             schema, raw = self.view.semimetric.schema, self.features
-        (mask,) = masks_of(where, ItemColumns(schema.names, schema, (_Rows(raw, ids),)))  # type: ignore[arg-type]
+        rows: Any = _Rows(raw, ids)  # all that a condition reads of a segment
+        (mask,) = masks_of(where, ItemColumns(schema.names, schema, (rows,)))
         return np.asarray(mask)
 
 
@@ -132,31 +133,27 @@ _FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
 
 
 class Found(NamedTuple):
-    """Items that one search has called, and those that it left open."""
+    """The items that one search has called, and those that it left open."""
 
-    called: list[Ranked]  # items whose distance is known, nearest first
+    called: list[Ranked]  # the items whose distance is known, nearest first
     open_rows: Integers  # items that may belong to the answer
-    open_lower: Floats  # lower bounds of their distances
-    n_calls: int  # the number of calls
+    open_lower: Floats  # their lower bounds
+    n_calls: int
 
 
 class CandidateItems:
-    """The items that may still be answered to one query: their lower bounds and estimated distances.
-
-    ``ranks`` (n_items,) are those of all items in the order of ids, by which ties are broken; ``estimates`` (n,) are learned
-    distances to the items ``rows`` (n,), in any unit.
-    """
+    """The items that may still be answered to one query: their lower bounds, and learned distances in any unit."""
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
-        self._ranks = ranks
-        self.rows = rows
+        self._ranks = ranks  # (n_items,), of all items in the order of ids, by which ties are broken
+        self.rows = rows  # (n,), the candidates
         self.n_all = len(rows)
         self.n_discarded = 0  # by bounds
         self.lower = np.zeros(len(rows))
         for bound in bounds:
             self.lower = np.maximum(self.lower, bound.lower(rows))
-        self.estimates = estimates
+        self.estimates = estimates  # (n,), learned distances, in any unit
         self._duals: list[tuple[QueryBounds, Any]] = []
         self._ratios: list[float] = []
 
@@ -198,7 +195,7 @@ class CandidateItems:
             self._duals += [(bound, dual) for bound in self._bounds if bound.reads_duals]
 
     def keys(self, settled: bool) -> Floats:
-        """Return the larger of lower bound and estimate, by which candidates are ordered; once ``settled``, in one unit."""
+        """Return the numbers by which candidates are ordered, in the unit of the distances once a search is ``settled``."""
         if self.estimates is None:
             return self.lower
         if not settled:
@@ -229,7 +226,7 @@ Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to
 def nearest(
     candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
-    """Find the k nearest candidates, certified as far as a budget of calls reaches, which counts no ``known`` ones."""
+    """Find the k nearest candidates, certified as far as a budget reaches, of which ``known`` distances take nothing."""
     if not k:
         return Found([], candidates.rows, candidates.lower, 0)
     called = _take_known(candidates, known, ranks)
@@ -291,11 +288,10 @@ def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -
 class CertifiedNeighbors(NamedTuple):
     """The nearest items of every query under an expensive distance, and what of the answer is proved."""
 
-    distances: Floats  # (n_queries, k): exact and increasing
+    distances: Floats  # (n_queries, k), exact and increasing
     ids: NDArray[Any]  # (n_queries, k)
-    # (n_queries, k): True where an item is proved to be the neighbour of this rank, so everywhere without ``max_calls``
-    certified: NDArray[np.bool_]
-    n_calls: Integers  # (n_queries,): calls of the expensive distance, those to landmarks too
+    certified: NDArray[np.bool_]  # (n_queries, k), True if an item is proved to have this rank: all are without ``max_calls``
+    n_calls: Integers  # (n_queries,), of the expensive distance, those to landmarks too
 
     def __str__(self) -> str:
         """Sum up the answers, those that are proved, and the calls that they took; `repr` shows the arrays."""
@@ -311,15 +307,14 @@ class CertifiedNeighbors(NamedTuple):
 class CertifiedWithin(NamedTuple):
     """The items within a radius of every query under an expensive distance, and of which items it is not known."""
 
-    distances: NDArray[Any]  # (n_queries,): one array a query: exact and increasing
-    ids: NDArray[Any]  # (n_queries,)
-    # (n_queries,): ids of the items that may lie within the radius and were not called; empty without ``max_calls``
-    undecided: NDArray[Any]
+    distances: NDArray[Any]  # (n_queries,), one array a query: exact and increasing
+    ids: NDArray[Any]  # (n_queries,), one array a query
+    undecided: NDArray[Any]  # (n_queries,), ids of items that may lie within the radius and were not called, by ``max_calls``
     n_calls: Integers  # (n_queries,)
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
-    """Prove for each of the k nearest called items that no other can be nearer, or as near with an earlier id."""
+    """Return True for each of the k nearest called items that no open item can precede, by distance and then by id."""
     if not len(found.open_rows):
         return [True] * k
     order = np.lexsort((ranks[found.open_rows], found.open_lower))
@@ -369,7 +364,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     n_jobs : int or None, default None
         Threads, which take a query each: None is one, -1 all.
     verbose : bool or None, default None
-        Show progress; None shows it in a terminal or notebook, if it takes long.
+        True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -438,7 +433,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         """
-        ExpensiveCalls(self.rerank, "rerank")
+        self._expensive()
         self._check_parameters()
         other = copy(self)
         other._set(X, features, ids)
@@ -607,7 +602,6 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         return float(given)
 
     def _queries(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
-        """Return the queries, and True if they are the items themselves."""
         check_is_fitted(self, "items_")
         if X is None:
             return self.items_, True
@@ -621,11 +615,11 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
     def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
         """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
-        calls = ExpensiveCalls(self.rerank, "rerank")
+        expensive = self._expensive()
 
         def answered(part: slice) -> tuple[T, Searched]:
             q = part.start
-            candidates, call, known, n_calls = self._asked(queries, q, own, mask, calls)
+            candidates, call, known, n_calls = self._asked(queries, q, own, mask, expensive)
             features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
             found = answer(candidates, call, known, n_calls + features)
             bar.update()
@@ -635,7 +629,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
                 found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
         finally:
-            self.pairs_, self.distances_ = calls.pairs, calls.distances
+            self.pairs_, self.distances_ = expensive.calls.pairs, expensive.calls.distances
         self._warn_of_weak_bounds([searched for _, searched in found])
         return [answers for answers, _ in found]
 
@@ -655,7 +649,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         )
 
     def _asked(
-        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls
+        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], expensive: UserDistance
     ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
         """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these."""
         rows = np.flatnonzero(mask)
@@ -666,20 +660,22 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             bounds = [b.at_item(q) if own else b.at(query) for b in self.bounds_]
         except DistanceCallError as error:
             for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
-                calls.keep(q, row, value)
-            raise calls.refuse(f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]) from error
+                expensive.calls.record(q, row, value)
+            raise expensive.refuse(
+                f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]
+            ) from error
         of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
         known = {row: value for b in of_rerank for row, value in b.known.items()}
         if not own:  # of items they were called by `fit`
             for row, value in known.items():
-                calls.keep(q, row, value)
+                expensive.calls.record(q, row, value)
         candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
 
         def call(row: int, lower: float) -> tuple[float, Any]:
-            value, dual = calls.value_and_dual(query, self.items_.objects[row], q, row)
+            value, dual = expensive.one_with_dual(query, self.items_.objects[row], q, row)
             upper = min((float(b.upper(np.array([row]))[0]) for b in bounds), default=np.inf)
             if not lower <= value <= upper:
-                raise calls.refuse(
+                raise expensive.refuse(
                     f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "
                     "bounds of it, or a larger tolerance= if it is computed to a few digits only",
                     q, row,
@@ -687,6 +683,10 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             return value, dual
 
         return candidates, call, known, sum(b.n_calls for b in bounds)
+
+    def _expensive(self) -> UserDistance:
+        rerank: Any = self.rerank  # which `UserDistance` refuses if it is not callable
+        return UserDistance(rerank, name="rerank", kinds=("query", "item"))
 
     def _given_bounds(self) -> list[Bounds]:
         if self.bounds is None:

@@ -14,7 +14,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.near_names import did_you_mean
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
-from ...data.calls import DistanceFunction
+from ...data.calls import UserDistance
 from ...data.conditions import Cells, read_condition
 from ...data.moments import TimeCells
 from ...data.schema import Schema
@@ -249,7 +249,7 @@ class SegmentedItems(NamedTuple):
         vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
         pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
         pairs = pairs if self.view.side == "query-first" else pairs[:, ::-1]
-        function = DistanceFunction.detect(distance, vectors, schema=self.view.semimetric.schema)
+        function = UserDistance.of_vectors(distance, vectors, schema=self.view.semimetric.schema)
         true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
         order = np.lexsort((found.ids, true), axis=-1)[:, :k]
         return found._replace(

@@ -13,7 +13,7 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_count, check_n_jobs
-from ...data.calls import ExpensiveCalls
+from ...data.calls import UserDistance
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates, QueryBounds, chebyshev
 
@@ -26,10 +26,10 @@ _EXACT = 2.0**52  # integers up to here add up without rounding
 class LandmarkBounds(Bounds):
     """Bounds of a metric by the triangle inequality at landmarks (Micó, Oncina and Vidal 1994).
 
-    ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y) <= min_k d(x, l_k) + d(l_k, y)``: the landmarks l are
-    items of the fit, each as far as possible from those before it. The distances of all items to them are computed once,
-    ``n_landmarks`` calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance as they are:
-    vectors, strings, series, graphs, sets.
+    They are ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y) <= min_k d(x, l_k) + d(l_k, y)``. Landmarks are items of the fit,
+    each as far as possible from those before it. The distances of all items to them are computed once, ``n_landmarks``
+    calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance as they are: vectors,
+    strings, series, graphs, sets.
 
     The bounds hold for a metric only. In `fit`, symmetry and every triangle of an item and two landmarks is checked, and
     those of ``n_checked`` sampled pairs of items with every landmark; a distance that breaks one is refused.
@@ -49,7 +49,7 @@ class LandmarkBounds(Bounds):
     random_state : int or None, default 0
         Of the first landmark and the sampled pairs.
     verbose : bool or None, default None
-        Show progress; None shows it in a terminal or notebook, if it takes long.
+        True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class LandmarkBounds(Bounds):
         evaluated before a call failed.
         """
         objects = listed_objects(X)
-        calls = ExpensiveCalls(self.distance, left="item", right="item")
+        calls = UserDistance(self.distance, kinds=("item", "item"))
         check_count("n_checked", self.n_checked, minimum=0)
         check_n_jobs(self.n_jobs)
         if self.tolerance != "auto":
@@ -110,7 +110,7 @@ class LandmarkBounds(Bounds):
 
             def called(rows: Integers) -> Floats:
                 def block(part: slice) -> list[float]:
-                    values = [calls.value(objects[i], objects[j], int(i), int(j)) for i, j in rows[part]]
+                    values = [calls.one(objects[i], objects[j], int(i), int(j)) for i, j in rows[part]]
                     bar.update(len(values))
                     return values
 
@@ -129,7 +129,7 @@ class LandmarkBounds(Bounds):
         tolerance = self.tolerance if self.tolerance != "auto" else 0.0 if _whole(table) and _whole(checked) else _ROUNDED
         self._check_landmarks(objects, table, landmarks, float(tolerance))
         self._check_pairs(objects, table, landmarks, (pairs, checked), float(tolerance))
-        self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, float(tolerance), len(calls)
+        self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, float(tolerance), calls.calls.n
         self._objects = [objects[k] for k in landmarks]
         self.items_ = _coordinates(table)
         return self
@@ -151,9 +151,9 @@ class LandmarkBounds(Bounds):
         return len(self.landmarks_)
 
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
-        calls = ExpensiveCalls(self.distance, left=f"object of {name}", right="item")
+        calls = UserDistance(self.distance, kinds=(f"object of {name}", "item"))
         landmarks = list(zip(self.landmarks_.tolist(), self._objects, strict=True))
-        rows = [[calls.value(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)]
+        rows = [[calls.one(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)]
         return _coordinates(np.array(rows))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
@@ -172,7 +172,6 @@ class LandmarkBounds(Bounds):
         return self.tolerance_ if known or (_whole(query.values) and _whole(items.values)) else _ROUNDED
 
     def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
-        """Refuse a distance that is not symmetric between landmarks, or breaks a triangle of an item and two landmarks."""
         among = table[landmarks]
         uneven = np.abs(among - among.T) > tolerance * (among + among.T)
         if uneven.any():
@@ -197,7 +196,6 @@ class LandmarkBounds(Bounds):
     def _check_pairs(
         self, objects: list[Any], table: Floats, landmarks: Integers, checked: tuple[Integers, Floats], tolerance: float
     ) -> None:
-        """Refuse a distance that breaks a triangle of two sampled items and a landmark."""
         for (i, j), value in zip(checked[0].tolist(), checked[1].tolist(), strict=True):
             x, y = table[i], table[j]
             direct = np.full(len(landmarks), value)
@@ -214,12 +212,10 @@ def _coordinates(distances: Floats) -> Coordinates:
 
 
 def _whole(values: Floats) -> bool:
-    """Return True if all values are integers that floats add up without rounding."""
     return bool(((values == np.round(values)) & (values <= _EXACT)).all())
 
 
 def _broken(objects: list[Any], rows: tuple[int, ...], values: tuple[float, ...]) -> InputError:
-    """Return the error that a way over another object is shorter than the distance of the first to the third."""
     i, k, j = rows
     return InputError(
         f"distance= breaks the triangle inequality: items {i}, {k} and {j} have d({i}, {k}) = {values[0]:g}, d({k}, {j}) = "

@@ -42,10 +42,10 @@ class GroundDistance:
 
     @classmethod
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
-        """Return the ground distance of a matrix that is square, finite, >= 0, symmetric and 0 on its diagonal."""
+        """Return the ground distance of a cost matrix."""
         cost = checked_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
-        return cls(cost, paths, _triangle_defect(paths))
+        return cls(cost, paths, max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths)))))
 
     @property
     def n_bins(self) -> int:
@@ -98,16 +98,10 @@ class GroundDistance:
 
 
 def _shortest_paths(cost: Floats) -> Floats:
-    """Return the lengths of the shortest paths (Floyd 1962)."""
     paths = cost.copy()
     for k in range(len(paths)):
         np.minimum(paths, paths[:, k, None] + paths[k], out=paths)
     return paths
-
-
-def _triangle_defect(paths: Floats) -> float:
-    """Return the largest excess of a path over a way round."""
-    return max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths))))
 
 
 class EarthMoversDistance:
@@ -198,10 +192,7 @@ _SCORED = 2000  # pairs by which potentials and orders are chosen
 
 
 def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_directions: int) -> Floats:
-    """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins).
-
-    Projections are on evenly drawn directions, where the bins have coordinates.
-    """
+    """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins)."""
     projections = np.empty((0, ground.n_bins))
     if coordinates is not None:
         places = np.asarray(coordinates, dtype=np.float64)
@@ -255,10 +246,7 @@ def sampled_pairs(values: Floats, n: int, random_state: int | None) -> Integers:
 def learned_potentials(
     ground: GroundDistance, histograms: Floats, given: Floats, n: int, *, random_state: int | None, verbose: bool | None
 ) -> Floats:
-    """Return at most n feasible potentials, chosen one by one: those that raise the bounds of further pairs the most.
-
-    Candidates are the potentials that are best for 4 n pairs of the histograms, by the duals of their exact distances.
-    """
+    """Return at most n feasible potentials, chosen one by one: those that raise the bounds of further pairs the most."""
     values = histograms @ given.T
     pairs = sampled_pairs(values, _POOL * n, random_state)
     emd, candidates = EarthMoversDistance(ground.cost), []
@@ -275,7 +263,7 @@ def learned_potentials(
 
 
 def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
-    """Return columns of ``offered`` (n_pairs, n_columns) whose largest value with ``known`` is relatively largest.
+    """Return the columns of ``offered`` (n_pairs, n_columns) that, one by one, raise the largest values relatively most.
 
     What a column adds can only fall as others are chosen, so a column whose fresh gain is the largest of all gains, fresh or
     stale, is the next one (Minoux 1978).
@@ -347,14 +335,14 @@ class TransportBounds(Bounds):
     n_plans : int, default 8
         Orders of the bins along which plans are made.
     normalize : bool, default False
-        Divide histograms by their mass. Otherwise all must have the same one.
+        True divides histograms by their mass; False requires the same mass of all.
     tolerance : float, default 1e-9
         By how much the values of the exact distance may be off, as a share of the largest cost of the mass; bounds make
         room for it.
     random_state : int or None, default 0
         Of the pairs that potentials and plans are chosen by.
     verbose : bool or None, default None
-        Show progress; None shows it in a terminal or notebook, if it takes long.
+        True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------

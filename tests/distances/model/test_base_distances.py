@@ -4,7 +4,7 @@ from cases import assert_refused, cityblock
 from learners import made
 
 from semimetric import DistanceRegressor, StorageError
-from semimetric.data.calls import DistanceFunction
+from semimetric.data.calls import UserDistance
 from semimetric.distances.model import base_distances
 from semimetric.distances.model.base_distances import BaseDistance
 
@@ -17,7 +17,7 @@ def one_pair(x, y):
 def base(request, rng):
     batch, power = request.param
     probe = rng.random((4, 2, 3))
-    function = DistanceFunction(cityblock if batch else one_pair, batch)
+    function = UserDistance(cityblock if batch else one_pair, "batches" if batch else "vectors")
     return BaseDistance(function, 2.5, "blocks", probe, cityblock(probe[:, 0], probe[:, 1]), power)
 
 
@@ -99,7 +99,7 @@ def test_answers_that_are_no_distances_are_refused_at_prediction(wrong, link):
 
 
 def test_answers_of_another_shape_are_refused_at_prediction(base):
-    flat = BaseDistance(DistanceFunction(lambda X, Y: 1.0, batch=True), 1.0, "flat", base.probe, base.values)
+    flat = BaseDistance(UserDistance(lambda X, Y: 1.0, "batches"), 1.0, "flat", base.probe, base.values)
     assert_refused(lambda: flat.paired(np.ones((2, 3)), np.ones((2, 3))), "shape () for 2 pairs", "one number a pair")
 
 
@@ -108,15 +108,15 @@ def test_a_base_distance_without_weight_breaks_no_axiom_and_is_not_asked(rng):
     probe = rng.random((4, 2, 3))
     values = excess(probe[:, 0], probe[:, 1])
     for weight, holds in ((0.0, True), (1.0, False)):
-        one_sided = BaseDistance(DistanceFunction(excess, True), weight, "excess", probe, values)
+        one_sided = BaseDistance(UserDistance(excess, "batches"), weight, "excess", probe, values)
         assert one_sided.symmetric is holds
         assert one_sided.zero_on_diagonal
         np.testing.assert_allclose(one_sided.paired(probe[:, 1], probe[:, 0]), weight * excess(probe[:, 1], probe[:, 0]))
-    refusing = BaseDistance(DistanceFunction(refuses_itself, True), 0.0, "refuses", probe, values)
+    refusing = BaseDistance(UserDistance(refuses_itself, "batches"), 0.0, "refuses", probe, values)
     assert refusing.zero_on_diagonal
 
 
 def test_a_term_that_overflows_is_refused(rng):
     probe = rng.random((1, 2, 3))
-    base = BaseDistance(DistanceFunction(lambda X, Y: np.full(len(X), 1e200), True), 1.0, "far", probe, np.ones(1), 2)
+    base = BaseDistance(UserDistance(lambda X, Y: np.full(len(X), 1e200), "batches"), 1.0, "far", probe, np.ones(1), 2)
     assert_refused(lambda: base.paired(probe[:, 0], probe[:, 1]), "returned 1e+200 for [", "whose term is below", "correct")
