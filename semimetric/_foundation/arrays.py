@@ -36,11 +36,6 @@ def dense_table(values: Any, name: str) -> Any:
     Returns
     -------
     ndarray of shape (n_items, n_features), float64 or float32; or a frame; or ``values``
-
-    Raises
-    ------
-    InputTypeError
-        If it has other than two axes, no real numbers, or the dense table takes more than `MOST_GIGABYTES`.
     """
     if hasattr(values, "iloc") and hasattr(values, "columns"):
         return _dense_frame(values, name)
@@ -55,7 +50,6 @@ def dense_table(values: Any, name: str) -> Any:
 
 
 def _dense_frame(frame: Any, name: str) -> Any:
-    """A frame of pandas whose sparse columns are dense."""
     columns = [column for column, dtype in zip(frame.columns, frame.dtypes, strict=True) if str(dtype).startswith("Sparse[")]
     if not columns:
         return frame
@@ -89,13 +83,11 @@ def refuse_sparse(values: Any, name: str) -> None:
 
 
 def _size(gigabytes: float) -> str:
-    """A size with a unit in which it is no small fraction."""
     unit, name = next((pair for pair in ((1.0, "GB"), (1e-3, "MB")) if gigabytes >= pair[0] / 10), (1e-6, "kB"))
     return f"{gigabytes / unit:.2g} {name}"
 
 
 def _gigabytes(values: Any, dtype: np.dtype[Any]) -> float:
-    """The size of the dense array with the shape of ``values``."""
     return math.prod(values.shape) * dtype.itemsize / 1e9
 
 
@@ -150,7 +142,6 @@ def input_errors() -> Iterator[None]:
 
 
 def _one_line(error: Exception) -> str:
-    """The first paragraph of a message, without the line breaks in it."""
     return " ".join(str(error).strip().split("\n\n")[0].split("\n[[")[0].split())
 
 
@@ -167,12 +158,6 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
         What messages call the values.
     ndim : int or None
         The number of axes that an array must have.
-
-    Raises
-    ------
-    InputError
-        If there are no numbers, such as text, times, complex numbers or rows of different lengths, if it is sparse and too
-        large or no table, or the shape is another.
     """
     if is_ready(values) and ndim in (None, values.ndim):
         return values
@@ -208,7 +193,6 @@ def is_ready(values: Any) -> bool:
 
 
 def _check_kind(dtype: Any, name: str) -> None:
-    """Refuse an array, or a column of a frame, whose dtype is not one of numbers."""
     kind = getattr(dtype, "kind", "f")
     if kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {dtype}; real numbers are required: give its parts")
@@ -226,7 +210,7 @@ def _shape_message(array: NDArray[Any], name: str, ndim: int) -> str:
 
 
 def _from_objects(array: NDArray[Any], name: str) -> Floats:
-    """An array of objects that are numbers, or None where one is missing, as float64."""
+    """Return an array of objects that are numbers, or None where one is missing, as float64."""
     cells = np.ma.filled(array, None) if np.ma.is_masked(array) else np.ma.getdata(array)
     if not any(isinstance(cell, (str, bytes)) for cell in cells.flat):
         with suppress(TypeError, ValueError, OverflowError):
@@ -237,7 +221,6 @@ def _from_objects(array: NDArray[Any], name: str) -> Floats:
 
 
 def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
-    """Refuse an object that is no number, and neither None."""
     row, column = _row_and_column(place, name)
     given = f"{row} has {repr(cell)[:60]}{column}, which is no number"
     remedy = "numbers are required: correct it, or encode it in numbers"
@@ -253,7 +236,7 @@ def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
 
 
 def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = ()) -> tuple[str, str]:
-    """What messages call the row and, where there are columns, the column of a value: "row 3 of X" and " in 'height'"."""
+    """Return the row and the column of a value for messages: "row 3 of X" and " in 'height'"."""
     row = f"row {int(place[0])} of {name}" if len(place) else name
     if len(place) < 2:
         return row, ""
@@ -331,7 +314,7 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
 
 
 def _by_column(places: Integers, name: str, names: Sequence[object]) -> str:
-    """How many of some values each column has, the most first, if several have any: ": 2 in 'height', 1 in 'weight'"."""
+    """Return numbers of such values by column, the most first, if several have any: ": 2 in 'height', 1 in 'weight'"."""
     columns, counts = np.unique(places[:, -1], return_counts=True)
     if places.shape[1] < 2 or len(columns) < 2:
         return ""
@@ -357,11 +340,6 @@ def validated(estimator: Any, X: Any, *, may_miss: bool = False, advice: str = "
     """The items that scikit-learn's ``validate_data`` reads with these options, which records or compares their features.
 
     ``may_miss`` and ``advice`` are those of `check_finite`.
-
-    Raises
-    ------
-    InputError
-        If they are no finite numbers in rows and columns, or have other features than those of the fit.
     """
     if not sparse.issparse(X):
         X = dense_table(X, "X")  # a frame with sparse columns
@@ -399,20 +377,13 @@ def as_targets(y: Any, X: Any) -> Floats:
 
 
 def _check_length(y: NDArray[Any], X: Any, called: str) -> None:
-    """Refuse values or classes that are more or fewer than the rows of X."""
     n = _num_samples(read_table(X))
     if len(y) != n:
         raise InputError(f"y has {len(y)} {called} for {n} items; one for each item is required: give as many")
 
 
 def as_classes(y: Any, X: Any) -> NDArray[Any]:
-    """Class labels of one type, one for each row of X, as an array of shape (n_items,).
-
-    Raises
-    ------
-    InputError
-        If there are none, too few or too many, some are missing, or they are measured values.
-    """
+    """Class labels of one type, one for each row of X, as an array of shape (n_items,)."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     if np.ma.is_masked(y):

@@ -43,13 +43,7 @@ def farthest_first(distances_to: Callable[[int], Floats], first: int, count: int
 
 
 def checked_cost_matrix(cost_matrix: ArrayLike) -> Floats:
-    """The ground distance as an array of shape (n_bins, n_bins).
-
-    Raises
-    ------
-    InputError
-        If the matrix is not square, finite, >= 0, symmetric and 0 on its diagonal.
-    """
+    """The ground distance as an array of shape (n_bins, n_bins)."""
     cost = check_items(cost_matrix, name="cost_matrix")
     if cost.shape[0] != cost.shape[1]:
         raise InputError(f"cost_matrix has shape {cost.shape}; a square matrix is required, with a row for every bin")

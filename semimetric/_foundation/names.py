@@ -49,7 +49,6 @@ def lazy_names(
 
 
 def _message(package: str, name: str, public: list[str], instead: Mapping[str, str]) -> str:
-    """What the error says of a name that the package does not have."""
     if name in instead:
         return f"module {package!r} has no attribute {name!r}: did you mean {instead[name]}?"
     similar = get_close_matches(name, public, n=3)

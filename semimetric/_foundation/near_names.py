@@ -30,5 +30,4 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 
 def _begin(text: str, wanted: str) -> int:
-    """How many letters two texts have in common at their begin."""
     return len(commonprefix([text, wanted]))

@@ -24,12 +24,12 @@ _SHARES = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
 def _is_watched() -> bool:
-    """Whether standard error is read by a person: at a terminal, or in a notebook."""
+    """Return True if standard error is a terminal or a notebook."""
     return sys.stderr is not None and (sys.stderr.isatty() or _in_notebook())
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this; IPython is asked only if it is there already."""
+    """Return True in a kernel of Jupyter; IPython is asked only if it is imported already."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
@@ -107,17 +107,10 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class TimeBudget:
-    """Seconds that may pass from when it is made.
-
-    Parameters
-    ----------
-    seconds : float
-    watch : Stopwatch
-        Starts when the budget is made.
-    """
+    """Seconds that may pass from when it is made."""
 
     seconds: float
-    watch: Stopwatch = field(default_factory=Stopwatch)
+    watch: Stopwatch = field(default_factory=Stopwatch)  # starts when the budget is made
 
     @classmethod
     def of(cls, seconds: object) -> TimeBudget | None:

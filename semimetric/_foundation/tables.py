@@ -19,11 +19,6 @@ def read_table(X: Any, *, name: str = "X") -> Any:
 
     A frame of pandas or polars, and what is no frame, such as an array or a list, is returned as it is. A frame of another
     library, such as a table of pyarrow, is returned as one of narwhals.
-
-    Raises
-    ------
-    InputError
-        If it is a lazy frame, which has no rows yet, or rows by name, whose columns nobody has named yet.
     """
     _refuse_dicts(X, name)
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "iloc"):
@@ -40,14 +35,13 @@ def read_table(X: Any, *, name: str = "X") -> Any:
 
 
 def _holds_dicts(X: Any) -> bool:
-    """Whether these are rows that are given by name, one or many."""
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # a sparse array may be a dict of its entries
         return False
     return isinstance(X, Mapping) or (isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping))
 
 
 def _refuse_dicts(X: Any, name: str) -> None:
-    """Refuse rows by name where no fit has named the columns, so that nothing says which they are, and in which order."""
+    """Refuse rows by name where no fit has named the columns."""
     if _holds_dicts(X):
         given, table = ("a dict", f"pandas.DataFrame([{name}]) if it is one row, pandas.DataFrame({name}) if it is columns")
         if not isinstance(X, Mapping):
@@ -71,11 +65,6 @@ def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
     Returns
     -------
     ndarray of shape (n_features,), or (n_items, n_features) of a sequence, of objects; or X
-
-    Raises
-    ------
-    InputError
-        If a feature has no value, or a value has a name that is not among the features.
     """
     if not len(names):
         _refuse_dicts(X, name)
@@ -92,7 +81,6 @@ def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
 
 
 def _row(given: Mapping[Any, Any], names: Sequence[str], name: str) -> Any:
-    """The values of one row in the order of ``names``."""
     foreign = [key for key in given if key not in names]
     missing = [feature for feature in names if feature not in given]
     if foreign:

@@ -36,5 +36,4 @@ def html_table(rows: Sequence[Sequence[str]], *, title: str = "", notes: Sequenc
 
 
 def _tagged(rows: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], str]]:
-    """Each row with the tag of its cells."""
     return [(row, "td" if k else "th") for k, row in enumerate(rows)]

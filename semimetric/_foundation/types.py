@@ -39,26 +39,12 @@ def freeze(value: Any, *names: str) -> None:
 
 @dataclass(frozen=True)
 class Tuples:
-    """Tuples of items, given by their row numbers, so that items are never copied.
+    """Tuples of items, given by their row numbers, so that items are never copied."""
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features), float64
-    index : ndarray of shape (n_tuples, size), int64
-        The row numbers in ``items`` of the members of each tuple.
-
-    Attributes
-    ----------
-    size : int
-        The number of items in a tuple.
-    sides : tuple of str
-        The names of the members of a tuple where they are columns of a table.
-    """
-
-    items: Floats
-    index: Integers
-    size: ClassVar[int]
-    sides: ClassVar[tuple[str, ...]]
+    items: Floats  # (n_items, n_features)
+    index: Integers  # (n_tuples, size); the row numbers in ``items`` of the members of each tuple
+    size: ClassVar[int]  # the number of items in a tuple
+    sides: ClassVar[tuple[str, ...]]  # the names of the members of a tuple where they are columns of a table
 
     def __len__(self) -> int:
         return len(self.index)

@@ -64,13 +64,7 @@ def replacing(target: Path) -> Iterator[Any]:
 
 @contextmanager
 def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
-    """A new folder beside ``target``, to be filled, and then renamed or deleted: what is there of it at the end is deleted.
-
-    Raises
-    ------
-    StorageError
-        If it cannot be made.
-    """
+    """A new folder beside ``target``, to be filled, and then renamed or deleted: what is there of it at the end is deleted."""
     begun, lock = _beside(target), None
     try:
         with undoing(lambda: discard(begun)):
@@ -151,12 +145,11 @@ def discard(path: Path) -> None:
 
 
 def _beside(target: Path) -> Path:
-    """A name for what is to become ``target``."""
     return target.parent / f".{_short(target.name)}.{uuid4().hex[:_TOKEN]}.part"
 
 
 def _short(name: str) -> str:
-    """A name; of a long one its beginning, and digits by which it differs from others of the same beginning."""
+    """Return a name; of a long one its beginning, and digits by which it differs from others of the same beginning."""
     written = os.fsencode(name)
     if len(written) <= _LONGEST:
         return name
@@ -164,7 +157,6 @@ def _short(name: str) -> str:
 
 
 def _sweep(target: Path) -> None:
-    """Delete what killed processes have left beside ``target``."""
     left = re.compile(rf"\.{re.escape(_short(target.name))}\.\w+\.part")
     with os.scandir(target.parent) as entries:
         found = [Path(entry.path) for entry in entries if left.fullmatch(entry.name)]
@@ -177,7 +169,7 @@ def _sweep(target: Path) -> None:
 
 
 def _made(path: Path, make: Callable[[], object]) -> int | None:
-    """The lock on what ``make`` makes; it is made again where it was taken for a leftover before it was locked."""
+    """Return the lock on what ``make`` makes; it is made again where it was taken for a leftover before it was locked."""
     make()
     while True:
         try:
@@ -187,15 +179,7 @@ def _made(path: Path, make: Callable[[], object]) -> int | None:
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """A descriptor that holds the lock on a file or a folder; None where there are no locks.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file, or no longer the one that was locked: another process has deleted it before.
-    OSError
-        If it cannot be opened, or somebody else holds the lock and ``wait`` is false.
-    """
+    """Return a descriptor that locks a file or folder, None without locks; FileNotFoundError if it was deleted before."""
     if fcntl is None:
         return None
     descriptor = os.open(path, os.O_RDONLY)

@@ -41,7 +41,7 @@ def check_items(
 
 
 def _as_matrix(array: Any, name: str, min_items: int) -> Floats:
-    """What scikit-learn makes of an array or a frame: C-contiguous and of float64, finite or not."""
+    """Return a C-contiguous float64 matrix as scikit-learn checks it, finite or not."""
     options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
     try:
         with input_errors():
@@ -65,7 +65,6 @@ def check_shape(
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
-    """Refuse a frame whose columns ``given`` are named, but not ``names`` in this order."""
     columns = tuple(given)
     if not columns or columns == tuple(names) or not all(isinstance(c, str) for c in columns):
         return
@@ -93,7 +92,6 @@ def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Fl
 
 
 def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
-    """The index as int64, of which every entry must be a row number of the items."""
     array = _row_numbers(index, name)
     if array.dtype.kind not in "iu":
         raise InputError(
@@ -111,7 +109,6 @@ def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
 
 
 def _row_numbers(index: ArrayLike, name: str) -> Any:
-    """The index as an array as NumPy reads it; masked entries are refused."""
     with input_errors():
         array = np.asanyarray(index)
     if np.ma.is_masked(array):
@@ -171,7 +168,6 @@ def check_tuples(
 
 
 def _wrong_axes(array: NDArray[Any], ndim: int) -> str:
-    """What scikit-learn says of an array with another number of axes; nothing of one with as many."""
     return "" if array.ndim == ndim else f": Expected {ndim}D array, got {array.ndim}D array instead"
 
 

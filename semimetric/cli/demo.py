@@ -91,11 +91,6 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
     random_state : int
     verbose : bool
         Whether to show progress bars.
-
-    Raises
-    ------
-    MissingExtraError
-        If POT is missing.
     """
     optional("ot")
     size = sizes or DemoSizes()
@@ -134,7 +129,6 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
 def _learn(
     digits: DigitHistograms, rows: Integers, n_pairs: int, n_jobs: int | None, random_state: int, verbose: bool
 ) -> tuple[Semimetric, float]:
-    """Return the distance that is learned from ``n_pairs`` pairs of the images ``rows``, and the seconds that learning took."""
     images = digits.histograms[rows]
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
@@ -162,7 +156,6 @@ def _check(
 
 
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
-    """Return exact distances of pairs of images, shape (n_pairs,)."""
     emd = DistanceFunction(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), batch=True)
     return emd.evaluate(pairs, verbose=verbose)
 
@@ -174,7 +167,6 @@ def _all_exact(digits: DigitHistograms, queries: Integers, gallery: Integers, ve
 
 
 def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, float]:
-    """Return the result of a call, and the seconds that the fastest of several calls took."""
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -184,10 +176,7 @@ def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, fl
 
 
 def _retrieval(exact: Floats, learned: Floats) -> tuple[float, float, float]:
-    """Shares of the k = 10 nearest by the exact distance among three sets of items, for distances (n_queries, n_gallery).
-
-    The sets are the k nearest by the learned distance, the 2k nearest, and the k of these 2k with the least exact distances.
-    """
+    """Return shares of the 10 exact nearest among the k and 2k nearest by the learned distance, and the k best of these."""
     k = _N_NEIGHBORS
     nearest = _nearest(exact, k)
     candidates = _nearest(learned, 2 * k)
@@ -196,7 +185,6 @@ def _retrieval(exact: Floats, learned: Floats) -> tuple[float, float, float]:
 
 
 def _nearest(distances: Floats, k: int) -> Integers:
-    """Return the columns of the k smallest distances in every row, the smallest first."""
     return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
@@ -225,16 +213,12 @@ def write_digits(result: DemoResult, path: str) -> None:
 
 
 def _name(digits: DigitHistograms, item: int) -> str:
-    """Return a name such as seven-1204: the digit that was written, and the row number of the image."""
     words = "zero one two three four five six seven eight nine".split()
     return f"{words[digits.labels[item]]}-{item}"
 
 
 def _draw_searches(result: DemoResult, figure: Any) -> None:
-    """Draw a row of images for each query: its nearest by the exact and by the learned distance.
-
-    The frames of the latter say whether they are among the ten nearest by the exact distance.
-    """
+    """Draw a row for each query: its nearest by both distances; frames mark the ten nearest by the exact one."""
     n = _NEIGHBORS_DRAWN
     rows = min(_QUERIES_DRAWN, len(result.queries))
     axes = figure.subplots(rows, 2 * n + 2, width_ratios=[1, *[1] * n, 0.3, *[1] * n], squeeze=False)
@@ -263,7 +247,6 @@ def _image(axis: Any, result: DemoResult, item: int, frame: str | None) -> None:
 
 
 def _draw_pair(result: DemoResult, figure: Any) -> None:
-    """Draw two images, the exact transport plan between them, and the slopes of the learned distance at their pixels."""
     x, y = _pair_to_draw(result)
     X = result.digits.histograms
     C = result.digits.bin_coordinates
@@ -291,7 +274,6 @@ def _draw_arrows(axis: Any, plan: Floats, coordinates: Floats) -> None:
 
 
 def _pair_to_draw(result: DemoResult) -> tuple[int, int]:
-    """Return the first query and image of the gallery that show a 4 and a 9, or a 3 and a 5, or else the first ones."""
     labels = result.digits.labels
     for a, b in ((4, 9), (3, 5)):
         x = result.queries[labels[result.queries] == a]
@@ -310,11 +292,7 @@ def _plan(x: Floats, y: Floats, coordinates: Floats) -> Floats:
 
 
 def _heights(d: Semimetric, x: Floats, y: Floats) -> Floats:
-    """Return the slopes of d(., y) at x, one for each pixel, with mean 0.
-
-    With two knots for each feature d is a sum of |a · (x - y)|, so that heights · (x - y) = d(x, y), unless a feature is at
-    the end of its range.
-    """
+    """Return the slopes of d(., y) at x, one for each pixel, with mean 0: heights · (x - y) = d(x, y) within the ranges."""
     step = 1e-7
     slopes = (d.paired(x + step * np.eye(len(x)), np.tile(y, (len(x), 1))) - d(x, y)) / step
     return slopes - slopes.mean()

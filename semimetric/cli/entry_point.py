@@ -45,7 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> Namespace:
-    """Return the arguments, which go together; wrong ones, and ``--help``, leave by SystemExit."""
     try:
         arguments = make_parser().parse_args(argv)
         if hasattr(arguments, "check"):
@@ -57,10 +56,7 @@ def _parsed(argv: Sequence[str] | None) -> Namespace:
 
 
 def _run(arguments: Namespace) -> CommandResult:
-    """Run the command of the arguments; files that are not there are refused before anything large is imported.
-
-    Its module is imported first: only the threads of libraries that are there can be limited.
-    """
+    """Run the command of the arguments; missing files are refused before anything large is imported."""
     check_arguments(arguments)
     check_named_ids(arguments)
     if getattr(arguments, "where", None) is not None:
@@ -77,10 +73,7 @@ def _run(arguments: Namespace) -> CommandResult:
 
 
 def _sentence(error: BaseException, output: str | None) -> str:
-    """Return the first line of an error's message; of an error of the system, the file and what is wrong with it.
-
-    Errors of writing, as on a full disk, name no file: it is ``output``.
-    """
+    """Return the first line of an error's message; of an error of the system, its file or ``output``, and what is wrong."""
     if isinstance(error, MemoryError):
         detail = f" ({first_line(error)})" if str(error) else ""
         return f"memory ran out{detail}; take fewer rows, or work part by part in Python, by semimetric.out_of_core"

@@ -23,28 +23,14 @@ ABOUT_COLUMNS = ("constant features", "fewer knots")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Result of a command.
+    """Result of a command."""
 
-    Parameters
-    ----------
-    values : dict
-        For programs: what ``--json`` prints. Arrays become lists.
-    text : str
-        For people: what is printed without ``--json``.
-    """
-
-    values: dict[str, Any]
-    text: str
+    values: dict[str, Any]  # for programs: what ``--json`` prints. Arrays become lists
+    text: str  # for people: what is printed without ``--json``
 
 
 def print_result(result: CommandResult, *, as_json: bool) -> None:
-    """Print the result of a command on standard output, as text or as one line of JSON.
-
-    Raises
-    ------
-    OSError
-        If standard output is closed, full or broken.
-    """
+    """Print the result of a command on standard output, as text or as one line of JSON."""
     flush_output(f"{json.dumps(_json_values(result.values), allow_nan=False) if as_json else result.text}\n")
 
 

@@ -85,7 +85,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add(commands: Any, name: str, run: str, about: str, example: str) -> argparse.ArgumentParser:
-    """Add a command that the function of the name ``run`` runs, with its help, an example and the option ``--json``."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -387,13 +386,7 @@ def period(text: str) -> Period:
 
 
 def periods_of(given: Sequence[Period], columns: Sequence[str], path: str) -> dict[int | str, float | str] | None:
-    """Return the parameter ``periodic`` of a learner; None if no column is periodic.
-
-    Raises
-    ------
-    InputError
-        If a column is named twice, or is no feature.
-    """
+    """Return the parameter ``periodic`` of a learner; None if no column is periodic."""
     for column, _ in given:
         if column not in columns:
             raise InputError(f"--periodic names {column!r}, which is no column of features of {path}; correct it")

@@ -47,7 +47,6 @@ _MOST_TERMS = 5  # of a distance that --explain prints
 
 
 def _read_items(d: Semimetric, path: str, arguments: Namespace, names: Sequence[str] = ()) -> SplitTable:
-    """Return the items of a table, with a warning of those outside the range of the fit; ``names`` are of its features."""
     schema = d.schema.renamed(names) if names else d.schema
     table = read_items(path, schema, arguments.id, arguments=arguments)
     warn_outside(d, schema.encode(table.frame, name=path), source=path)
@@ -172,7 +171,6 @@ def run_query(arguments: Namespace) -> CommandResult:
 def _search_here(
     index: Any, arguments: Namespace, X: Any, where: NDArray[Any] | str | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Search in this process: distances and ids, shape (n_queries, k), of the items that ``where`` lets answer."""
     if isinstance(index, ShardedIndex):
         index.n_jobs = arguments.n_jobs
     else:
@@ -274,7 +272,6 @@ class _SearchedItems:
 
 
 def _open_items(arguments: Namespace) -> _SearchedItems:
-    """Return the items to search: those of a table under a model, or those of an index; at least k."""
     opened = load_unsigned(arguments.model)
     if isinstance(opened, Semimetric):
         if not arguments.items:
@@ -293,7 +290,6 @@ def _open_items(arguments: Namespace) -> _SearchedItems:
 
 
 def _items_of_index(index: NeighborIndex, arguments: Namespace) -> _SearchedItems:
-    """Return the items of an index, with features and classes from the columns beside it if the options need them."""
     path, label, d = arguments.model, arguments.label, index.semimetric
     if not arguments.explain and not label:
         return _SearchedItems(d, index, None, index.ids_)

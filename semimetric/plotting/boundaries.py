@@ -179,13 +179,11 @@ def _posterior(model: DPLMClassifier) -> Floats:
 
 
 def _draw_items(axes: Any, items: Floats, positive: Any, *, alpha: float) -> None:
-    """Draw positive items as triangles and negative ones as circles."""
     axes.plot(*items[positive].T, "^", color=_POSITIVE, alpha=alpha, ms=4, mew=0)
     axes.plot(*items[~positive].T, "o", color=_NEGATIVE, alpha=alpha, ms=4, mew=0)
 
 
 def _draw_classes(axes: Any, items: Floats, y: Any, classes: Any) -> None:
-    """Draw the items of every class in its colour, with a legend."""
     for k, name in enumerate(np.asarray(classes).tolist()):
         axes.plot(*items[y == name].T, "o", color=f"C{k % 10}", alpha=0.4, ms=4, mew=0, label=str(name))
     axes.legend(fontsize=8, frameon=False)
@@ -212,7 +210,6 @@ def _draw_pieces(axes: Any, model: DPLMClassifier, items: Floats) -> None:
 
 
 def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:
-    """Draw the plane of each piece within the region of the piece, over the range of the items."""
     x, y, places = _grid_over(items)
     _draw_planes(axes, pieces, (x, y), places, np.ones(len(places), dtype=bool))
 

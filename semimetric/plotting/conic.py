@@ -141,7 +141,6 @@ def _spans(items: Floats) -> list[Floats]:
 
 
 def _grid_points(spans: list[Floats], X: ArrayLike) -> Any:
-    """Return the points of the grid as items (_STEPS², 2); a frame if X is one."""
     points = np.stack(np.meshgrid(*spans), axis=-1).reshape(-1, 2)
     columns = getattr(X, "columns", None)
     return points if columns is None else optional("pandas").DataFrame(points, columns=columns)
@@ -165,7 +164,6 @@ def _draw_values(axes: Any, spans: list[Floats], values: Floats) -> None:
 
 
 def _draw_items(axes: Any, items: Floats, y: ArrayLike | None) -> None:
-    """Draw items (n, 2) in the colours of their classes, with labels for a legend, or in one colour without classes."""
     if y is None:
         axes.plot(*items.T, ".", color=INK, ms=4, alpha=0.5)
         return

@@ -176,7 +176,6 @@ def plot_contributions(
 
 
 def _distance(d: Learned) -> Semimetric:
-    """Return the distance itself, or that of a fitted learner."""
     found = getattr(d, "semimetric_", d)
     if not isinstance(found, Semimetric):
         raise InputError(f"d= is a {type(d).__name__}, no Semimetric; give model.semimetric_ of a model that is fitted")
@@ -190,7 +189,6 @@ def _value_label(d: Semimetric) -> str:
 
 
 def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
-    """Return the name and the table of a term of one feature, given by its name or its place among the terms."""
     tables = d.tables()
     if isinstance(term, (int, np.integer)) and 0 <= term < len(tables):
         term = d.terms[term]
@@ -219,11 +217,7 @@ def _draw_levels(name: str, table: Table, levels: Sequence[str], label: str, axe
 
 
 def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return the table on a finer grid that contains its knots: the points of the grid (n,), and the values there (n, n).
-
-    The values are interpolated on the triangles of the embedding, so that they are still those of the distance; on the finer
-    grid the colours change evenly.
-    """
+    """Return a finer grid (n,) that contains the knots, and the table (n, n) there, interpolated on the same triangles."""
     parts = max(1, -(-_MIN_CELLS // (len(knots) - 1)))
     position = np.arange((len(knots) - 1) * parts + 1) / parts
     low = np.minimum(position.astype(np.int64), len(knots) - 2)
@@ -234,7 +228,6 @@ def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: Floats | None, axes: Any) -> Any:
-    """Draw d(point, .) along one feature."""
     axes.plot(span, _distances_from(d, point, (feature,), [span]), color=BLUE)
     if items is not None:
         axes.plot(items[:, feature], np.zeros(len(items)), "|", color=INK, alpha=0.4)
@@ -244,7 +237,6 @@ def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: 
 
 
 def _feature_numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
-    """Return the numbers of one or two different features that are given by their names or numbers."""
     if isinstance(features, str) or len(features) not in (1, 2):
         raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
     chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
@@ -273,10 +265,7 @@ def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> F
 
 
 def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], values: Sequence[Floats]) -> Floats:
-    """Distances from a point (n_features,) to points that differ from it in these features only.
-
-    ``values`` has an array for each of the features, all of the same size n; the result has the shape (n,).
-    """
+    """Return distances (n,) from a point to points that differ from it in these features, each with n ``values``."""
     others = np.tile(point, (values[0].size, 1))
     for feature, column in zip(features, values, strict=True):
         others[:, feature] = column.ravel()
@@ -376,7 +365,6 @@ def _numbers(values: Floats) -> list[str]:
 
 
 def _number(value: float, digits: int) -> str:
-    """Return a number with so many digits, without an exponent where that is no longer."""
     short = f"{value:.{digits}g}"
     if "e" not in short or not 1e-4 <= abs(value) < 1e7:
         return short
@@ -384,12 +372,11 @@ def _number(value: float, digits: int) -> str:
 
 
 def _times(days: Floats, zone: str) -> list[str]:
-    """Times as dates, with the time of the day where two of them lie on one day."""
+    """Return times as dates, with the time of the day where two of them lie on one day."""
     times = times_of(days, zone)
     dates = [f"{time:%Y-%m-%d}" for time in times]
     return dates if len(set(dates)) == len(dates) else [f"{time:%Y-%m-%d %H:%M}" for time in times]
 
 
 def _short(text: str) -> str:
-    """Return the text, cut where it is longer than a label may be."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -93,7 +93,6 @@ def plot_kernel(
 
 
 def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
-    """Return the number of a feature that is given by its name or its number."""
     names = embedding.feature_names
     number = names.index(feature) if isinstance(feature, str) and feature in names else feature
     if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):

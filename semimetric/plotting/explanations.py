@@ -103,7 +103,6 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
-    """Return the names of the features and their importances, of a learner or of the classifier that holds one."""
     learner = getattr(model, "learner_", model)
     values = getattr(learner, "feature_importances_", None)
     d = getattr(learner, "semimetric_", None)
@@ -116,10 +115,7 @@ def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floats]:
-    """Return names (n_terms,) and contributions (n_neighbors, n_terms) of the largest terms, and of the sum of all others.
-
-    Terms that are 0 for all neighbours are left out.
-    """
+    """Return names and contributions (n_neighbors, n_terms) of the largest nonzero terms, and the sum of all others."""
     size = np.abs(explanation.contributions).sum(axis=0)
     order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
     names = [explanation.terms[t] for t in order[:most]]
@@ -131,7 +127,6 @@ def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floa
 
 
 def _label_rows(axes: Any, labels: list[str]) -> Any:
-    """Return the axes with a label for each bar, the first at the top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)

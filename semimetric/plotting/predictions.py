@@ -90,7 +90,7 @@ def plot_predicted(
 
 
 def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, upper: Floats) -> None:
-    """Bars of the intervals, or of many pairs their medians as a band, turned so that it lies along the line."""
+    """Draw bars of the intervals, or of many pairs their medians as a band along the line."""
     if len(true) <= _MOST_BARS:
         held = (lower <= true) & (true <= upper)
         for some, colour in ((held, GREY), (~held, ORANGE)):
@@ -102,7 +102,6 @@ def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, u
 
 
 def _agreement_text(true: Floats, predicted: Floats, ends: list[Floats]) -> str:
-    """Return the number of pairs, the median relative error, the correlation, and the share in intervals if there are any."""
     used, lines = true != 0, [f"{len(true):,} pairs"]
     if used.any():
         lines.append(f"median error {100 * np.median(np.abs(predicted - true)[used] / np.abs(true[used])):.2g} %")

@@ -131,5 +131,4 @@ def _draw_shades(axes: Any, mesh: Any, values: Floats) -> Any:
 
 
 def _shapes_of(given: Any) -> Shapes:
-    """Return the functions themselves, or those of a fitted machine."""
     return given if isinstance(given, Shapes) else Shapes.of(given)

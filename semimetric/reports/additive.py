@@ -138,10 +138,7 @@ class AdditiveModel:
         return weights
 
     def _corners(self, items: Floats, features: tuple[int, int]) -> tuple[Integers, Floats]:
-        """Return the three vertices of each item in a table, and their barycentric weights, both of shape (n, 3).
-
-        A walk from the upper corner of the cell steps down first along the column with the smaller fraction.
-        """
+        """Return the three vertices of each item in a table, and their barycentric weights, both of shape (n, 3)."""
         (a, u, n), (b, v, m) = (self._place(items[:, f], f) for f in features)
         upper = np.minimum(a + 1, n - 1) * m + np.minimum(b + 1, m - 1)
         first = u <= v
@@ -217,13 +214,7 @@ def _through(steps: Sequence[Any], items: Floats) -> Floats:
 
 
 def additive_model(embedding: FeatureMap, weights: Floats, intercept: Floats, factor: Floats, shift: Floats) -> AdditiveModel:
-    """Return the functions that weights (K, n_columns) make of an embedding of factor x + shift.
-
-    Raises
-    ------
-    NotSupportedError
-        If some terms depend on more than two features, or are not smooth between places that are known.
-    """
+    """Return the functions that weights (K, n_columns) make of an embedding of factor x + shift."""
     breaks, degree, outside = _cells(embedding)
     singles: dict[int, list[Term]] = {f: [] for f in range(embedding.n_features_in_)}
     pairs: list[Term] = []

@@ -120,15 +120,7 @@ def report(
 
 
 def subject_of(model: Any) -> Subject:
-    """Return the subject of the report of a fitted model.
-
-    Raises
-    ------
-    InputError
-        If the model has no distance, no functions of columns and no pieces.
-    NotSupportedError
-        If its functions depend on more than two columns, or are too many numbers for a page.
-    """
+    """Return the subject of the report of a fitted model."""
     if isinstance(model, DPLMClassifier):
         return PlanesSubject(model)
     if isinstance(model, SupportPointClassifier):

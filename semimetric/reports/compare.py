@@ -29,12 +29,6 @@ def compare(
 
     Distances are compared on all pairs of at most 300 items. Since their units may differ, a pair has for each model the share
     of pairs that are at most as far apart, and two models differ on it by the difference of these shares.
-
-    Raises
-    ------
-    InputError
-        If the models are not all distances and do not predict the same classes or values; if there are no items, or fewer than
-        three to compare distances on, or a model does not take them.
     """
     scoring = [each for each in subjects.values() if isinstance(each, ScoringSubject)]
     if 0 < len(scoring) < len(subjects) or len({each.classes for each in scoring}) > 1:
@@ -88,7 +82,6 @@ def _by_model(figures: Sequence[Mapping[str, float]], *, by_size: bool = False) 
 
 
 def _correlation(a: Floats, b: Floats) -> float:
-    """Return the correlation of two lists of numbers; NaN where all of one are equal."""
     return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else float("nan")
 
 

@@ -507,7 +507,6 @@ def distance_tables(d: Semimetric) -> tuple[dict[str, Any] | None, str]:
 
 
 def _link(d: Semimetric) -> dict[str, Any]:
-    """Return the link as ``makeLink`` of ``page/distance.js`` reads it."""
     exponent, bends, slopes = d.link_function.parts
     return {"exponent": exponent, "bends": bends.tolist(), "slopes": slopes.tolist()}
 

@@ -238,7 +238,6 @@ def _probes_of_scores(subject: ScoringSubject, shown: ReportItems | None, rng: n
 
 
 def _random_items(subject: ScoringSubject, rng: np.random.Generator) -> Floats:
-    """Return items whose values lie in and around the ranges, some of them missing where they may be."""
     grid = subject.grid
     beyond = 0.0 if subject.refuses_outside else 0.2
     out = grid.low + (grid.high - grid.low) * rng.uniform(-beyond, 1 + beyond, (_PROBES, grid.n_features))
@@ -267,7 +266,6 @@ def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | N
 
 
 def _distances(d: Semimetric, values: Floats) -> Floats:
-    """Return the distances of all encoded items, symmetric, shape (n, n)."""
     n = len(values)
     rows, columns = np.triu_indices(n, 1)
     one = d.paired_by_index(values, np.column_stack([rows, columns]))

@@ -102,7 +102,6 @@ class Report:
 
     @property
     def _tabs(self) -> tuple[tuple[str, str], ...]:
-        """The names of the tabs and what they are called; that of several models stands before the data."""
         tabs = _TABS[self.page["kind"]]
         return (*tabs[:-1], _MODELS, tabs[-1]) if self.facts["comparison"] else tabs
 
@@ -129,7 +128,6 @@ def _digest(text: str) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Return ``value`` with null for numbers that are not finite."""
     if isinstance(value, dict):
         return {str(key): _finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

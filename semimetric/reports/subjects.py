@@ -111,13 +111,7 @@ class Subject(ABC):
 
 
 class DistanceSubject(Subject):
-    """A distance, and the model that has learned it.
-
-    Raises
-    ------
-    InputError
-        If the model has no distance.
-    """
+    """A distance, and the model that has learned it."""
 
     kind = "distance"
     range_note = (
@@ -236,13 +230,7 @@ class ScoringSubject(Subject):
 
 
 def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
-    """Return the items that were given, or those that the model holds; None if there are none.
-
-    Raises
-    ------
-    InputError
-        If they do not fit the columns of the model, or one another.
-    """
+    """Return the items that were given, or those that the model holds; None if there are none."""
     if X is None:
         if y is not None or names is not None:
             raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
@@ -256,7 +244,6 @@ def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None)
 
 
 def _own_items(subject: Subject) -> ReportItems | None:
-    """Return the items of an index, or of the index of a model that has neighbors, with their classes or values."""
     index: Any = getattr(subject.model, "index_", subject.model)
     if not hasattr(index, "get_items"):
         return None
@@ -267,7 +254,6 @@ def _own_items(subject: Subject) -> ReportItems | None:
 
 
 def _named(labels: Any) -> tuple[str, ...]:
-    """Return names that differ; a number is that of a row."""
     whole = (int, np.integer)
     return distinct([f"row {label}" if isinstance(label, whole) else str(label) for label in labels])
 
@@ -295,13 +281,7 @@ def _are_classes(given: NDArray[Any]) -> bool:
 
 
 def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
-    """Return the measured distances of pairs, which are vectors or row numbers of the items, beside those of the model.
-
-    Raises
-    ------
-    InputError
-        If only one of the two is given, or they do not fit one another.
-    """
+    """Return the measured distances of pairs, which are vectors or row numbers of the items, beside those of the model."""
     if pairs is None and distances is None:
         return None
     if pairs is None or distances is None:
@@ -333,7 +313,6 @@ def _numbered(pairs: Any, items: ReportItems | None) -> tuple[Floats, Floats]:
 
 
 def _points(d: Semimetric, pairs: Any) -> tuple[Floats, Floats]:
-    """Return both items of pairs of vectors, encoded."""
     points = as_floats(pairs, "pairs") if d.schema.plain else as_cells(pairs, "pairs")
     if points.ndim != 3 or points.shape[1:] != (2, d.n_features) or not len(points):
         raise InputError(

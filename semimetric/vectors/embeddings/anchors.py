@@ -42,13 +42,7 @@ def check_band(band: object) -> tuple[float, float]:
 
 
 def powers(items: Floats, anchors: Floats, p: float) -> Floats:
-    """``|x_l - a_l|^p`` for every feature, or ``|x_l - a_l|`` for p = inf; 0 where x_l is missing. Shape (n, n_features).
-
-    Raises
-    ------
-    InputError
-        If a power is too large for a float.
-    """
+    """``|x_l - a_l|^p`` for every feature, or ``|x_l - a_l|`` for p = inf; 0 where x_l is missing. Shape (n, n_features)."""
     gap = np.abs(items - anchors)
     gap[np.isnan(gap)] = 0.0
     if p not in (1.0, np.inf):
@@ -66,13 +60,7 @@ def cone(items: Floats, anchors: Floats, p: float) -> Floats:
 
 
 def as_sets(anchors: Any, n_features: int) -> list[Floats]:
-    """The anchors that a user gives, as a list of sets, each of shape (n_anchors, n_features).
-
-    Raises
-    ------
-    InputError
-        If they are no finite numbers, have another number of features, or a set is empty.
-    """
+    """The anchors that a user gives, as a list of sets, each of shape (n_anchors, n_features)."""
     several = isinstance(anchors, (list, tuple)) and any(n_axes(part) == 2 for part in anchors)
     sets = []
     for part in anchors if several else [anchors]:
@@ -96,20 +84,12 @@ class AnchorSet:
     """A set of anchors, of which the one nearest to an item is found (paper 4, eq. 2).
 
     Many anchors in few dimensions are searched by a tree. Else all distances are computed, for p = 2 by matrix products.
-
-    Parameters
-    ----------
-    anchors : ndarray of shape (n_anchors, n_features)
-    p : float
-        The power of the distance.
-    n_jobs : int or None, default None
-        The number of threads of a search.
     """
 
     def __init__(self, anchors: Floats, p: float, *, n_jobs: int | None = None) -> None:
-        self.anchors = anchors
-        self.p = p
-        self.n_jobs = n_jobs
+        self.anchors = anchors  # (n_anchors, n_features)
+        self.p = p  # the power of the distance
+        self.n_jobs = n_jobs  # the number of threads of a search
         many = len(anchors) >= _TREE_ANCHORS and anchors.shape[1] <= _TREE_DIMENSIONS
         self._tree = KDTree(anchors) if many and p >= 1 else None
 
@@ -149,17 +129,14 @@ class AnchorSet:
         return out
 
     def _searcher(self, n_features: int) -> Callable[[Floats], Integers]:
-        """The fastest function from items without missing values to the numbers of their nearest anchors."""
+        """Return the fastest function from items without missing values to the numbers of their nearest anchors."""
         tree = self._tree
         if tree is not None:
             return lambda items: np.asarray(tree.query(items, p=self.p)[1], np.int64)
         return self._by_products if self.p == 2 and n_features > _BLAS_DIMENSIONS else self._by_distances
 
     def _by_products(self, items: Floats) -> Integers:
-        """The nearest anchors for p = 2: of ||x - a||² only ||a||² - 2 <x, a> depends on a.
-
-        Items and anchors are shifted by the mean anchor first, so that fewer digits are lost.
-        """
+        """Return the nearest anchors for p = 2, by ||a||² - 2 <x, a>; their mean is subtracted, for fewer lost digits."""
         middle = self.anchors.mean(axis=0)
         shifted = self.anchors - middle
         half = np.einsum("kd,kd->k", shifted, shifted) / 2
@@ -173,13 +150,7 @@ class AnchorSet:
 
 
 def cluster_centers(items: Floats, n: int, random_state: int | None) -> Floats:
-    """The centres of ``n`` clusters by k-means, sorted by their coordinates: shape (n, n_features).
-
-    Raises
-    ------
-    InputError
-        If there are fewer than ``n`` different items.
-    """
+    """The centres of ``n`` clusters by k-means, sorted by their coordinates: shape (n, n_features)."""
     different = len(np.unique(items, axis=0))
     if different < n:
         raise InputError(f"n_anchors={n}, but there are only {different} different items to cluster; ask for fewer anchors")

@@ -152,7 +152,6 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         raise NotImplementedError
 
     def _check_output(self) -> None:
-        """Refuse values of ``missing``, ``sparse_output`` and ``dtype`` that no embedding has."""
         check_choice("missing", self.missing, self.missing_choices)
         check_choice("sparse_output", self.sparse_output, ("auto", True, False))
         if not _is_float_type(self.dtype):
@@ -160,7 +159,6 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
 
     @property
     def _missing_advice(self) -> str:
-        """The advice about missing values: the last of the choices of the class is the most that it can do with them."""
         choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
         return f"fill them in, drop these rows{choice}"
 
@@ -208,7 +206,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         return np.array(list(self.names), dtype=object)
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
-        """All rows: every thread writes its blocks where they have room, and the gaps between blocks are closed at the end."""
+        """Return all rows: threads write their blocks where they have room, and the gaps between are closed at the end."""
         n = items.shape[0]
         reserved = np.concatenate([[0], np.cumsum(self.nonzeros_at_most(items))])
         most = int(reserved[-1])

@@ -155,7 +155,6 @@ class ConicEmbedding(DenseMap):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Name the sets of anchors, and number their columns."""
         of_classes = isinstance(self.anchors, str) and self.anchors == "class"
         self._set_names = [f"A[{c}]" for c in self.classes_] if of_classes else [
             f"{'a' if len(anchors) == 1 else 'A'}{k}" for k, anchors in enumerate(self.anchors_)
@@ -218,7 +217,6 @@ class ConicEmbedding(DenseMap):
             check_choice("anchors", self.anchors, ANCHORS)
 
     def _find_anchors(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
-        """The sets of anchors, given or found among the items."""
         if not isinstance(self.anchors, str):
             return as_sets(self.anchors, items.shape[1])
         if len(items) < 2:
@@ -233,7 +231,6 @@ class ConicEmbedding(DenseMap):
         return self._of_classes(items, y)
 
     def _of_classes(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
-        """The set of anchors of every class."""
         self.classes_, labels = _labels(items, y)
         items, complete = _complete(items)
         if len(np.unique(labels[complete])) < len(self.classes_):
@@ -296,7 +293,7 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
 
 
 def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool) -> Iterator[Floats]:
-    """The columns that follow the features, one set of anchors after another: arrays of shape (n, number of columns)."""
+    """Return the columns that follow the features, one set of anchors after another: arrays of shape (n, number of columns)."""
     for chosen in sets:
         if expand == "one":
             yield chosen.distances(items)[:, None]
@@ -307,13 +304,13 @@ def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool)
 
 
 def _mean(items: Floats) -> Floats:
-    """The mean of the values of every feature that are not missing, 0 if all are: shape (n_features,)."""
+    """Return the mean of the values of every feature that are not missing, 0 if all are: shape (n_features,)."""
     known = ~np.isnan(items)
     return np.where(known, items, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def _complete(items: Floats) -> tuple[Floats, np.ndarray]:
-    """The items without missing values, and whether each item is one of these, shape (n_items,)."""
+    """Return the items without missing values, and whether each item is one of these, shape (n_items,)."""
     complete = np.asarray(~np.isnan(items).any(axis=1))
     if not complete.any():
         raise InputError("no item is without missing values, so none can be an anchor; fill them in, or give an array anchors=")
@@ -321,7 +318,7 @@ def _complete(items: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def _labels(items: Floats, y: ArrayLike | None) -> tuple[np.ndarray, Integers]:
-    """The classes, and the number of the class of each item, shape (n_items,)."""
+    """Return the classes, and the number of the class of each item, shape (n_items,)."""
     if y is None:
         raise InputError(
             'anchors="class" requires y to be passed, but the target y is None; give the classes, or other anchors'

@@ -13,22 +13,14 @@ from .base import FeatureMap, Term
 
 @storable
 class IdentityEmbedding(FeatureMap):
-    """phi(x) = x, as sparse rows; X may be sparse too.
-
-    Parameters
-    ----------
-    dtype : float64 or float32
-        The dtype of phi.
-    n_jobs : int or None, default None
-        The number of threads.
-    """
+    """phi(x) = x, as sparse rows; X may be sparse too."""
 
     zero_preserving = True
     missing_choices = ("error",)
 
     def __init__(self, *, dtype: Any = np.float64, n_jobs: int | None = None) -> None:
-        self.dtype = dtype
-        self.n_jobs = n_jobs
+        self.dtype = dtype  # the dtype of phi
+        self.n_jobs = n_jobs  # the number of threads
 
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         self.n_columns_ = items.shape[1]

@@ -180,7 +180,6 @@ class IDEmbedding(KnotMap):
         self._tables = _tables(np.cumsum([0, *widths[:-1]]), self.vertices_)
 
     def _used_vertices(self, items: Floats | sparse.csr_array, group: tuple[int, ...]) -> Integers:
-        """The sorted numbers of the vertices of a group that have an entry in the row of some item."""
         steps = _steps(self._located, (group,))
         tables = _tables(np.zeros(1, np.int64), (None,))
 
@@ -216,12 +215,10 @@ class IDEmbedding(KnotMap):
 
 
 def _are_vertices(used: Integers, size: int) -> bool:
-    """Return True if these are numbers of vertices of a group that has ``size`` of them, in ascending order."""
     return used.ndim == 1 and bool((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all())
 
 
 def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:
-    """The names of the given vertices of a group, or of all, from the labels of the places along each of its features."""
     if vertices is None:
         return ["*".join(parts) for parts in product(*labels)]
     places = np.unravel_index(vertices, [len(part) for part in labels])
@@ -229,7 +226,7 @@ def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[st
 
 
 def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
-    """The groups that contain each feature, and by how much a vertex number grows in a step along it, as kernels take them."""
+    """Return the groups that contain each feature, and the change of a vertex number in a step along it."""
     rows = [
         (f, g, math.prod(int(axes.width[other]) for other in group[k + 1 :]))
         for g, group in enumerate(groups)
@@ -241,7 +238,7 @@ def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
 
 
 def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> Tables:
-    """The first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
+    """Return the first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
     keys = [np.empty(0, np.int64) if v is None else v for v in vertices]
     only_some = np.array([v is not None for v in vertices])
     return Tables(base, only_some, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))

@@ -25,7 +25,6 @@ class _OrthogonalMap(DenseMap):
     _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {"low_": Floats, "high_": Floats}
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used."""
         check_count("degree", self.degree)
         check_choice("penalty_order", self.penalty_order, (1, 2))
         self._check()
@@ -49,33 +48,29 @@ class _OrthogonalMap(DenseMap):
         return self._scaled_to_range()
 
     def _lay_out(self) -> None:
-        """Number the columns."""
         self._n_functions = n = self._count_functions() + (self.missing == "indicator")
         self.n_columns_ = check_columns_fit(n * self.n_features_in_, f"degree={self.degree}")
         self.terms_ = tuple(Term((f,), n * f, n * (f + 1)) for f in range(self.n_features_in_))
 
     @abstractmethod
-    def _check(self) -> None:
-        """Refuse values of the parameters that only this embedding has."""
+    def _check(self) -> None: ...
 
     def _count_functions(self) -> int:
-        """The number of functions of a feature."""
         return self.degree
 
     @abstractmethod
-    def _labels(self) -> list[str]:
-        """The names of the functions of a feature."""
+    def _labels(self) -> list[str]: ...
 
     @abstractmethod
     def _basis(self, z: Floats) -> Floats:
-        """The functions at the scaled values ``z``, shape (*z.shape, n_functions)."""
+        """Return the functions at the scaled values ``z``, shape (*z.shape, n_functions)."""
 
     def _scale(self, items: Floats) -> tuple[Floats, Floats]:
-        """The centre and the unit by which every feature is scaled, each of shape (n_features,)."""
+        """Return the centre and the unit by which every feature is scaled, each of shape (n_features,)."""
         return self._scaled_to_range()
 
     def _scaled_to_range(self) -> tuple[Floats, Floats]:
-        """The centre and the unit that take the range of every feature to [-1, 1] (eq. 16), each of shape (n_features,)."""
+        """Return the centre and the unit (n_features,) that take the range of every feature to [-1, 1] (eq. 16)."""
         return 0.5 * self.low_ + 0.5 * self.high_, np.where(self.varies_, 0.5 * (self.high_ - self.low_), 1.0)
 
     def values(self, items: Floats) -> Floats:
@@ -287,7 +282,7 @@ class HermiteEmbedding(_OrthogonalMap):
         return mean, spread
 
     def _basis(self, z: Floats) -> Floats:
-        """See the base. Since k! overflows, h_k = H_k / sqrt(k!) = (z h_{k-1} - sqrt(k - 1) h_{k-2}) / sqrt(k) is computed."""
+        """Compute h_k = H_k / sqrt(k!) = (z h_{k-1} - sqrt(k - 1) h_{k-2}) / sqrt(k), since k! overflows."""
         h = np.empty((self.degree + 1, *z.shape))
         h[0] = 1.0
         h[1] = z

@@ -72,13 +72,7 @@ def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
 
 
 def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> Integers | None:
-    """The pairs of a saved embedding, or None where all pairs have terms, which ``none`` says, and none are listed.
-
-    Raises
-    ------
-    InputError
-        If pairs are listed or not where they should be, or they are not different, ascending pairs of features, sorted.
-    """
+    """The pairs of a saved embedding, or None where all pairs have terms, which ``none`` says, and none are listed."""
     if none != (pairs is None):
         raise InputError("pairs are listed although pairs='all', or missing where pairs are to be some; restore the file")
     if pairs is None:
@@ -93,13 +87,7 @@ def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
-    """The pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted.
-
-    Raises
-    ------
-    InputError
-        If a pair is not of two different features that exist, or is given twice.
-    """
+    """The pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted."""
     groups = resolve_groups(pairs, n_features, names, parameter="pairs")
     wrong = [group for group in groups if len(group) != 2]
     if wrong:
@@ -161,7 +149,7 @@ def pair_scores(x: Floats, y: np.ndarray, *, n_jobs: int | None = None) -> tuple
 
 
 def _outputs(y: np.ndarray) -> Floats:
-    """The numbers, or the indicators of K classes, minus their means: shape (n, 1) or (n, K), with K = 1 for two classes."""
+    """Return numbers (n, 1), or indicators of K classes (n, K), minus their means; K = 1 for two classes."""
     if type_of_target(y).startswith("continuous"):
         values = y.astype(np.float64)[:, None]
     else:
@@ -171,17 +159,14 @@ def _outputs(y: np.ndarray) -> Floats:
 
 
 def _codes(column: Floats) -> np.ndarray:
-    """The quantile bin of every value of a feature, shape (n,); missing values have a bin of their own."""
+    """Return the quantile bin of every value of a feature, shape (n,); missing values have a bin of their own."""
     known = column[~np.isnan(column)]
     edges = np.unique(np.quantile(known, np.arange(1, _N_BINS) / _N_BINS)) if len(known) else np.empty(0)
     return np.where(np.isnan(column), _N_BINS, np.searchsorted(edges, column)).astype(np.uint8)
 
 
 def _additive_residual(codes: np.ndarray, values: Floats) -> Floats:
-    """The residual of the least-squares fit of tables of single features to ``values``, shape (n, K).
-
-    Each sweep subtracts the means of the bins of one feature after another.
-    """
+    """Return the residual (n, K) of least-squares tables of single features, fitted by sweeps of means of bins."""
     residual = values.copy()
     tolerance = 1e-3 * values.std(axis=0).max()
     for _ in range(_SWEEPS):
@@ -286,7 +271,6 @@ class PL1Embedding(KnotMap):
         self._set_columns()
 
     def _set_columns(self) -> None:
-        """Number the columns of the knots of ``grid_``."""
         self._located = self._axes()
         self.n_columns_ = int(self._located.width.sum())
 
@@ -463,7 +447,6 @@ class PL2Embedding(KnotMap):
         self._set_columns()
 
     def _set_columns(self) -> None:
-        """Number the columns of the knots of ``grid_``, and of the pairs."""
         self._located = axes = self._axes()
         width = [int(w) for w in axes.width]
         if self._listed is None:
@@ -474,7 +457,7 @@ class PL2Embedding(KnotMap):
         self._partners = _all_partners(axes) if self._listed is None else _partners(axes, self._listed)
 
     def _chosen(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> Integers:
-        """The pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
+        """Return the pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
         if y is None or self.n_pairs is None:
             return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach, self.periodic)
         rows = np.arange(len(y))
@@ -516,16 +499,12 @@ class PL2Embedding(KnotMap):
 
 
 def _single_terms(axes: Axes) -> tuple[Term, ...]:
-    """One summand for each feature that has columns."""
     rows = enumerate(zip(axes.column.tolist(), axes.width.tolist(), strict=True))
     return tuple(Term((f,), start, start + width) for f, (start, width) in rows if width)
 
 
 def _all_partners(axes: Axes) -> Partners:
-    """All pairs, as kernels take them: the first column of a pair is computed from its features.
-
-    Before the columns of the pair (f, l) come those of the pairs of features below f, and those of (f, k) with f < k < l.
-    """
+    """Return all pairs as kernels take them: (f, l) follows the pairs of features below f, and (f, k) with f < k < l."""
     width = axes.width
     before = np.cumsum(width) - width
     blocks = width * (width.sum() - before - width)
@@ -534,7 +513,7 @@ def _all_partners(axes: Axes) -> Partners:
 
 
 def _partners(axes: Axes, pairs: Integers) -> Partners:
-    """The given pairs, as kernels take them: for every first feature its second features, and the first column of each pair."""
+    """Return for every first feature its second features, and the first column of each pair, as kernels take them."""
     size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
     first = np.searchsorted(pairs[:, 0], np.arange(len(axes.width) + 1))
     return Partners(first, np.ascontiguousarray(pairs[:, 1]), axes.width.sum() + np.cumsum(size) - size)

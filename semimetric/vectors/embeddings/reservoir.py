@@ -16,36 +16,24 @@ class Reservoir:
     """A sample of the rows that are added; each row draws a random number, and the rows with the smallest numbers are kept.
 
     The sample does not depend on how the rows are divided into blocks. While there are at most ``room`` rows, all are kept.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-    room : int
-        The most rows that are kept.
-
-    Attributes
-    ----------
-    rows : ndarray or csr_array of shape (min(seen, room), n_features)
-        The rows that are kept, in the order in which they were added; sparse if the first block was sparse.
-    number : ndarray of int64, shape (len(rows),)
-        The number of rows that were added before each of them.
-    seen : int
-        The number of rows that were added.
-    low, high : ndarray of shape (n_features,)
-        The minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the stored values;
-        infinite if none is stored.
     """
 
+    # (min(seen, room), n_features); the rows that are kept, in the order in which they were added; sparse if the first block
+    # was sparse
     rows: Floats | sparse.csr_array
+    # (n_features,); the minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the
+    # stored values; infinite if none is stored
     low: Floats
+    # (n_features,); the minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the
+    # stored values; infinite if none is stored
     high: Floats
 
     def __init__(self, random_state: int | np.random.RandomState | None = 0, room: int = _ROOM) -> None:
         self._draw = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
         self._room = room
         self._keys = np.empty(0)
-        self.number = np.empty(0, np.int64)
-        self.seen = 0
+        self.number = np.empty(0, np.int64)  # (len(rows),); the number of rows that were added before each of them
+        self.seen = 0  # the number of rows that were added
 
     def add(self, items: Floats | sparse.csr_array) -> Self:
         """Add a block of rows."""
@@ -91,12 +79,11 @@ class Reservoir:
 
 
 def _smallest(keys: Floats, room: int) -> Integers | slice:
-    """The sorted places of the ``room`` smallest keys; all places if there are no more keys."""
+    """Return the sorted places of the ``room`` smallest keys; all places if there are no more keys."""
     return slice(None) if len(keys) <= room else np.sort(np.argpartition(keys, room)[:room])
 
 
 def _extremes(items: Floats | sparse.csr_array) -> tuple[Floats, Floats]:
-    """The minimum and maximum of every feature, as `Reservoir` has them."""
     if isinstance(items, np.ndarray):
         return np.fmin.reduce(items), np.fmax.reduce(items)
     low, high = np.full(items.shape[1], np.inf), np.full(items.shape[1], -np.inf)

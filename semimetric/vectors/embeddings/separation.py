@@ -108,6 +108,6 @@ def separates(X: ArrayLike, y: ArrayLike, anchor: Any, *, p: float = 1.0) -> Sep
 
 
 def _gap(values: Floats, first: np.ndarray) -> Floats:
-    """The least value of one class minus the largest of the other, along the rows, for the order that makes it larger."""
+    """Return the least value of one class minus the largest of the other, along the rows, in the better order."""
     one, other = values[first], values[~first]
     return np.maximum(one.min(axis=0) - other.max(axis=0), other.min(axis=0) - one.max(axis=0))

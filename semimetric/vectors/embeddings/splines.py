@@ -224,7 +224,6 @@ class BSplineEmbedding(FeatureMap):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used."""
         check_choice("degree", self.degree, (1, 2, 3))
         check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * self.n_features_in_, f"n_bins={self.n_bins}")
         check_choice("penalty_order", self.penalty_order, (0, 1, 2, 3, 4))
@@ -263,7 +262,6 @@ class BSplineEmbedding(FeatureMap):
         self._lay_out()
 
     def _placed(self, column: Floats, low: float, high: float) -> Floats:
-        """The knots of one feature, from its values, their minimum and their maximum."""
         if not low < high:
             return np.full(int(low == high), low)  # no knot if all values are missing, and low and high are NaN
         if self.knots == "quantile":
@@ -271,7 +269,6 @@ class BSplineEmbedding(FeatureMap):
         return np.linspace(low, high, self.n_bins + 1)
 
     def _given(self) -> tuple[Floats, ...]:
-        """The valid knots that a user gives, one array for each feature."""
         given: Any = self.knots
         if not isinstance(given, Sequence | np.ndarray):
             raise InputError(f"knots={given!r}: one of {_STRATEGIES}, an array, or one array a feature is required")
@@ -361,7 +358,6 @@ class BSplineEmbedding(FeatureMap):
         return items
 
     def _check_inside(self, items: Any) -> None:
-        """Refuse values outside the knots of their features."""
         for f, knots in enumerate(self.knots_):
             outside = (items[:, f] < knots[0]) | (items[:, f] > knots[-1]) if len(knots) else ~np.isnan(items[:, f])
             if outside.any():
@@ -397,7 +393,7 @@ class BSplineEmbedding(FeatureMap):
 
 
 def _extended(knots: Floats, degree: int) -> Floats:
-    """The knots with ``degree`` more on either side, at the distance of the two outermost."""
+    """Return the knots with ``degree`` more on either side, at the distance of the two outermost."""
     if len(knots) < 2:
         return knots
     steps = np.arange(1, degree + 1)
@@ -407,12 +403,10 @@ def _extended(knots: Floats, degree: int) -> Floats:
 
 
 def _support_centers(extended: Floats, degree: int) -> Floats:
-    """The middle of the support of every B-spline on the extended knots."""
     return 0.5 * (extended[: -degree - 1] + extended[degree + 1 :]) if len(extended) > 1 else extended
 
 
 def _evenly_spaced(knots: Floats) -> bool:
-    """Return True if the knots are at equal distances, up to rounding."""
     if len(knots) < 3:
         return True
     rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()

@@ -266,7 +266,6 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return self
 
     def _check_same_classes(self, classes: ArrayLike | None) -> np.ndarray:
-        """The classes of the first call of `partial_fit`; others are refused."""
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError(
                 f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
@@ -275,7 +274,6 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return self.classes_
 
     def _check_classes(self, classes: ArrayLike | None) -> np.ndarray:
-        """The different classes that the first call of `partial_fit` names, sorted; at least two."""
         if classes is None:
             raise InputError("classes=None in the first call of partial_fit: all are required; give classes=np.unique(y)")
         known = np.unique(classes)
@@ -318,7 +316,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return self._second_minus_first(self._coefficients()[1])
 
     def _second_minus_first(self, by_column: Floats) -> Floats:
-        """One row for two classes where Crammer and Singer's loss has two; anything else as it is."""
+        """Return one row for two classes where Crammer and Singer's loss has two; anything else as it is."""
         return by_column[1:] - by_column[:1] if len(by_column) == 2 else by_column
 
     def _check(self) -> None:
@@ -339,26 +337,20 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     @property
     def _joint(self) -> bool:
-        """True for the loss of Crammer and Singer, which joins the classes of a row."""
         return self.multi_class == "crammer_singer"
 
     @property
     def _n_machine_columns(self) -> int:
-        """Number of columns of weights that are trained: one for two classes, unless their loss is joint."""
         return 1 if len(self.classes_) == 2 and not self._joint else len(self.classes_)
 
     def _labels(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """y as an array (n_items,) of class labels, checked against X."""
         labels = as_classes(y, X)
         if not len(labels):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
     def _class_weights(self, classes: np.ndarray, codes: Integers, weight: Floats | None) -> Floats:
-        """C times the weight of every class, and C itself, shape (n_classes + 1,).
-
-        "balanced" counts rows by their weights, which `compute_class_weight` of scikit-learn 1.6 cannot do.
-        """
+        """Return C times the weight of every class, and C, shape (n_classes + 1,); "balanced" counts rows by their weights."""
         if self.class_weight == "balanced":
             totals = np.bincount(codes, weight)
             factors = totals.sum() / (len(classes) * totals)

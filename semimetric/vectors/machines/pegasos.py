@@ -20,18 +20,10 @@ from .rows import EmbeddedRows, squared_norms
 
 @dataclass
 class StepCounter:
-    """Numbers that make the step size n_rows / (n_steps + 1).
+    """Numbers that make the step size n_rows / (n_steps + 1)."""
 
-    Parameters
-    ----------
-    n_steps : float
-        Steps that were taken.
-    n_rows : float
-        Rows in the objective.
-    """
-
-    n_steps: float = 0.0
-    n_rows: float = 0.0
+    n_steps: float = 0.0  # steps that were taken
+    n_rows: float = 0.0  # rows in the objective
 
     def after_one_epoch(self) -> StepCounter:
         """The counter as it was after at most one epoch: weights of another objective are worth no more."""
@@ -40,21 +32,11 @@ class StepCounter:
 
 @dataclass(frozen=True)
 class Pegasos:
-    """A given number of epochs of stochastic steps.
+    """A given number of epochs of stochastic steps."""
 
-    Parameters
-    ----------
-    max_iter : int
-        The number of epochs.
-    random : RandomState
-        Orders the rows of every epoch.
-    verbose : bool or None
-        Whether to show a progress bar; None shows it to those who look, if it takes long.
-    """
-
-    max_iter: int
-    random: np.random.RandomState
-    verbose: bool | None = None
+    max_iter: int  # the number of epochs
+    random: np.random.RandomState  # orders the rows of every epoch
+    verbose: bool | None = None  # whether to show a progress bar; None shows it to those who look, if it takes long
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
         """Go on from the weights of the machine, which are of phi, and the steps of the counter; both change in place."""

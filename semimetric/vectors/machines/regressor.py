@@ -193,7 +193,6 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         check_alpha("epsilon", self.epsilon)
 
     def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
-        """y as finite floats, shape (n_items,)."""
         values = as_targets(y, X)
         check_squares(values, "y")
         return values

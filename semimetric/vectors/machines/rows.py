@@ -27,28 +27,20 @@ class EmbeddedRows:
     """The rows of ``items`` under a fitted embedding; memory is one `Chunk`, whatever the number of rows.
 
     For embeddings with a difference operator it is two: rows psi, and while a machine learns the rows phi of the same block.
-
-    Parameters
-    ----------
-    embedding : FeatureMap
-        Fitted.
-    items : ndarray or csr_array of shape (n, n_features)
-        As `FeatureMap.encode` returns them.
-    size : int or None
-        Number of rows that are embedded at a time, at least one. None takes as many rows as an eighth of the items' bytes
-        holds, but at least 128 KiB and at most 32 MiB. Solvers take several steps on a row while it is embedded, which is worth
-        more when there are more rows: with 300 instead of 64 rows, and five sweeps over them instead of one, training on 7,291
-        digits took a third of the time.
     """
 
     def __init__(self, embedding: FeatureMap, items: Floats | sparse.csr_array, size: int | None = None) -> None:
-        self.embedding = embedding
-        self.items = items
+        self.embedding = embedding  # fitted
+        self.items = items  # (n, n_features); as `FeatureMap.encode` returns them
         width = max(embedding.most_nonzeros, 1)
         index = np.dtype(np.int32 if embedding.n_columns_ <= _INT32 else np.int64)
         data = np.dtype(embedding.dtype)
         if size is None:
             size = _buffer_bytes(items) // (width * (index.itemsize + data.itemsize))
+        # number of rows that are embedded at a time, at least one. None takes as many rows as an eighth of the items' bytes
+        # holds, but at least 128 KiB and at most 32 MiB. Solvers take several steps on a row while it is embedded, which is
+        # worth more when there are more rows: with 300 instead of 64 rows, and five sweeps over them instead of one, training
+        # on 7,291 digits took a third of the time
         self.size = max(1, min(size, len(self)))
         n_entries = self.size * width
         self._chunk = Chunk(np.zeros(self.size + 1, np.int64), np.empty(n_entries, index), np.empty(n_entries, data))
@@ -63,17 +55,7 @@ class EmbeddedRows:
         return np.int32 if len(self) <= _INT32 else np.int64
 
     def blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
-        """Embed the rows numbered ``rows``, or all rows for None, block by block.
-
-        Yields
-        ------
-        place : slice
-            Where the block is in ``rows``.
-        numbers : ndarray of int
-            ``rows[place]``: the row numbers in the block.
-        chunk : Chunk
-            The embedding of these rows, which the next block overwrites.
-        """
+        """Embed the rows numbered ``rows``, or all rows for None, block by block."""
         for place, numbers in self._numbered(rows):
             yield place, numbers, self._written(dense_rows(self.items, numbers))
 
@@ -93,20 +75,19 @@ class EmbeddedRows:
             )
 
     def _numbered(self, rows: Integers | None) -> Iterator[tuple[slice, Integers]]:
-        """The place of every block among ``rows``, and the numbers of its rows."""
+        """Return the position of every block among ``rows``, and the numbers of its rows."""
         n = len(self) if rows is None else len(rows)
         for start in range(0, n, self.size):
             place = slice(start, min(start + self.size, n))
             yield place, np.arange(place.start, place.stop, dtype=self.index_dtype) if rows is None else rows[place]
 
     def _written(self, items: Floats) -> Chunk:
-        """Return the rows that the embedding writes for a block of items."""
         chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(items) + 1])
         self.embedding.write(items, chunk)
         return chunk
 
     def _buffer(self, n: int, n_entries: int) -> Chunk:
-        """Buffers for n rows phi with so many entries; the next call gives the same."""
+        """Return buffers for n rows phi with so many entries; the next call returns the same."""
         if len(self._phi.data) < n_entries:
             most = int(n_entries * _SPARE)
             self._phi = self._phi._replace(
@@ -115,7 +96,7 @@ class EmbeddedRows:
         return self._phi._replace(indptr=np.zeros(n + 1, np.int64))
 
     def _suffix_sums(self, psi: Chunk, difference_operator: DifferenceOperator, n: int) -> Chunk:
-        """phi of the n rows of psi; the next call writes over it."""
+        """Return phi of the n rows of psi; the next call overwrites it."""
         widths = suffix_sum_widths(psi, (0, n), difference_operator.starts)
         out = self._buffer(n, int(widths.sum()))
         np.cumsum(widths, out=out.indptr[1:])
@@ -124,7 +105,6 @@ class EmbeddedRows:
 
 
 def _buffer_bytes(items: Floats | sparse.csr_array) -> int:
-    """Bytes of the buffer for these items."""
     n_bytes = items.nbytes if isinstance(items, np.ndarray) else items.data.nbytes + items.indices.nbytes
     return min(max(n_bytes // _ITEMS_PER_BUFFER, _MIN_BUFFER), _MAX_BUFFER)
 

@@ -48,11 +48,6 @@ def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
         Of embeddings on a grid its knots, and so of B-splines of degree 1. Between them functions are linear. Of B-splines of a
         higher degree 16 places a cell, of Fourier, Hermite and chi-squared embeddings 201 evenly spaced ones. One that does
         not vary has one place.
-
-    Raises
-    ------
-    NotSupportedError
-        If terms depend on three features or more, or nothing says where functions of single features bend.
     """
     if hasattr(embedding, "grid_") and all(len(term.features) <= 2 for term in embedding.terms_):
         return dict(enumerate(embedding.grid_.knots))
@@ -67,7 +62,7 @@ def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
 
 
 def _between(knots: Floats, degree: int) -> Floats:
-    """The knots, and places between them where splines of this degree are curved."""
+    """Return the knots, and points between them where splines of this degree are curved."""
     if len(knots) < 2:
         return _one(knots[0] if len(knots) else 0.0)
     if degree == 1:
@@ -77,7 +72,7 @@ def _between(knots: Floats, degree: int) -> Floats:
 
 
 def _one(value: float) -> Floats:
-    """The single place of a feature that does not vary; 0 where it is always missing."""
+    """Return the single value of a feature that does not vary; 0 where it is always missing."""
     return np.array([0.0 if np.isnan(value) else float(value)])
 
 
@@ -158,7 +153,7 @@ def surface(
 
 
 def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, ...], points: Floats, base: Any) -> Floats:
-    """The sum, at points (n, len(features)), of the terms that depend on exactly these features; shape (n,)."""
+    """Return the sum, at points (n, len(features)), of the terms that depend on exactly these features; shape (n,)."""
     w = _checked_weights(embedding, coef)
     n = embedding.n_features_in_
     if not all(0 <= f < n for f in features):
@@ -172,7 +167,6 @@ def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, .
 
 
 def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
-    """``coef`` as finite floats, one for each column of the embedding."""
     check_is_fitted(embedding, "n_columns_")
     w = as_floats(coef, "coef")
     if not np.isfinite(w).all():
@@ -279,7 +273,7 @@ class Shapes:
 
     @classmethod
     def _of_weights(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float) -> Shapes:
-        """The functions that the weights ``coef`` (n_columns,) make of an embedding with knots."""
+        """Return the functions that the weights ``coef`` (n_columns,) make of an embedding with knots."""
         check_is_fitted(embedding, "n_columns_")
         knots = shape_places(embedding)
         w = _checked_weights(embedding, coef)
@@ -309,7 +303,7 @@ class Shapes:
         return replace(self, intercept=intercept, curves=curves, tables=tables)
 
     def _knot_weights(self, items: Floats, features: tuple[int, ...]) -> Floats:
-        """The mean weight over the items of every knot of a feature, or of every pair of knots of two; the sum is 1."""
+        """Return the mean weight over the items of every knot of a feature, or of every pair of knots of two; the sum is 1."""
         knots = [self.knots[f] for f in features]
         embedding = PL2Embedding(knots=knots).fit(items[:, list(features)])
         mean = np.asarray(embedding.transform(items[:, list(features)]).mean(axis=0)).ravel()
@@ -353,13 +347,7 @@ class Shapes:
 
 
 def machine_of(model: Any) -> tuple[FeatureMap, Any]:
-    """The embedding and the linear model on it: of a fitted machine, or of the end of a pipeline.
-
-    Raises
-    ------
-    NotSupportedError
-        If the model is no additive function of features.
-    """
+    """The embedding and the linear model on it: of a fitted machine, or of the end of a pipeline."""
     last, before = model, None
     while isinstance(last, Pipeline):
         check_is_fitted(last)
@@ -384,7 +372,7 @@ def machine_of(model: Any) -> tuple[FeatureMap, Any]:
 
 
 def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
-    """The embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
+    """Return the embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
     embedding, last = machine_of(model)
     weights, intercepts = np.atleast_2d(last.coef_), np.ravel(last.intercept_)
     k = _number_of_class(last, len(weights), of_class)
@@ -392,7 +380,7 @@ def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
 
 
 def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
-    """The row of the weights, of which there are ``n``, that makes the score of a class."""
+    """Return the row of the weights, of which there are ``n``, that makes the score of a class."""
     classes = list(getattr(machine, "classes_", ()))
     if n == 1 and (of_class is None or (classes and of_class == classes[-1])):
         return 0
@@ -429,6 +417,6 @@ def split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tupl
 
 
 def _normalized_rows(weights: Floats) -> Floats:
-    """Rows that sum to 1; a row of zeros becomes equal weights."""
+    """Return rows that sum to 1; a row of zeros gets equal weights."""
     positive = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, 1.0)
     return positive / positive.sum(axis=1, keepdims=True)

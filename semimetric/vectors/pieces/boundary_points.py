@@ -41,25 +41,13 @@ def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True)
 class Boundary:
-    """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9).
+    """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9)."""
 
-    Parameters
-    ----------
-    points, directions : ndarray of shape (m, d)
-        In the order of their support points, so that the order of the items plays no part.
-    rows : ndarray of shape (m, 2)
-        The items that are the positive and the negative support point of each boundary point.
-    counts : ndarray of shape (m,)
-        The number of items that lead to each boundary point.
-    member : ndarray of shape (n_items,)
-        The number of the boundary point that each item leads to.
-    """
-
-    points: Floats
-    directions: Floats
-    rows: Integers
-    counts: Integers
-    member: Integers
+    points: Floats  # (m, d); in the order of their support points, so that the order of the items plays no part
+    directions: Floats  # (m, d); in the order of their support points, so that the order of the items plays no part
+    rows: Integers  # (m, 2); the items that are the positive and the negative support point of each boundary point
+    counts: Integers  # (m,); the number of items that lead to each boundary point
+    member: Integers  # (n_items,); the number of the boundary point that each item leads to
 
     @classmethod
     def of(cls, places: DistinctPlaces, pairs: SupportPairs) -> Boundary:

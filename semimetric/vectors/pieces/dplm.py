@@ -222,7 +222,6 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
 
     @property
     def _given_number(self) -> int | None:
-        """The number of pieces, if it is given."""
         return None if self.n_components is None or isinstance(self.n_components, str) else int(self.n_components)
 
     @property

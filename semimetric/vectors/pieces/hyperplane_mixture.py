@@ -243,10 +243,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         return np.stack([(items - c) @ n for c, n in zip(self.centres_, self.normals_, strict=True)], axis=1)
 
     def _log_joint(self, X: ArrayLike) -> Floats:
-        """log (share times p(x | theta)) of each piece up to a constant, shape (n_queries, K), equation 15.
-
-        Offsets from a centre are in units of its spread, and cut off where their squares would overflow.
-        """
+        """Return log (weight times p(x | theta)) of each piece up to a constant, shape (n_queries, K), equation 15."""
         items, d = self._items(X), self.n_features_in_
         across, apart = np.empty((2, len(items), len(self.weights_)))
         with np.errstate(over="ignore"):
@@ -278,7 +275,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
 
 def _checked(directions: ArrayLike, items: Floats) -> Floats:
-    """Directions as floats, of the shape of the points and not all 0."""
+    """Return directions as floats; refuse another shape than that of the points, and only zeros."""
     v = np.ascontiguousarray(np.asarray(directions, np.float64))
     if v.shape != items.shape:
         raise InputError(f"directions have shape {v.shape}, X has {items.shape}; give one direction for each point")
@@ -290,7 +287,7 @@ def _checked(directions: ArrayLike, items: Floats) -> Floats:
 
 
 def _local_normals(items: Floats, n_neighbors: int, n_jobs: int | None) -> Floats:
-    """The normal of the plane through the nearest neighbours of each point, as long as such planes are thick on average."""
+    """Return the normals of planes through the nearest neighbours of each point, as long as these planes are thick."""
     unit = np.abs(items - items.mean(axis=0)).max()
     if unit == 0:
         raise InputError("all points coincide, so that no plane lies through them; give points that differ, or directions")

@@ -105,10 +105,7 @@ def _m_step(planes: Planes, points: Points, responsibilities: Floats, prior: Pri
 
 
 def _m_step_of_one(planes: Planes, j: int, points: Points, responsibility: Floats, prior: Prior) -> None:
-    """Maximise over the parameters of component j, in place, block by block.
-
-    All moments are taken in a basis of the span of the points, outside of which they vanish.
-    """
+    """Maximise over component j, in place; moments are taken in a basis of the span of the points."""
     n = responsibility.sum()
     d = points.x.shape[1]
     mu = responsibility @ points.x / (n + prior.eta)
@@ -134,21 +131,17 @@ def _m_step_of_one(planes: Planes, j: int, points: Points, responsibility: Float
 
 
 def _second_moment(rows: Floats, weight: Floats) -> Floats:
-    """The sum of the outer products of the rows (m, k) with themselves, times their weights (m,); shape (k, k)."""
+    """Return the sum of the outer products of the rows (m, k) with themselves, times their weights (m,); shape (k, k)."""
     return rows.T @ (weight[:, None] * rows)
 
 
 def _basis_of_span(rows: Floats) -> Floats:
-    """Orthonormal columns that span the rows if these are fewer than their dimensions, else all axes."""
+    """Return orthonormal columns that span the rows if these are fewer than their dimensions, else all axes."""
     return np.linalg.qr(rows.T)[0] if len(rows) < rows.shape[1] else np.eye(rows.shape[1])
 
 
 def _least_eigenvector(matrix: Floats, d: int) -> tuple[float, Floats]:
-    """The smallest eigenvalue of a matrix that is 0 in the rest of its d dimensions, and its eigenvector in the span.
-
-    If the eigenvector lies in the rest, the vector that is returned is 0. LAPACK is called without the checks of SciPy's
-    `eigh`, which take several times as long as a small matrix does.
-    """
+    """Return the least eigenvalue in d dimensions and its eigenvector in the span, 0 if it lies outside."""
     n_work, n_int_work, _ = lapack.dsyevr_lwork(len(matrix), lower=1)
     values, axes, _, _, info = lapack.dsyevr(
         np.asarray_chkfinite(matrix), range="I", il=1, iu=1, lower=1, lwork=int(n_work), liwork=int(n_int_work)
@@ -161,7 +154,6 @@ def _least_eigenvector(matrix: Floats, d: int) -> tuple[float, Floats]:
 
 
 def _orthogonal_to(basis: Floats) -> Floats:
-    """A unit vector that is orthogonal to the columns of the basis, made of the axis that is farthest from their span."""
     axis = np.eye(len(basis))[np.argmin((basis**2).sum(axis=1))]
     rest = axis - basis @ (basis.T @ axis)
     return rest / np.linalg.norm(rest)

@@ -95,11 +95,6 @@ def find_pieces(
     """The pieces that separate the positive items of each problem from the others, and what held-out items chose, if they did.
 
     After Ctrl-C the problems that are left are answered without sweeps.
-
-    Raises
-    ------
-    InputError
-        If ``n_components`` is more than there are boundary points in one of them.
     """
     setups = [_Setup.of(problem, settings) for problem in problems]
     n_points = min(len(setup.boundary.points) for setup in setups)
@@ -126,7 +121,7 @@ def find_pieces(
 def _planes(
     setup: _Setup, option: PieceOptions, settings: MixtureSettings, rng: np.random.Generator
 ) -> tuple[Planes, Integers, ChainsResult | Floats]:
-    """The planes, the labels (m,) of the boundary points, and the result of the chains, or the trace of EM or of the groups."""
+    """Return the planes, the labels (m,) of the boundary points, and the result of the chains or a trace."""
     prior = setup.prior(option.w_prior)
     if option.n_groups > 1:
         labels = fine_labels(setup.points, option.n_groups, int(rng.integers(2**31)))
@@ -171,7 +166,6 @@ class _Evaluation:
         return np.array(decided), np.array(n_components, dtype=np.float64)
 
     def _labels(self, points: Points, prior: Prior, option: PieceOptions) -> Integers:
-        """Groups of points, or what merging them finds: as many as are given, or as the joint density asks for."""
         if option.n_groups:
             return fine_labels(points, option.n_groups, 0)
         given = self.settings.n_components if isinstance(self.settings.n_components, int) else None
@@ -180,7 +174,7 @@ class _Evaluation:
 
 
 def _decisions(setup: _Setup, pieces: Pieces, machines: Sequence[PieceMachine], others: Floats) -> list[Floats]:
-    """The decisions on other items by each of the machines; one piece has no neighbour, so that there overlap plays no part."""
+    """Return the decisions on other items by each of the machines."""
     known: dict[PieceMachine, Floats] = {}
     for machine in machines:
         of = replace(machine, overlap=1.0) if pieces.n_components == 1 else machine

@@ -58,13 +58,7 @@ def check_w_prior(w_prior: WPrior) -> None:
 
 
 def base_measure(d: int, sigma: float, w_prior: WPrior) -> Prior:
-    """The prior of planes in d dimensions, in the `Units` whose sigma is given.
-
-    Raises
-    ------
-    InputError
-        If the factor f of equation 26 is not a positive finite number.
-    """
+    """The prior of planes in d dimensions, in the `Units` whose sigma is given."""
     f = _variance_factor(sigma, w_prior)
     if not 0.0 < f < np.inf:
         raise InputError(
@@ -84,7 +78,7 @@ def base_measure(d: int, sigma: float, w_prior: WPrior) -> Prior:
 
 
 def _variance_factor(sigma: float, w_prior: WPrior) -> float:
-    """The factor f of equation 26 in these units; as printed it is sigma^4, infinity where that overflows."""
+    """Return the factor f of equation 26 in these units; as printed it is sigma^4, infinity where that overflows."""
     if w_prior == "precision":
         return 1.0
     if w_prior == "covariance":

@@ -25,26 +25,18 @@ _NARROWEST = 1e-9  # of the spread of all items: a machine with the strength C s
 @storable
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Planes that separate a positive class from a negative one, each near the boundary points of its piece.
+    """Planes that separate a positive class from a negative one, each near the boundary points of its piece."""
 
-    Parameters
-    ----------
-    boundary_points, directions : ndarray of shape (m, d)
-    components : ndarray of shape (m,)
-        The number of the piece that each boundary point belongs to.
-    centres, normals : ndarray of shape (K, d)
-        The plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive side, as
-        the sum of the directions of the piece does.
-    steepness : ndarray of shape (K,)
-        Square root of the precision lambda + w'w of boundary points across the plane.
-    """
-
-    boundary_points: Floats
-    directions: Floats
-    components: Integers
+    boundary_points: Floats  # (m, d)
+    directions: Floats  # (m, d)
+    components: Integers  # (m,); the number of the piece that each boundary point belongs to
+    # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive
+    # side, as the sum of the directions of the piece does
     centres: Floats
+    # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive
+    # side, as the sum of the directions of the piece does
     normals: Floats
-    steepness: Floats
+    steepness: Floats  # (K,); square root of the precision lambda + w'w of boundary points across the plane
 
     @classmethod
     def of(cls, boundary: Boundary, planes: Planes, labels: Integers, units: Units) -> Pieces:
@@ -65,14 +57,7 @@ class Pieces:
         )
 
     def check(self, d: int) -> None:
-        """Refuse pieces that are not made of ``m`` points and ``K`` planes in ``d`` dimensions, as a file may say.
-
-        Raises
-        ------
-        InputError
-            If shapes do not agree, a number is not finite, a component has no plane, a normal is not of length 1, or a
-            direction has none.
-        """
+        """Refuse pieces that are not made of ``m`` points and ``K`` planes in ``d`` dimensions, as a file may say."""
         m, K = len(self.components), len(self.centres)
         shapes = ((m, d), (m, d), (m,), (K, d), (K, d), (K,))
         arrays = [getattr(self, f.name) for f in fields(self)]
@@ -110,7 +95,7 @@ class Pieces:
         return np.column_stack([nearest.kneighbors(items)[0][:, 0] for nearest in of_pieces])
 
     def _scaled(self, X: Floats) -> tuple[Floats, Floats]:
-        """The boundary points and the items X in a unit in which no square overflows."""
+        """Return the boundary points and the items X in a unit in which no square overflows."""
         unit = common_unit(self.boundary_points)
         with np.errstate(over="ignore"):
             return self.boundary_points / unit, np.clip(X / unit, -_FARTHEST, _FARTHEST)
@@ -129,7 +114,7 @@ class Pieces:
         return ndtr(self._heights(X, piece) * self.steepness[piece])
 
     def _heights(self, X: Floats, piece: Integers) -> Floats:
-        """Signed distances of the items X (n, d) to the planes of the pieces (n,)."""
+        """Return signed distances of the items X (n, d) to the planes of the pieces (n,)."""
         return ((X - self.centres[piece]) * self.normals[piece]).sum(axis=1)
 
 

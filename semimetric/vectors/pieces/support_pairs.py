@@ -27,27 +27,14 @@ _ROWS_PER_TASK = 256  # queries that one thread answers at a time
 
 @dataclass(frozen=True)
 class DistinctPlaces:
-    """The distinct rows among items of several classes.
+    """The distinct rows among items of several classes."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_places, n_features)
-        In lexicographic order, so that nothing that is made of them depends on the order of the items.
-    codes : ndarray of shape (n_places,)
-        The class of each place: that of most of its items, the first of several such classes.
-    rows : ndarray of shape (n_places,)
-        The first item of that class at the place.
-    place_of_item : ndarray of shape (n_items,)
-        The place of each item.
-    n_contradicted : int
-        Number of items at places with items of several classes.
-    """
-
+    # (n_places, n_features); in lexicographic order, so that nothing that is made of them depends on the order of the items
     points: Floats
-    codes: Integers
-    rows: Integers
-    place_of_item: Integers
-    n_contradicted: int
+    codes: Integers  # (n_places,); the class of each place: that of most of its items, the first of several such classes
+    rows: Integers  # (n_places,); the first item of that class at the place
+    place_of_item: Integers  # (n_items,); the place of each item
+    n_contradicted: int  # number of items at places with items of several classes
 
     @property
     def n_items(self) -> int:
@@ -59,11 +46,6 @@ def find_distinct_places(X: Floats, codes: Integers, n_classes: int) -> Distinct
     """The places of items X (n_items, n_features) whose classes ``codes`` (n_items,) are numbered from 0.
 
     It warns of places with items of several classes.
-
-    Raises
-    ------
-    InputError
-        If all places are of one class.
     """
     points, place = np.unique(X + 0.0, axis=0, return_inverse=True)  # adding 0.0 makes -0.0 equal to 0.0
     place = place.reshape(-1)
@@ -94,19 +76,11 @@ def common_unit(X: Floats) -> float:
 
 @dataclass(frozen=True)
 class SupportPairs:
-    """The support points of every place, and where the surface between them cuts the segment to the place.
+    """The support points of every place, and where the surface between them cuts the segment to the place."""
 
-    Parameters
-    ----------
-    own, other : ndarray of shape (n_places,)
-        The numbers of the places s+ and s-.
-    cut : ndarray of shape (n_places,)
-        The edge point of the place x is s- + cut (x - s-), equation 8; 0 < cut <= 1/2.
-    """
-
-    own: Integers
-    other: Integers
-    cut: Floats
+    own: Integers  # (n_places,); the numbers of the places s+ and s-
+    other: Integers  # (n_places,); the numbers of the places s+ and s-
+    cut: Floats  # (n_places,); the edge point of the place x is s- + cut (x - s-), equation 8; 0 < cut <= 1/2
 
 
 def find_support_pairs(
@@ -172,7 +146,6 @@ def nearest_rows(index: Any, queries: Floats, n_points: int) -> Integers:
 
 
 def _nearest(queries: Floats, points: Floats, n_jobs: int | None) -> Integers:
-    """The row of ``points`` that is nearest to each query by the Euclidean distance."""
     nearest = np.empty(len(queries), np.int64)
     columns = np.ascontiguousarray(points.T)
     map_blocks(
@@ -182,7 +155,7 @@ def _nearest(queries: Floats, points: Floats, n_jobs: int | None) -> Integers:
 
 
 def _tightest_bisectors(points: Floats, opposite: Floats, n_jobs: int | None) -> tuple[Integers, Floats]:
-    """For each point x with s- in the same row of ``opposite``: the row of s+ in ``points``, and the cut (equation 7)."""
+    """Return for each point the row of s+ in ``points`` (s- is in ``opposite``), and the cut (equation 7)."""
     tightest = np.arange(len(points))  # to begin with, the bisector of x itself, which cuts in the middle
     cut = np.full(len(points), 0.5)
     columns = np.ascontiguousarray(points.T)

@@ -111,7 +111,6 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         return self
 
     def _search_among(self, points: Floats) -> None:
-        """Search among the support points (n_support, n_features), in units of ``_unit``."""
         self._points = points
         self.neighbors_ = None
         if self.neighbors is None:

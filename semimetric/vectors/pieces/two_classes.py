@@ -18,23 +18,12 @@ _FARTHEST = 1e140  # units to a plane; sums of so many are finite
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Items of a positive class and of a negative one.
+    """Items of a positive class and of a negative one."""
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-    positive : ndarray of bool, shape (n_items,)
-        Whether each item is of the positive class.
-    places : DistinctPlaces
-        Those of the items, with the codes 0 and 1.
-    rows : ndarray of shape (n_items,)
-        The numbers of these items among all that were given.
-    """
-
-    items: Floats
-    positive: NDArray[np.bool_]
-    places: DistinctPlaces
-    rows: Integers
+    items: Floats  # (n_items, n_features)
+    positive: NDArray[np.bool_]  # (n_items,); whether each item is of the positive class
+    places: DistinctPlaces  # those of the items, with the codes 0 and 1
+    rows: Integers  # (n_items,); the numbers of these items among all that were given
 
     def of_places(self, kept: Integers) -> TwoClasses:
         """Return the problem at the places with the numbers ``kept``, which are sorted."""
@@ -43,10 +32,7 @@ class TwoClasses:
 
 
 def _some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) -> tuple[DistinctPlaces, Integers]:
-    """The places with the numbers ``kept``, sorted, and the rows of the items there, by which they are numbered anew.
-
-    Items for which ``is_item`` (n_items,) is false are left out. It must be true of the rows of the places that are kept.
-    """
+    """Return the positions ``kept``, sorted, and the renumbered rows of their items where ``is_item`` (n_items,) is true."""
     new_number = np.full(len(places.points), -1)
     new_number[kept] = np.arange(len(kept))
     place = new_number[places.place_of_item]
@@ -71,11 +57,6 @@ def split_classes(items: Floats, codes: Integers, classes: Any, multi_class: str
     """One problem for two classes; for more, one for each pair of them ("ovo"), or for each against the rest ("ovr").
 
     A place with items of several classes has the class of most of them; items of a third class are left out of a pair.
-
-    Raises
-    ------
-    InputError
-        If no place is left to a class, because everywhere other classes have more items.
     """
     places = find_distinct_places(items, codes, len(classes))
     everything = np.arange(len(items))
@@ -95,7 +76,7 @@ def split_classes(items: Floats, codes: Integers, classes: Any, multi_class: str
 
 
 def _pair(items: Floats, codes: Integers, places: DistinctPlaces, pair: tuple[int, int]) -> TwoClasses:
-    """The items of two classes, of which the second is the positive one."""
+    """Return the items of two classes, of which the second is positive."""
     some, rows = _some_places(places, np.flatnonzero(np.isin(places.codes, pair)), np.isin(codes, pair))
     some = replace(some, codes=(some.codes == pair[1]).astype(np.int64))
     return TwoClasses(items[rows], codes[rows] == pair[1], some, rows)
