@@ -168,17 +168,10 @@ class ConvergenceWarning(SemimetricWarning):
 
 
 def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: str = "") -> None:
-    """Issue a warning that points to the line outside the package, and outside scikit-learn, from which it was called.
+    """Issue a warning at the line outside the package, and outside scikit-learn, that called it.
 
-    Parameters
-    ----------
-    message : str
-    category : type
-    cause : str
-        What the warning is about, where messages of one cause differ in their numbers. scikit-learn fits a model anew for every
-        fold of a cross-validation or search, and each would say the same: there a cause is told once for a line of the caller,
-        in each process. Python's own filter cannot do it, because it compares whole messages, and forgets them whenever any
-        code enters `warnings.catch_warnings`.
+    Where a cross-validation or search fits a model anew, each ``cause`` is warned of once for a line of the caller in each
+    process. Python's own filter compares whole messages, and forgets them whenever code enters `warnings.catch_warnings`.
     """
     if cause in _SILENT.get():
         return

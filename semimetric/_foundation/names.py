@@ -17,18 +17,9 @@ _ONE_AT_A_TIME = RLock()  # threads that import modules of one another deadlock,
 def lazy_names(
     package: str, homes: Mapping[str, str], rooms: Iterable[str], instead: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package.
+    """Return ``__getattr__`` and ``__dir__`` of a package, from the names that each module in ``homes`` defines.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping from str to str
-        Of modules, by their names relative to the package, the names that they define, with spaces between.
-    rooms : iterable of str
-        Modules of the package that are attributes of it.
-    instead : mapping from str to str
-        Of names that other packages have, which of ours does the same or takes its place, for those who ask for them.
+    ``rooms`` are modules that are attributes; ``instead`` maps names of other packages to ours in error messages.
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}
     public = sorted([*home_of, *rooms])
@@ -109,7 +100,7 @@ NAMES_ELSEWHERE = _METRIC_LEARN | _SCIKIT_LEARN | _FAISS | _OTHERS
 
 
 def package_version() -> str:
-    """The version of the installed package, or "0+unknown" if it is not installed."""
+    """Return the version of the installed package, or "0+unknown" if it is not installed."""
     try:
         return version("semimetric")
     except PackageNotFoundError:

@@ -8,11 +8,7 @@ _MOST = 5000  # names that are compared letter by letter
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """``"; did you mean 'a1' or 'a2'?"``, of up to three known names that are spelt much like one that is not; else nothing.
-
-    Upper and lower case count as the same, and of names that are as much alike those come first that begin in the same way. Of
-    many known names those are compared that begin with the same letters and have nearly the same length.
-    """
+    """Return ``"; did you mean 'a1' or 'a2'?"`` with up to three known names that are spelt alike; else ""."""
     if not isinstance(name, str):
         return ""
     wanted = name.casefold()

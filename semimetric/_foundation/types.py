@@ -19,10 +19,7 @@ Periods: TypeAlias = Mapping[int | str, float | str] | None  # of features, by n
 
 
 class FrozenValue:
-    """The base of frozen dataclasses with arrays.
-
-    It is pickled as the arguments that make it, so that the arrays of a copy are read only too.
-    """
+    """The base of frozen dataclasses with arrays, pickled as their arguments so that copies are read only too."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = [f.name for f in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
@@ -116,7 +113,7 @@ class Quadruplets(Comparisons):
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with (2), (3), ... appended to those that an earlier name has taken."""
+    """Return the names, with (2), (3), ... appended to those that an earlier name has taken."""
     taken: dict[str, None] = {}
     last: dict[str, int] = {}  # the last number that was tried for each name, so that many equal names take no longer
     for name in names:

@@ -40,11 +40,7 @@ _WHOLE = threading.RLock()  # held while something is `uninterrupted`, and while
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Any]:
-    """A new file, open for writing, that takes the place of ``target`` at the end, with its permissions.
-
-    If the end is not reached, ``target`` is what it was, and the new file is deleted. A link is itself replaced: who wants to
-    write through it gives what it leads to.
-    """
+    """Open a new file that takes the place of ``target``, or of the link there, only if the end is reached."""
     _sweep(target)
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     begun, lock = _beside(target), None
@@ -64,7 +60,7 @@ def replacing(target: Path) -> Iterator[Any]:
 
 @contextmanager
 def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
-    """A new folder beside ``target``, to be filled, and then renamed or deleted: what is there of it at the end is deleted."""
+    """Open a new folder beside ``target`` to be filled and renamed; what remains of it at the end is deleted."""
     begun, lock = _beside(target), None
     try:
         with undoing(lambda: discard(begun)):
@@ -85,7 +81,7 @@ def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
 
 @contextmanager
 def undoing(undo: Callable[[], object]) -> Iterator[None]:
-    """``undo`` deletes what this has begun: it is called if this fails, and by `undo_all` if the process ends meanwhile."""
+    """Call ``undo`` if this block fails; `undo_all` calls it if the process ends meanwhile."""
     with _WHOLE:
         _UNDO.append(undo)
     try:
@@ -131,10 +127,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def discard(path: Path) -> None:
-    """Delete a file, or a folder with all that is in it, if it is there.
-
-    A folder gets another name first, so that a process that still writes into it can make no new file there.
-    """
+    """Delete a file, or a folder with its content, under another name first, so that no process writes into it."""
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return

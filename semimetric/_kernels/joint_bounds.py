@@ -87,7 +87,7 @@ def _whole(weights, cut):
 
 @kernel
 def _may_precede(intervals, p, q):
-    """Whether a fraction in interval p may be at most one in interval q; a tie at their ends counts for one order alone.
+    """Return True if a fraction in interval p may be at most one in interval q; a tie counts for one order alone.
 
     One order of fractions that tie is never left out: those at the upper ends of their intervals first, at the lower ends last.
     """

@@ -37,12 +37,7 @@ _ORANGE = "#d9622b"
 
 @dataclass(frozen=True)
 class DemoReport:
-    """Figures that the demo measured, on images that the learner never saw.
-
-    ``first_10`` and ``first_20`` are the shares of the 10 nearest images by the exact distance that are among the first 10 and
-    20 by the learned one; ``reranked`` is the share among the first 10 after these 20 are sorted by their exact distances.
-    Times are of one thread.
-    """
+    """Figures that the demo measured, on images that the learner never saw; times are of one thread."""
 
     train_images: int
     train_pairs: int
@@ -63,11 +58,7 @@ class DemoReport:
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """The learned distance, what was measured, and what the picture shows.
-
-    ``queries`` and ``gallery`` are row numbers of the digits. ``exact`` and ``learned`` are the distances between them, shape
-    (n_queries, n_gallery); ``true`` and ``predicted`` are the exact and the learned distances of the test pairs.
-    """
+    """The learned distance, what was measured, and what the picture shows."""
 
     semimetric: Semimetric
     report: DemoReport
@@ -81,17 +72,7 @@ class DemoResult:
 
 
 def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state: int = 0, verbose: bool = False) -> DemoResult:
-    """Learn from exact distances between some of the images, and check the model on pairs and on searches among the others.
-
-    Parameters
-    ----------
-    sizes : DemoSizes or None
-    n_jobs : int or None
-        Threads for learning; times are of one thread.
-    random_state : int
-    verbose : bool
-        Whether to show progress bars.
-    """
+    """Learn from exact distances between images, and check the model on pairs and on searches among the others."""
     optional("ot")
     size = sizes or DemoSizes()
     digits = load_digit_histograms()

@@ -20,13 +20,7 @@ _INTERRUPTED = "interrupted"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    argv : sequence of str or None
-        Arguments; those of the process by default.
-    """
+    """Run the command line with these arguments, or those of the process, and return its exit code."""
     arguments = Namespace()
     try:
         arguments = _parsed(argv)

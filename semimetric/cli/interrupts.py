@@ -16,9 +16,8 @@ _PATIENCE = 1.0  # seconds between Ctrl-C and the end, in which Python may end b
 def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
     """End the process with this exit code if Ctrl-C has not ended the block a second later; ``say`` is called before.
 
-    Python raises KeyboardInterrupt between two of its own instructions, so compiled code goes on as long as it takes: a loop,
-    but also a large write, or waiting for the disk. What is to be whole is then waited for, since it is short, and what was
-    begun is deleted. The signal itself is noticed at once, by a thread that hears of it through a socket.
+    Python raises KeyboardInterrupt between two instructions, so compiled code and large writes go on. A thread hears of the
+    signal through a socket, waits for short work that must be whole, and deletes what was begun.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield

@@ -35,10 +35,7 @@ def print_result(result: CommandResult, *, as_json: bool) -> None:
 
 
 def flush_output(text: str = "") -> None:
-    """Write ``text`` and what is buffered on standard output.
-
-    If that fails, what is left is dropped, as Python would try again when it ends.
-    """
+    """Write ``text`` and the buffer on standard output; if that fails, drop them, since Python would try again."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, "standard output is closed, so there is nowhere to print the result")
     try:

@@ -216,10 +216,9 @@ def write_table(frame: Any, path: str) -> None:
 def read_items(
     path: str, schema: Schema, id_column: str | None, label: str | None = None, *, arguments: Namespace | None = None
 ) -> SplitTable:
-    """Return the items of a table with the features of a model; other columns are ignored.
+    """Return the items of a table with the features of a model; with ``arguments``, unused columns are printed.
 
-    Features x0, x1, ... that the table does not name are its columns of numbers in their order. With ``arguments``, the columns
-    that the model does not use are printed where the command shows its progress.
+    Features x0, x1, ... that the table does not name are its columns of numbers in their order.
     """
     text = [f.name for f in schema.features if f.kind == "categorical"]
     frame = read_frame(path, [*text, *(name for name in (id_column, label) if name is not None)])
@@ -259,11 +258,9 @@ def read_new_items(
     periodic: Sequence[Period] = (),
     missing: str = "error",
 ) -> tuple[SplitTable, Schema]:
-    """Return the items of a table from which a model is to be learned, and their schema.
+    """Return the items of a table from which a model is to be learned, and their schema; warn of unused columns.
 
-    Columns of numbers are features. If ``categorical`` names columns, these are categories, and no others of text are used. If
-    it is None, all columns of text are categories, or times. Warnings name the columns that are not used, such as names of
-    items and those without a value.
+    Columns of text are categories if ``categorical`` names them; if it is None, all are categories or times.
     """
     text = [*(categorical or ()), *(name for name in (id_column, label) if name is not None)]
     table = split_table(read_frame(path, text), id=id_column, label=label, name=path)
@@ -467,10 +464,7 @@ def _warn_of_ids(features: Mapping[str, Any], path: str) -> None:
 
 
 def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
-    """Return all columns of a table except its ids: float64, or text as it is written, empty for missing cells.
-
-    The columns ``categories`` are text, although their cells may look like numbers.
-    """
+    """Return all columns except ids, as float64 or text, empty for missing cells; ``categories`` are text."""
     frame = read_frame(path, categories)
     columns = {}
     for name in frame.columns.drop(id_column or [], errors="ignore"):

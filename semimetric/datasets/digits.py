@@ -42,7 +42,7 @@ class DigitHistograms(ShortFields):
 
 
 def load_digit_histograms() -> DigitHistograms:
-    """scikit-learn's 8 x 8 digits, each divided by its sum, on the grid of their pixels.
+    """Return scikit-learn's 8 x 8 digits, each divided by its sum, on the grid of their pixels.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def plot_anchor_distances(
 
 
 def _spans(items: Floats) -> list[Floats]:
-    """Values of both features to draw, two arrays (_STEPS,): their range, widened by a tenth on each side."""
+    """Return values of both features to draw, two arrays (_STEPS,): their range, widened by a tenth on each side."""
     low = items.min(axis=0)
     high = items.max(axis=0)
     pad = np.where(high > low, 0.1 * (high - low), 0.5)

@@ -295,16 +295,7 @@ _FEWEST_DIGITS, _MOST_DIGITS = 3, 17
 
 
 def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
-    """Label the places along both sides of a square table that are far enough apart, and mark the others by small ticks.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    places : ndarray of shape (n,)
-        Increasing; the first and the last always have their labels.
-    labels : sequence of str
-        The names of the places.
-    """
+    """Label increasing ``places`` (n,) along a square table that are far enough apart; others have small ticks."""
     texts, box = [_short(label) for label in labels], axes.get_window_extent()
     size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * _POINTS
     side = _SQUARE * whole
@@ -319,15 +310,7 @@ def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
 
 
 def number_labels(values: Floats, feature: Feature | None) -> list[str]:
-    """Knots of a number, an angle or a time as texts that differ where the knots do.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Increasing.
-    feature : Feature or None
-        What the column is; None of a direction, which is a number.
-    """
+    """Return knots (n,) of a number, an angle or a time as texts that differ where the knots do."""
     if feature is not None and feature.time == SCALE:
         return _times(values, feature.zone)
     if feature is not None and feature.kind == "periodic":

@@ -102,7 +102,7 @@ def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
 
 
 def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[Floats, Floats]:
-    """Values of the feature (_STEPS,), and the columns of its terms there that are not 0 everywhere, (_STEPS, n_columns)."""
+    """Return values of the feature (_STEPS,), and its columns there that are not all 0, (_STEPS, n_columns)."""
     if items.ndim != 2 or items.shape[1] != embedding.n_features_in_ or np.isnan(items[:, number]).all():
         raise InputError(
             f"X has shape {items.shape}: rows of {embedding.n_features_in_} features with known values are required"

@@ -113,10 +113,7 @@ class AdditiveModel:
         return self.intercept + self.terms(items).sum(axis=1)
 
     def purified(self, items: Floats | None) -> AdditiveModel:
-        """Return the same function, in which no table holds a function of one column, and every term has mean 0 over the items.
-
-        Lengerich et al. (2020) call such tables pure. Without items all breaks have the same weight.
-        """
+        """Return the same function with pure tables (Lengerich et al. 2020) and terms of mean 0 over the items."""
         curves, tables = list(self.curves), []
         known = items if items is not None and len(items) else None
         for table in self.tables:
@@ -179,11 +176,7 @@ _WAVES = 40  # Chebyshev polynomials that a series of waves takes beyond the deg
 
 
 def scaling_of(model: Any, embedding: FeatureMap) -> tuple[Floats, Floats, list[Any], bool]:
-    """Return how columns become features of the embedding: factors, shifts, steps, and True if each does it alone.
-
-    Steps of scalers map each column by itself, ``a x + b``, so that functions can be those of the columns as they were given.
-    Of other steps the columns are those that the last of them makes: factors are 1, and shifts 0.
-    """
+    """Return how columns become features: factors, shifts, steps, and True if each maps ``a x + b``, as scalers do."""
     n = embedding.n_features_in_
     steps = _steps_before(model, embedding)
     if steps and all(isinstance(step, _SCALERS) and not getattr(step, "clip", False) for step in steps):

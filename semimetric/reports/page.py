@@ -247,12 +247,9 @@ def _random_items(subject: ScoringSubject, rng: np.random.Generator) -> Floats:
 
 
 def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | None:
-    """Return coordinates of the items of a page by classical scaling, and how far they can be trusted.
+    """Return coordinates of items by classical scaling (Torgerson 1952), and their trustworthiness.
 
-    Classical scaling (Torgerson 1952) centers the squares of the distances and takes the two leading eigenvectors, which
-    `sklearn.decomposition.KernelPCA` finds. An asymmetric distance is replaced by the mean of both directions. There is no map
-    of fewer than four items, of items that coincide, or where a distance is negative, as it can be without axioms. The trust is
-    that of `sklearn.manifold.trustworthiness`: 1 if the nearest on the map are among the nearest under the distance.
+    Distances are made symmetric. There is no map of fewer than four items, of items that coincide, or of negative distances.
     """
     if shown is None or len(shown) < _FEWEST_OF_MAP:
         return None
@@ -277,10 +274,7 @@ def _distances(d: Semimetric, values: Floats) -> Floats:
 
 
 def classical_scaling(distances: Floats) -> Floats | None:
-    """Return two coordinates of items, shape (n, 2), from their distances (n, n); None where the distances are all equal to 0.
-
-    The coordinates are in units of the largest distance. The sign of each is such that its largest value is positive.
-    """
+    """Return coordinates (n, 2) in units of the largest distance, each with its largest value positive; None for all 0."""
     largest = distances.max()
     if not largest > 0 or not np.isfinite(largest):
         return None

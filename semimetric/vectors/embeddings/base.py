@@ -90,7 +90,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         """
 
     def write_phi(self, items: Floats, new_chunk: Callable[[int], Chunk]) -> Chunk | None:
-        """phi of the encoded ``items`` where that is quicker than sums of what `write` gives; elsewhere None.
+        """Return phi of the encoded ``items`` if that is quicker than sums of the rows of `write`; else None.
 
         ``new_chunk`` gives buffers for rows with so many entries in all.
         """
@@ -163,7 +163,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         return f"fill them in, drop these rows{choice}"
 
     def transform(self, X: ArrayLike) -> Any:
-        """phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
+        """Return phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
 
         Indices are int32 if they fit, else int64. Every row is sorted and has no explicit zeros.
 
@@ -182,7 +182,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         return matrix if self.sparse_output and container == "default" else matrix.toarray()
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64, of which `dense_rows` takes blocks for `write`.
+        """Return the valid table X as float64, of which `dense_rows` takes blocks for `write`.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         return validated(self, X, may_miss=self.missing != "error", reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """The names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
+        """Return the names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
         check_is_fitted(self, "n_columns_")
         check_feature_names(self, input_features)
         return np.array(list(self.names), dtype=object)
@@ -249,14 +249,14 @@ class DenseMap(FeatureMap):
 
     @abstractmethod
     def values(self, items: Floats) -> Floats:
-        """phi of encoded items, float64 of shape (B, n_columns_)."""
+        """Return phi of encoded items, float64 of shape (B, n_columns_)."""
 
     @property
     def most_nonzeros(self) -> int:
         return self.n_columns_
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """phi of every row, shape (n_items, n_columns_)."""
+        """Return phi of every row, shape (n_items, n_columns_)."""
         items = self.encode(X)
         out = np.empty((items.shape[0], self.n_columns_), self.dtype)
 
@@ -288,17 +288,14 @@ def dense_rows(items: Floats | sparse.csr_array, rows: slice | Integers) -> Floa
 
 
 def check_columns_fit(n_columns: int, what: str) -> int:
-    """The number of columns, refused if an int64 cannot number them; ``what`` says where they come from, for the message."""
+    """Return the number of columns; refuse more than an int64 can number (``what`` says where they come from)."""
     if n_columns > np.iinfo(np.int64).max:
         raise InputError(f"{what} makes {n_columns} columns; at most 2**63 - 1 can be numbered: use fewer knots or features")
     return n_columns
 
 
 def distinct_labels(values: Floats) -> list[str]:
-    """Increasing numbers written with as few digits as make them distinct, at least 3.
-
-    If 17 digits do not make them distinct, their places are appended.
-    """
+    """Return increasing numbers with as few digits, at least 3, as make them distinct; else with positions appended."""
     for digits in range(3, 18):
         labels = [f"{value:.{digits}g}" for value in values]
         if len(set(labels)) == len(labels):

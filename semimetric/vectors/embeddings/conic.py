@@ -253,7 +253,7 @@ class ConicEmbedding(DenseMap):
 
 
 def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "one", anchor: Any = None) -> Floats:
-    """``k_{p,1}`` or ``k_{p,d}``: inner products of conic embeddings, for ``SVC(kernel=partial(conic_kernel, p=2))``.
+    """Return inner products ``k_{p,1}`` or ``k_{p,d}`` of conic embeddings, for ``SVC(kernel=partial(conic_kernel, p=2))``.
 
         k(x, z | a) = <x, z> + ||x - a||_p^p ||z - a||_p^p,   or   <x, z> + sum_l |x_l - a_l|^p |z_l - a_l|^p
 

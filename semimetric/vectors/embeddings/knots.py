@@ -45,24 +45,9 @@ def place_vectors(
     names: Sequence[str],
     shared: bool,
 ) -> list[Floats]:
-    """The knots of every feature: at most ``n_knots``, from the minimum to the maximum of its values.
+    """Return the knots of every feature: at most ``n_knots``, from the minimum to the maximum of its values.
 
-    A feature of which a sparse sample stores no value has no knots.
-
-    Parameters
-    ----------
-    knots : {"kmeans", "quantile", "uniform", "tree"} or sequence of array-like
-        The strategy, or the knots of every feature. The strategy "tree" takes the thresholds of a decision tree of n_knots - 1
-        leaves, grown on each feature alone.
-    n_knots : int or sequence of int
-    sample : Reservoir
-        The rows from which knots are placed.
-    y : ndarray of shape (rows of the sample,) or None
-        The labels or numbers for which trees are grown.
-    names : sequence of str
-        The names of the features.
-    shared : bool
-        Whether the values of all features together make one set of knots.
+    A feature of which a sparse sample stores no value has none; ``y`` has a label for each row of the sample, for trees.
     """
     if not isinstance(knots, str):
         return [np.asarray(k, np.float64).ravel() for k in knots]
@@ -105,12 +90,12 @@ STORED_KNOTS: dict[str, Any] = {"flat_knots": Floats, "knot_counts": Integers}
 
 
 def stored_knots(knots: Sequence[Floats]) -> dict[str, Any]:
-    """The knots of all features, one feature after another, and their numbers, shape (n_features,)."""
+    """Return the knots of all features, one feature after another, and their numbers, shape (n_features,)."""
     return {"flat_knots": np.concatenate([np.empty(0), *knots]), "knot_counts": np.array([len(k) for k in knots], np.int64)}
 
 
 def knots_of_stored(fitted: dict[str, Any], n_features: int) -> list[Floats]:
-    """The knots of every feature, of which `stored_knots` gave the arrays; that they increase is left to the caller."""
+    """Return the knots of every feature from the arrays of `stored_knots`; the caller checks that they increase."""
     flat, counts = fitted["flat_knots"], fitted["knot_counts"]
     if counts.shape != (n_features,) or flat.ndim != 1 or not ((counts >= 0) & (counts <= len(flat))).all():
         raise InputError(f"there are knots of {counts.shape} features; numbers >= 0 of {n_features} features are required")
@@ -123,7 +108,7 @@ _SLACK = 16.0  # an entry is at most so many times as large as the number of cel
 
 
 def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """The least and the greatest value of every feature, each of shape (n_features,); NaN if all values are missing."""
+    """Return the least and greatest value of every feature, each (n_features,); NaN if all values are missing."""
     low, high = np.fmin.reduce(items, axis=0), np.fmax.reduce(items, axis=0)
     with np.errstate(over="ignore"):
         wide = np.isinf(high - low)
@@ -134,7 +119,7 @@ def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]
 
 
 def restored_ranges(fitted: Mapping[str, Any], n_features: int) -> tuple[Floats, Floats]:
-    """``low_`` and ``high_`` of a saved embedding, each of shape (n_features,), refused if they are not ranges of features."""
+    """Return ``low_`` and ``high_`` (n_features,) of a saved embedding; refuse what are no ranges of features."""
     low, high = fitted["low_"], fitted["high_"]
     if not low.shape == high.shape == (n_features,):
         raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({n_features},) is required")
@@ -296,7 +281,7 @@ class KnotMap(FeatureMap):
         return labels
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64.
+        """Return the valid table X as float64.
 
         Values outside the knots are refused if ``extrapolation="error"``, or if they are so far away that "linear" overflows.
         """

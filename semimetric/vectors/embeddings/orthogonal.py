@@ -44,7 +44,7 @@ class _OrthogonalMap(DenseMap):
         self._lay_out()
 
     def _restored_scale(self, fitted: dict[str, Any]) -> tuple[Floats, Floats]:
-        """The centre and the unit of every feature of a saved embedding."""
+        """Return the centre and the unit of every feature of a saved embedding."""
         return self._scaled_to_range()
 
     def _lay_out(self) -> None:

@@ -62,17 +62,14 @@ def check_pairs(
 
 
 def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
-    """The lengths of the axes, those along which a neighbour may be apart at once together.
-
-    A shape of numbers alone is one such tuple; in one that holds sequences, every member is one.
-    """
+    """Return the axes in groups along which a neighbour may be apart at once; a shape of numbers is one group."""
     if not any(isinstance(side, Sequence | np.ndarray) for side in shape):
         return [tuple(shape)]  # type: ignore[arg-type]  # which are numbers, or refused as none
     return [tuple(side) if isinstance(side, Sequence | np.ndarray) else (side,) for side in shape]
 
 
 def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> Integers | None:
-    """The pairs of a saved embedding, or None where all pairs have terms, which ``none`` says, and none are listed."""
+    """Return the pairs of a saved embedding, or None where all pairs have terms (``none``) and none are listed."""
     if none != (pairs is None):
         raise InputError("pairs are listed although pairs='all', or missing where pairs are to be some; restore the file")
     if pairs is None:
@@ -87,7 +84,7 @@ def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
-    """The pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted."""
+    """Return the pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted."""
     groups = resolve_groups(pairs, n_features, names, parameter="pairs")
     wrong = [group for group in groups if len(group) != 2]
     if wrong:
@@ -98,11 +95,7 @@ def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: S
 
 
 def neighbours(shape: GridShape, reach: int, periodic: Sequence[int] = ()) -> Integers:
-    """The sorted pairs of features that are neighbours on a grid, shape (n_pairs, 2).
-
-    Neighbours are at most ``reach`` steps apart along every axis of one plane of the ``shape``, and in the same place along all
-    others; see `planes_of`. The last axis runs fastest, and ``periodic`` ones are circles.
-    """
+    """Return the sorted pairs (n_pairs, 2) of neighbours: at most ``reach`` steps apart along the axes of one plane."""
     planes = planes_of(shape)
     sides = np.array([side for plane in planes for side in plane])
     circles = np.isin(np.arange(len(sides)), periodic)[:, None]
@@ -126,13 +119,13 @@ _SWEEPS = 20  # of the additive fit
 
 
 def best_pairs(x: Floats, y: np.ndarray, n_pairs: int, *, n_jobs: int | None) -> Integers:
-    """The pairs of features with the largest scores, sorted by feature: shape (n_pairs, 2)."""
+    """Return the pairs of features with the largest scores, sorted by feature: shape (n_pairs, 2)."""
     pairs, scores = pair_scores(x, y, n_jobs=n_jobs)
     return pairs[np.sort(np.argsort(-scores, kind="stable")[:n_pairs])]
 
 
 def pair_scores(x: Floats, y: np.ndarray, *, n_jobs: int | None = None) -> tuple[Integers, Floats]:
-    """All pairs of the features of ``x``, shape (n_pairs, 2), and their scores for labels or numbers ``y``: (n_pairs,)."""
+    """Return all pairs of the features of ``x``, shape (n_pairs, 2), and their scores (n_pairs,) for ``y``."""
     codes = np.stack([_codes(column) for column in x.T])
     residual = _additive_residual(codes, _outputs(y))
     pairs = np.stack(np.triu_indices(len(codes), 1), axis=1)

@@ -13,10 +13,7 @@ _ROOM = 100_000  # the most rows that are kept
 
 
 class Reservoir:
-    """A sample of the rows that are added; each row draws a random number, and the rows with the smallest numbers are kept.
-
-    The sample does not depend on how the rows are divided into blocks. While there are at most ``room`` rows, all are kept.
-    """
+    """A sample of the rows that are added: those with the smallest random numbers, however rows are divided into blocks."""
 
     # (min(seen, room), n_features); the rows that are kept, in the order in which they were added; sparse if the first block
     # was sparse
@@ -58,11 +55,7 @@ class Reservoir:
         return self
 
     def columns(self) -> Iterator[tuple[Floats, Integers]]:
-        """For every feature, its values in the sample without NaN, and the rows of the sample that they are in.
-
-        For sparse rows these are the stored values. If some rows were not kept, the minimum and maximum over all rows are
-        appended, with the row number -1.
-        """
+        """Return for every feature its stored values without NaN, and their rows, -1 for extremes outside the sample."""
         packed = None if isinstance(self.rows, np.ndarray) else sparse.csc_array(self.rows)
         for feature in range(self.rows.shape[1]):
             if packed is None:

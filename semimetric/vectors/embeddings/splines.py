@@ -37,11 +37,10 @@ def check_null_space_ridge(value: float | None, widths: Sequence[int]) -> None:
 
 
 def difference_basis(m: int, factor: float, *, order: int, ridge: float, level: bool = False) -> Floats:
-    """The map A of one feature with m B-splines, shape (m, m - 1), with ``level`` (m, m): polynomials, then differences.
+    """Return the map A of one feature with m B-splines, shape (m, m - 1), with ``level`` (m, m).
 
-    Columns of polynomials of degree 1, 2, ..., ``order - 1`` in the number of the B-spline are orthogonal to one another and to
-    constants, which are the first column with ``level``. All end at 1 / (factor sqrt(ridge)): times rows psi that are c =
-    ``factor`` times B-splines, at 1 / sqrt(ridge).
+    Columns of polynomials of degree 1, 2, ..., ``order - 1`` in the number of the B-spline come first. They are orthogonal to
+    one another and to constants, and end at 1 / (factor sqrt(ridge)). Differences follow.
     """
     low = min(order, m)
     powers = np.linalg.qr(np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, m), low - 1))[0] if m else np.empty((0, 0))
@@ -58,11 +57,7 @@ def difference_basis(m: int, factor: float, *, order: int, ridge: float, level: 
 def block_maps(
     widths: Integers, factors: Floats, order: int, ridge: float | None, *, missing: Integers, level: bool
 ) -> BlockMaps:
-    """The maps of all features, with ``widths`` B-splines that are ``factors`` times as long, and that of missing values.
-
-    ``missing`` is 1 for features whose B-splines are followed by a column of missing values, which stays as it is. With
-    ``level`` every feature has a column of its level, as it needs where missing values add nothing.
-    """
+    """Return the maps of all features; ``missing`` is 1 where a column of missing values follows, which stays as it is."""
     bases = {
         key: difference_basis(*key, order=order, ridge=1.0 if ridge is None else ridge, level=level)
         for key in zip(widths.tolist(), factors.tolist(), strict=True)
@@ -81,11 +76,7 @@ _INT32 = np.iinfo(np.int32).max
 
 
 def climbed(psi: sparse.csr_array, difference_operator: DifferenceOperator, *, n_jobs: int | None = None) -> sparse.csr_array:
-    """phi of the rows psi, of the same shape and dtype, without explicit zeros; indices are int32 if they fit, else int64.
-
-    Within each block of columns of the difference operator, phi is the suffix sum of psi, taken as many times as the order
-    says.
-    """
+    """Return phi, suffix sums of psi of the given order in each block of columns, with int32 indices if they fit."""
     n, width = psi.shape
     source = Chunk(psi.indptr, psi.indices, psi.data)
     starts, order = difference_operator.starts, difference_operator.order
@@ -343,7 +334,7 @@ class BSplineEmbedding(FeatureMap):
         return found
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64.
+        """Return the valid table X as float64.
 
         Raises
         ------

@@ -49,7 +49,7 @@ class ScoreCurves(FrozenValue):
             raise InputError(f"the calibration is not {n} functions from scores to probabilities; restore the file")
 
     def predict_proba(self, scores: Floats) -> Floats:
-        """Probabilities of shape (n, n_classes) of scores of shape (n, number of curves); rows sum to 1."""
+        """Return probabilities (n, n_classes), whose rows sum to 1, of scores (n, number of curves)."""
         columns = [_on_curve(curve, scores[:, k]) for k, curve in enumerate(self.curves)]
         if len(columns) == 1:
             return np.column_stack([1 - columns[0], columns[0]])
@@ -100,7 +100,7 @@ class _ScoresAsFeatures(ClassifierMixin, BaseEstimator):
 def calibrate(
     machine: BaseEstimator, X: ArrayLike, y: np.ndarray, sample_weight: Floats | None, method: str, seed: int
 ) -> ScoreCurves:
-    """The map from scores to probabilities, from five folds, or fewer where a class has fewer items."""
+    """Return the map from scores to probabilities, from five folds, or fewer where a class has fewer items."""
     classes = np.unique(y)
     items = ItemClasses(_matrix(X), y)
     counts = np.array([(items.labels == c).sum() for c in classes])
@@ -130,5 +130,5 @@ def _matrix(X: ArrayLike) -> Any:
 
 
 def probabilities(calibrator: ScoreCurves, scores: Floats) -> Floats:
-    """Probabilities of shape (n, n_classes), whose rows sum to 1, from scores of shape (n,) or (n, n_classes)."""
+    """Return probabilities of shape (n, n_classes), whose rows sum to 1, from scores of shape (n,) or (n, n_classes)."""
     return calibrator.predict_proba(scores.reshape(len(scores), -1))

@@ -282,14 +282,14 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return known
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Scores W phi(x) + b, shape (n_items, n_classes); for two classes those of the second, shape (n_items,)."""
+        """Return scores W phi(x) + b, (n_items, n_classes); for two classes those of the second, (n_items,)."""
         f = self._decision_values(X)
         if len(self.classes_) > 2:
             return f
         return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class with the largest score, shape (n_items,)."""
+        """Return the class with the largest score, shape (n_items,)."""
         f = self.decision_function(X)
         return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
 

@@ -143,10 +143,7 @@ class _ShrinkingDescent:
 
 
 def relative_gap(gap: Floats, dual_value: Floats, joint: bool) -> float:
-    """(P - D) / P from the gaps P - D (K,) and the dual objectives D (K,), 0 where the gap is 0.
-
-    It is the largest over the columns, or, if ``joint``, that of their sums.
-    """
+    """Return (P - D) / P from gaps and dual objectives (K,): the largest, or that of the sums if ``joint``."""
     if joint:
         gap = gap.sum(keepdims=True)
         dual_value = dual_value.sum(keepdims=True)

@@ -30,10 +30,7 @@ class TrainedState:
     codes: np.ndarray | None = None  # (n,); classes of the rows that the dual variables belong to
 
     def warm_start(self, machine: Machine, problem: Problem, *, stochastic: bool) -> TrainedState:
-        """The state from which a fit of the zero ``machine`` starts: this one where it fits, else zeros, with a warning.
-
-        Pegasos (``stochastic``) goes on from the weights, and dual descent from the dual variables.
-        """
+        """Return the state to start a fit of the zero ``machine`` from: this one where it fits, else zeros, with a warning."""
         if stochastic and _have_the_same_columns(machine, self.machine):
             bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
             counter = self.counter if self.objective == _objective_of(problem) else self.counter.after_one_epoch()
@@ -114,8 +111,7 @@ def _make_feasible(problem: Problem, dual: np.ndarray) -> None:
 def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedState, order: np.ndarray) -> None:
     """Take one step of Pegasos on every row of a block, in the order given.
 
-    The number n of rows in the objective grows as the square root of the number t of steps taken, from the size of the first
-    block on. So the step sizes n / (t + 1) fall all the same, and the penalty fades as it does in a fit on more rows.
+    The number n of rows in the objective grows as the square root of the number t of steps, so the step sizes n / (t + 1) fall.
     """
     counter = state.counter
     state.objective = state.objective or _objective_of(problem)

@@ -26,7 +26,7 @@ class StepCounter:
     n_rows: float = 0.0  # rows in the objective
 
     def after_one_epoch(self) -> StepCounter:
-        """The counter as it was after at most one epoch: weights of another objective are worth no more."""
+        """Return the counter after at most one epoch: weights of another objective are worth no more."""
         return StepCounter(min(self.n_steps, self.n_rows), self.n_rows)
 
 
@@ -83,11 +83,10 @@ def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Ma
 
 
 def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine, known: Floats | float = 0.0) -> float:
-    """An upper bound of the relative duality gap, from one pass over the rows and a second set of weights.
+    """Return an upper bound of the relative duality gap from one pass over the rows.
 
-    The dual variables are s a, with a = -loss'(f) and a common factor s per column. The dual objective is then
-    s linear - s² quadratic, and its best factor is linear / (2 quadratic), between 0 and, unless the loss is squared, 1.
-    ``known`` (K,) are dual objectives that were found otherwise, which count where they are larger.
+    The dual variables are s a, with a = -loss'(f). The dual objective s linear - s² quadratic is best at
+    s = linear / (2 quadratic), between 0 and, unless the loss is squared, 1. ``known`` (K,) counts where it is larger.
     """
     machine_of_dual = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
     sums = np.zeros((3, len(machine.bias)))

@@ -175,7 +175,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """The values w · phi(x) + b, shape (n_items,)."""
+        """Return the values w · phi(x) + b, shape (n_items,)."""
         return self._decision_values(X)[:, 0]
 
     @property

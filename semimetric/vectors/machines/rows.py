@@ -24,10 +24,7 @@ _INT32 = np.iinfo(np.int32).max
 
 
 class EmbeddedRows:
-    """The rows of ``items`` under a fitted embedding; memory is one `Chunk`, whatever the number of rows.
-
-    For embeddings with a difference operator it is two: rows psi, and while a machine learns the rows phi of the same block.
-    """
+    """The rows of ``items`` under a fitted embedding, in one `Chunk`, or two with a difference operator."""
 
     def __init__(self, embedding: FeatureMap, items: Floats | sparse.csr_array, size: int | None = None) -> None:
         self.embedding = embedding  # fitted
@@ -116,20 +113,9 @@ _MOST_IN_A_BYTE = np.iinfo(np.int8).max  # so many classes are numbered in one b
 def classification_problem(
     codes: Integers, sample_weight: Floats | None, class_weight: Floats, *, squared: bool, joint: bool
 ) -> Problem:
-    """The hinge losses of rows whose classes are ``codes`` (n,), numbers from 0 to K - 1.
+    """Return the hinge losses of rows with class numbers ``codes`` (n,); ``joint`` is Crammer and Singer's loss.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-    sample_weight : ndarray of shape (n,) or None
-    class_weight : ndarray of shape (K + 1,)
-        C times the weight of every class, and C itself. One class against the rest, the rest has the weight C and not its
-        own, as in LIBLINEAR.
-    squared : bool
-        Whether the hinges are squared.
-    joint : bool
-        Whether the loss is that of Crammer and Singer. Otherwise two classes have one column, the second class against the
-        first, and more classes have a column each, the class against the rest.
+    ``class_weight`` (K + 1,) has C times the weight of every class, and C itself: the weight of the rest, as in LIBLINEAR.
     """
     n_classes = len(class_weight) - 1
     if joint:
@@ -156,7 +142,7 @@ def classification_problem(
 
 
 def regression_problem(y: Floats, sample_weight: Floats | None, C: float, *, epsilon: float, squared: bool) -> Problem:
-    """The epsilon-insensitive losses of the targets y (n,), in one column that all rows belong to."""
+    """Return the epsilon-insensitive losses of the targets y (n,), in one column that all rows belong to."""
     return Problem(
         codes=np.zeros(len(y), np.int8),
         target=y,
@@ -176,11 +162,7 @@ _ROWS_PER_TASK = 4096  # rows whose decision values one thread computes at a tim
 def zero_machine(
     embedding: FeatureMap, n_classes: int, intercept_scaling: float, positive: NDArray[np.bool_] | None = None
 ) -> Machine:
-    """A machine whose weights are all 0.
-
-    ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept. ``positive`` (n_columns,) says whose
-    weights W of phi must not be negative.
-    """
+    """Return a machine whose weights are all 0; ``positive`` (n_columns,) marks weights that must not be negative."""
     weights = np.zeros(embedding.n_columns_ * n_classes)
     bias = np.zeros(n_classes)
     order, starts = 0, np.zeros(2, np.int64)
@@ -192,7 +174,7 @@ def zero_machine(
 
 
 def coefficients(machine: Machine) -> Floats:
-    """The weights W of phi, shape (n_classes, n_columns); those that must not be negative are 0 where they would be."""
+    """Return the weights W of phi, (n_classes, n_columns), with those that must not be negative at least 0."""
     weights = of_phi(machine).weights.reshape(-1, len(machine.bias))
     if len(machine.positive):
         weights = np.where(machine.positive[:, None], np.maximum(weights, 0.0), weights)
@@ -200,10 +182,7 @@ def coefficients(machine: Machine) -> Floats:
 
 
 def of_phi(machine: Machine) -> Machine:
-    """The machine with the weights W of phi, which is what kernels learn; without a difference operator it is the same object.
-
-    W = D_d W_d are d times the differences within every block of columns, the first kept. Both share the bias.
-    """
+    """Return the machine with the weights W = D_d W_d of phi, which kernels learn; without D it is the same object."""
     if not machine.order:
         return machine
     weights = machine.weights.reshape(-1, len(machine.bias)).copy()
@@ -223,7 +202,7 @@ def set_weights_of_phi(machine: Machine, learned: Machine) -> None:
 
 
 def intercepts(machine: Machine) -> Floats:
-    """The intercepts b, shape (n_classes,): the value of the intercept's column times its weight."""
+    """Return the intercepts b, (n_classes,): the value of the intercept's column times its weight."""
     return machine.scaling * machine.bias
 
 
@@ -239,7 +218,7 @@ def squared_norms(machine: Machine) -> Floats:
 
 
 def decision_values(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> Floats:
-    """f of every row, shape (n, n_classes); every one of the ``n_jobs`` threads embeds rows into a buffer of its own."""
+    """Return f of every row, (n, n_classes); every thread embeds rows into a buffer of its own."""
     values = np.empty((len(rows), len(machine.bias)))
 
     def fill(task: slice) -> None:

@@ -35,20 +35,7 @@ _IN_A_RANGE = 201  # places in the range of a feature whose functions are waves 
 
 
 def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
-    """The places of every feature, increasing.
-
-    Parameters
-    ----------
-    embedding : FeatureMap
-        Fitted.
-
-    Returns
-    -------
-    dict of int to ndarray
-        Of embeddings on a grid its knots, and so of B-splines of degree 1. Between them functions are linear. Of B-splines of a
-        higher degree 16 places a cell, of Fourier, Hermite and chi-squared embeddings 201 evenly spaced ones. One that does
-        not vary has one place.
-    """
+    """Return the increasing places of every feature: knots of a grid, else 16 for each cell of a spline or 201 in all."""
     if hasattr(embedding, "grid_") and all(len(term.features) <= 2 for term in embedding.terms_):
         return dict(enumerate(embedding.grid_.knots))
     if isinstance(embedding, BSplineEmbedding):
@@ -81,7 +68,7 @@ _TOL = 1e-12  # effects that may be left in a table, divided by its largest entr
 
 
 def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *, base: ArrayLike | None = None) -> Floats:
-    """The function f_n at given values: the sum of all terms of the embedding that depend on this feature alone.
+    """Return the function f_n at given values: the sum of all terms that depend on this feature alone.
 
     Parameters
     ----------
@@ -117,7 +104,7 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
 def surface(
     embedding: FeatureMap, coef: ArrayLike, pair: Sequence[int], at: Sequence[ArrayLike], *, base: ArrayLike | None = None
 ) -> Floats:
-    """f_{n,l} at all pairs of given values: all terms of the embedding that depend on these two features alone.
+    """Return f_{n,l} at all pairs of given values: all terms that depend on these two features alone.
 
     Parameters
     ----------
@@ -226,7 +213,7 @@ class Shapes:
         return self.names or tuple(f"x{f}" for f in self.knots)
 
     def feature_number(self, feature: str | int) -> int:
-        """The number of a feature that is given by name or number."""
+        """Return the number of a feature that is given by name or number."""
         names = self.feature_names
         number = names.index(feature) if isinstance(feature, str) and feature in names else feature
         if not isinstance(number, int | np.integer) or number not in self.curves:
@@ -236,7 +223,7 @@ class Shapes:
 
     @classmethod
     def of(cls, model: Any, coef: ArrayLike | None = None, intercept: float | None = None, *, of_class: Any = None) -> Shapes:
-        """The functions of a fitted machine, of a pipeline that ends in one, or of an embedding and weights.
+        """Return the functions of a fitted machine, of a pipeline that ends in one, or of an embedding and weights.
 
         Parameters
         ----------
@@ -287,7 +274,7 @@ class Shapes:
         return cls(float(intercept), knots, curves, tables, tuple(embedding.feature_names))
 
     def purified(self, X: ArrayLike) -> Shapes:
-        """The same f, with parts made unique by the items X (n_items, n_features): pure tables, and curves of mean 0."""
+        """Return the same f with unique parts: over X (n_items, n_features) tables are pure, and curves have mean 0."""
         items = check_items(X, n_features=len(self.knots))
         curves = dict(self.curves)
         tables = {}
@@ -311,7 +298,7 @@ class Shapes:
         return mean[term.start : term.stop].reshape([len(k) for k in knots])
 
     def to_frame(self) -> Any:
-        """The values of all functions at their knots as a frame of pandas, a row for each.
+        """Return the values of all functions at their knots as a frame of pandas, a row for each.
 
         Returns
         -------
@@ -347,7 +334,7 @@ class Shapes:
 
 
 def machine_of(model: Any) -> tuple[FeatureMap, Any]:
-    """The embedding and the linear model on it: of a fitted machine, or of the end of a pipeline."""
+    """Return the embedding and the linear model on it: of a fitted machine, or of the end of a pipeline."""
     last, before = model, None
     while isinstance(last, Pipeline):
         check_is_fitted(last)
@@ -394,11 +381,7 @@ def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
 
 
 def split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
-    """A pure table, and the effects of the first and of the second feature that were in it.
-
-    The weighted means of the rows, and then of the columns, are moved out until they vanish. A knot without items has equal
-    weights.
-    """
+    """Return a pure table and the effects of both features that were in it; a knot without items has equal weights."""
     of_rows = _normalized_rows(knot_weights)
     of_columns = _normalized_rows(knot_weights.T)
     first_effect = np.zeros(table.shape[0])

@@ -23,7 +23,7 @@ from .support_pairs import DistinctPlaces, SupportPairs, check_neighbors, find_d
 
 
 def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
-    """X as floats (n_items, n_features), the sorted classes, at least two, and the number of each item's class, (n_items,)."""
+    """Return X as floats (n_items, n_features), the sorted classes, at least two, and their numbers (n_items,)."""
     items = validated(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
     labels = as_classes(y, items)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -33,7 +33,7 @@ def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, A
 
 
 def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
-    """The places that are support points of any place, and those that are support points of themselves, both sorted."""
+    """Return the sorted positions that are support points of any, and those that are their own."""
     support = np.union1d(pairs.own, pairs.other)
     self_support = np.flatnonzero(pairs.own == np.arange(len(pairs.own)))
     return support, self_support
@@ -51,7 +51,7 @@ class Boundary:
 
     @classmethod
     def of(cls, places: DistinctPlaces, pairs: SupportPairs) -> Boundary:
-        """One boundary point for each distinct pair of support points."""
+        """Return one boundary point for each distinct pair of support points."""
         is_positive = (places.codes == 1)[:, None]
         own_first = np.column_stack([pairs.own, pairs.other])
         distinct, member = np.unique(np.where(is_positive, own_first, own_first[:, ::-1]), axis=0, return_inverse=True)

@@ -310,13 +310,13 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         return votes_of_pairs(values, np.array([pieces.width for pieces in self.pieces_]), len(self.classes_))
 
     def predict(self, X: ArrayLike) -> Any:
-        """The class of each item, shape (n_queries,)."""
+        """Return the class of each item, shape (n_queries,)."""
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities of the two classes, from how far boundary points lie around the plane; only for ``local="plane"``.
+        """Return probabilities of two classes, from the spread of boundary points; only for ``local="plane"``.
 
             P(second class | x) = Phi(sqrt(lambda + w'w) <w, x - mu> / |w|)
 

@@ -56,13 +56,7 @@ class Chain:
         self.state.size[0] = size
 
     def advance(self, n_sweeps: int, n_components: int) -> Floats:
-        """Sweep over the points, and keep the best state with ``n_components``.
-
-        Returns
-        -------
-        ndarray of shape (n_sweeps, 3)
-            After every sweep the log joint density, the number of components, and the share of points that moved.
-        """
+        """Sweep over the points; return the log joint density, components and share of moves (n_sweeps, 3)."""
         if self.best.size[0] != n_components:
             self.best.score[0] = -np.inf
             self.best.size[0] = n_components
@@ -78,10 +72,10 @@ class Chain:
 
 
 def draw_alpha(alpha: float, n_components: int, n_points: float, rng: np.random.Generator) -> float:
-    """A Gibbs step of the concentration under an exponential prior of mean 1, Gamma(1, 1).
+    """Draw the concentration under an exponential prior of mean 1 (Escobar & West 1995, section 6).
 
-    It is that of Escobar & West (1995, section 6): with eta ~ Beta(alpha + 1, n), alpha is Gamma(1 + K, 1 - log eta) or, by
-    the odds n (1 - log eta) to K, Gamma(K, 1 - log eta).
+    With eta ~ Beta(alpha + 1, n), alpha is Gamma(1 + K, 1 - log eta) or, by the odds n (1 - log eta) to K, Gamma(K, 1 - log
+    eta).
     """
     rate = 1.0 / _MEAN_ALPHA - np.log(rng.beta(alpha + 1.0, n_points))
     is_more = rng.random() * (n_components + n_points * rate) < n_components

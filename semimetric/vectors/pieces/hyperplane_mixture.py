@@ -223,16 +223,16 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         return self.fit(X, directions=directions).labels_
 
     def predict(self, X: ArrayLike) -> Integers:
-        """The most probable piece of each point, shape (n_queries,), by its place alone."""
+        """Return the most probable piece of each point, shape (n_queries,), by its position alone."""
         return self._log_joint(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """The probability of each piece for each point, shape (n_queries, n_components_), by its place alone (equation 15)."""
+        """Return the probability of each piece, (n_queries, n_components_), by position alone (equation 15)."""
         log_joint = self._log_joint(X)
         return np.exp(log_joint - logsumexp(log_joint, axis=1)[:, None])
 
     def distances(self, X: ArrayLike) -> Floats:
-        """The signed distance of each point to the plane of each piece, shape (n_queries, n_components_)."""
+        """Return the signed distances to the plane of each piece, shape (n_queries, n_components_)."""
         return self._heights(self._items(X))
 
     def _items(self, X: ArrayLike) -> Floats:

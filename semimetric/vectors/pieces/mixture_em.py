@@ -40,14 +40,14 @@ class Planes:
 
     @classmethod
     def start(cls, n_components: int, d: int) -> Planes:
-        """Components at the means of the prior, with w along the first axis."""
+        """Return components at the means of the prior, with w along the first axis."""
         w = np.zeros((n_components, d))
         w[:, 0] = np.sqrt(d)
         one = np.ones(n_components)
         return cls(np.zeros((n_components, d)), w, one.copy(), 0.1 * one, 2.0 * one)
 
     def log_density(self, points: Points) -> Floats:
-        """log p(x_i, v_i | theta_j), shape (m, K), equations 14 to 16."""
+        """Return log p(x_i, v_i | theta_j), shape (m, K), equations 14 to 16."""
         d = self.mu.shape[1]
         omega = (self.w**2).sum(axis=1)
         apart = points.x[:, None] - self.mu
@@ -58,7 +58,7 @@ class Planes:
         return 0.5 * (log_det - of_x - of_v) - d * np.log(2 * np.pi)
 
     def log_prior(self, prior: Prior) -> Floats:
-        """log p_0(theta_j), shape (K,), equation 17."""
+        """Return log p_0(theta_j), shape (K,), equation 17."""
         d = self.mu.shape[1]
         omega = (self.w**2).sum(axis=1)
         of_w = d * np.log(prior.w_precision) - prior.w_precision * omega
@@ -79,10 +79,7 @@ def kmeans_labels(points: Points, n_components: int, random_state: int) -> Integ
 
 
 def fine_labels(points: Points, n_groups: int, random_state: int) -> Integers:
-    """Groups of boundary points that lie and face alike, shape (m,): k-means on places and unit directions together.
-
-    There are at most as many groups as points that differ.
-    """
+    """Return groups (m,) of boundary points by k-means on positions and directions; at most one for each distinct point."""
     length = np.linalg.norm(points.v, axis=1, keepdims=True)
     features = np.hstack([points.x, points.v / np.where(length > 0, length, 1.0)])
     n = min(n_groups, len(np.unique(features, axis=0)))
@@ -90,7 +87,7 @@ def fine_labels(points: Points, n_groups: int, random_state: int) -> Integers:
 
 
 def planes_of_labels(points: Points, labels: Integers, n_components: int, prior: Prior, *, n_steps: int = 3) -> Planes:
-    """The planes whose posterior, given the component numbers ``labels`` (m,), is highest, up to ``n_steps`` M-steps."""
+    """Return the planes of highest posterior given ``labels`` (m,), by up to ``n_steps`` M-steps."""
     planes = Planes.start(n_components, points.x.shape[1])
     responsibilities = (labels[:, None] == np.arange(n_components)) * points.weight[:, None]
     for _ in range(n_steps):
@@ -162,15 +159,7 @@ def _orthogonal_to(basis: Floats) -> Floats:
 def run_em(
     points: Points, planes: Planes, share: Floats, prior: Prior, *, max_iter: int = 200, tol: float = 1e-8
 ) -> tuple[Integers, Floats]:
-    """EM from ``planes``, which it changes in place, and their mixture weights ``share`` (K,).
-
-    Returns
-    -------
-    labels : ndarray of shape (m,)
-        The number of the component with the largest responsibility for each point.
-    trace : ndarray
-        The objective before every M-step.
-    """
+    """Run EM on ``planes``, in place; return the labels (m,) and the objective before every M-step."""
     trace: list[float] = []
     for _ in range(max_iter):
         with np.errstate(divide="ignore"):
@@ -188,10 +177,10 @@ def run_em(
 def fit_planes(
     points: Points, n_components: int, prior: Prior, rng: np.random.Generator, *, n_starts: int = 10
 ) -> tuple[Planes, Integers, Floats]:
-    """The best of several runs of EM: the planes, the labels (m,) and the trace of the objective.
+    """Return the planes, labels (m,) and objectives of the best run of EM.
 
-    Runs start from k-means on places alone, and on places and unit directions, in turn. Runs in which every component keeps
-    points go before the others.
+    Runs start in turn from k-means on positions alone, and on positions and directions; those that keep all components go
+    first.
     """
     runs = []
     for start in range(n_starts if n_components > 1 else 1):

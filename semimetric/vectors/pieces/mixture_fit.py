@@ -76,11 +76,11 @@ class _Setup:
         return base_measure(self.boundary.points.shape[1], self.units.sigma, w_prior)
 
     def pieces(self, planes: Planes, labels: Integers) -> Pieces:
-        """The pieces of these planes."""
+        """Return the pieces of these planes."""
         return Pieces.of(self.boundary, planes, labels, self.units)
 
     def with_machine(self, pieces: Pieces, machine: PieceMachine, **limit: int) -> Pieces:
-        """The pieces with machines in place of planes; ``max_iter=`` may limit the passes of each. NaN leaves the planes."""
+        """Return the pieces with machines in place of planes; NaN leaves planes, ``max_iter=`` limits passes."""
         if np.isnan(machine.C):
             return pieces
         problem = self.problem
@@ -92,10 +92,7 @@ class _Setup:
 def find_pieces(
     problems: Sequence[TwoClasses], settings: MixtureSettings, rng: np.random.Generator
 ) -> tuple[list[FoundPieces], PieceChoice | None]:
-    """The pieces that separate the positive items of each problem from the others, and what held-out items chose, if they did.
-
-    After Ctrl-C the problems that are left are answered without sweeps.
-    """
+    """Return the pieces of each problem, and the choice by held-out items; after Ctrl-C the others are left unsampled."""
     setups = [_Setup.of(problem, settings) for problem in problems]
     n_points = min(len(setup.boundary.points) for setup in setups)
     if isinstance(settings.n_components, int) and settings.n_components > n_points:
@@ -213,7 +210,7 @@ def sample_planes(
     n_jobs: int | None = None,
     verbose: bool | None = None,
 ) -> tuple[Planes, Integers, ChainsResult]:
-    """The planes and the labels (m,) that the chains estimate, refined by EM, and the result of the chains."""
+    """Return the planes and the labels (m,) that the chains estimate, refined by EM, and the result of the chains."""
     run = run_chains(points, prior, schedule, rng=rng, n_jobs=n_jobs, verbose=verbose)
     if not refine:
         return run.planes, run.labels, run

@@ -92,7 +92,7 @@ def options_to_try(w_prior: WPrior, n_components: int | str | None, local: str) 
 
 
 def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[PieceMachine]:
-    """Machines of the C and the overlap that are given, or four; a single one where planes separate."""
+    """Return machines of the C and the overlap that are given, or four; a single one where planes separate."""
     if local != "svm":
         return [PieceMachine(np.nan, np.nan)]
     tried = {(c if C == "auto" else float(C), o if overlap == "auto" else float(overlap)): None for c, o in _MACHINES}
@@ -117,20 +117,7 @@ def choose_pieces(
     *,
     random_state: int,
 ) -> PieceChoice:
-    """The choice by the items at held-out places of all problems.
-
-    Where a class has one place only there is nothing to hold out. Without any such items the first candidate is taken.
-
-    Parameters
-    ----------
-    problems : sequence of TwoClasses
-    options, machines : sequences
-        Each option with each machine is a candidate, in the order in which ``evaluate`` decides.
-    evaluate : Callable
-        It is given a problem to learn from, items to decide on, the options, and the machines.
-    random_state : int
-        Of the folds.
-    """
+    """Return the choice by the items at held-out positions of all problems; the first candidate if there are none."""
     n = len(options) * len(machines)
     errors = np.zeros((n, 1 + max(int(problem.rows.max()) for problem in problems)))
     n_components, n_decisions = np.zeros(len(options)), 0

@@ -40,7 +40,7 @@ class Pieces:
 
     @classmethod
     def of(cls, boundary: Boundary, planes: Planes, labels: Integers, units: Units) -> Pieces:
-        """The planes of the mixture, brought from ``units`` to those of the items; components without points are left out."""
+        """Return the planes of the mixture that have points, brought from ``units`` to those of the items."""
         used, components = np.unique(labels, return_inverse=True)
         w = planes.w[used]
         omega = (w**2).sum(axis=1)
@@ -79,17 +79,13 @@ class Pieces:
         return float(largest * np.linalg.norm(self.directions / largest, axis=1).mean())
 
     def of_items(self, X: Floats) -> Integers:
-        """The number of the piece of the nearest boundary point, for each of the items X (n, d); equation 24, shape (n,).
-
-        Values beyond 1e140 times the largest difference of the boundary points count as if they lay there, because the squares
-        of larger ones are not finite.
-        """
+        """Return the piece of the nearest boundary point, (n,), for items X (n, d) cut off at 1e140 units (equation 24)."""
         points, items = self._scaled(X)
         nearest = NearestNeighbors(n_neighbors=1).fit(points)
         return self.components[nearest.kneighbors(items, return_distance=False)[:, 0]]
 
     def distances(self, X: Floats) -> Floats:
-        """The distance of each of the items X (n, d) to the nearest boundary point of each piece, in a common unit: (n, K)."""
+        """Return the distance of items X (n, d) to the nearest boundary point of each piece, in one unit: (n, K)."""
         points, items = self._scaled(X)
         of_pieces = [NearestNeighbors(n_neighbors=1).fit(points[self.components == j]) for j in range(self.n_components)]
         return np.column_stack([nearest.kneighbors(items)[0][:, 0] for nearest in of_pieces])
@@ -101,15 +97,11 @@ class Pieces:
             return self.boundary_points / unit, np.clip(X / unit, -_FARTHEST, _FARTHEST)
 
     def decision(self, X: Floats) -> Floats:
-        """The signed distance of each of the items X (n, d) to the plane of its piece, shape (n,)."""
+        """Return the signed distance of each of the items X (n, d) to the plane of its piece, shape (n,)."""
         return self._heights(X, self.of_items(X))
 
     def probability(self, X: Floats) -> Floats:
-        """The probability, shape (n,), that the boundary leaves each of the items X (n, d) on the positive side.
-
-        Boundary points lie around the plane with the distribution N(0, 1 / (lambda + w'w)) (equation 15), so the probability
-        is Phi of the signed distance, divided by that standard deviation.
-        """
+        """Return the probability (n,) of the positive side: Phi of the signed distance over (lambda + w'w)^(-1/2)."""
         piece = self.of_items(X)
         return ndtr(self._heights(X, piece) * self.steepness[piece])
 
@@ -121,13 +113,10 @@ class Pieces:
 def with_support_vector_machines(
     pieces: Pieces, X: Floats, positive: NDArray[np.bool_], C: float, *, overlap: float = 1.0, max_iter: int = 20_000
 ) -> Pieces:
-    """The pieces with the planes of linear support vector machines, each trained on the items of its piece.
+    """Return the pieces with planes of linear support vector machines, each trained on the items of its piece.
 
-    The items X (n, d) are those of the training, and ``positive`` (n,) says which are of the positive class. The items of a
-    piece are those to which its nearest boundary point is at most ``overlap`` times as far as the nearest of all. A piece
-    whose items are all of one class, or a billion times closer together than all items are, keeps its plane. The
-    machines are trained on differences from the mean of the items, divided by the largest difference, so that C has no
-    unit. ``max_iter`` is the most passes of a machine over its items.
+    They are the items to which its nearest boundary point is at most ``overlap`` times as far as the nearest of all. A piece
+    of one class, or with items a billion times closer together than all, keeps its plane. Items are scaled, so C has no unit.
     """
     if overlap > 1.0 and pieces.n_components > 1:
         distances = pieces.distances(X)

@@ -43,10 +43,7 @@ class DistinctPlaces:
 
 
 def find_distinct_places(X: Floats, codes: Integers, n_classes: int) -> DistinctPlaces:
-    """The places of items X (n_items, n_features) whose classes ``codes`` (n_items,) are numbered from 0.
-
-    It warns of places with items of several classes.
-    """
+    """Return the distinct rows of X (n_items, n_features) with classes; warn of rows with items of several classes."""
     points, place = np.unique(X + 0.0, axis=0, return_inverse=True)  # adding 0.0 makes -0.0 equal to 0.0
     place = place.reshape(-1)
     votes = np.zeros((len(points), n_classes), np.int64)
@@ -70,7 +67,7 @@ def find_distinct_places(X: Floats, codes: Integers, n_classes: int) -> Distinct
 
 
 def common_unit(X: Floats) -> float:
-    """A power of 2 that brings all values of X into [-1, 1], so that no square overflows and no digit is lost."""
+    """Return a power of 2 that brings all values of X into [-1, 1], so that no square overflows and no digit is lost."""
     return float(np.ldexp(1.0, min(int(np.frexp(np.abs(X).max())[1]), 1023)))
 
 
@@ -86,10 +83,7 @@ class SupportPairs:
 def find_support_pairs(
     places: DistinctPlaces, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None
 ) -> SupportPairs:
-    """Find the support points of all places, by O(n²) work and O(n) memory.
-
-    Only equation 3 measures by ``neighbors``, an unfitted estimator; None is Euclid. Equation 7 always stays Euclidean.
-    """
+    """Find all support points in O(n) memory; ``neighbors`` replaces Euclid in equation 3 only."""
     n = len(places.points)
     pairs = SupportPairs(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))
     scaled = places.points / common_unit(places.points)
@@ -118,20 +112,7 @@ def check_neighbors(neighbors: Any) -> None:
 
 
 def nearest_rows(index: Any, queries: Floats, n_points: int) -> Integers:
-    """Return the row of the point that is nearest to each query; ties go to the smallest row.
-
-    Parameters
-    ----------
-    index : estimator
-        It was fitted to the points.
-    queries : ndarray of shape (n_queries, n_features)
-    n_points : int
-        Number of points.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
-    """
+    """Return the row (n_queries,) of the point nearest to each query; ties go to the smallest row."""
     nearest = np.empty(len(queries), np.int64)
     asked = np.arange(len(queries))
     n_neighbors = min(2, n_points)

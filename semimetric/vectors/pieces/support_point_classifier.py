@@ -149,7 +149,7 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         self._search_among(points)
 
     def predict(self, X: ArrayLike) -> Any:
-        """The class of the nearest support point, shape (n_queries,)."""
+        """Return the class of the nearest support point, shape (n_queries,)."""
         check_is_fitted(self, "support_")
         items = validated(self, X, dtype=np.float64, reset=False)
         if self.neighbors_ is None:

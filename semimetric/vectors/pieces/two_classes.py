@@ -49,14 +49,14 @@ def _some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) ->
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
-    """The numbers of the negative and the positive class of every pair of classes, in lexicographic order."""
+    """Return the numbers of the negative and the positive class of every pair of classes, in lexicographic order."""
     return list(combinations(range(n_classes), 2))
 
 
 def split_classes(items: Floats, codes: Integers, classes: Any, multi_class: str) -> list[TwoClasses]:
-    """One problem for two classes; for more, one for each pair of them ("ovo"), or for each against the rest ("ovr").
+    """Return one problem for two classes; for more, one for each pair ("ovo"), or each against the rest ("ovr").
 
-    A place with items of several classes has the class of most of them; items of a third class are left out of a pair.
+    Positions with items of several classes have the class of most; items of a third class are left out of a pair.
     """
     places = find_distinct_places(items, codes, len(classes))
     everything = np.arange(len(items))
@@ -83,24 +83,10 @@ def _pair(items: Floats, codes: Integers, places: DistinctPlaces, pair: tuple[in
 
 
 def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
-    """The votes for every class, from those between all pairs, and less than a third of a vote that separates equal votes.
+    """Return the votes (n_items, n_classes) from signed distances (n_items, n_pairs) between all pairs of `class_pairs`.
 
-    Every pair gives a vote to the class on whose side an item lies. To the votes is added s / (3 (|s| + 1)), where s is the
-    sum of the signed distances to the planes, in their units, which count for the positive class and against the negative
-    one. So does scikit-learn's `sklearn.svm.SVC` with ``decision_function_shape="ovr"``. Distances beyond 1e140 units count as
-    1e140, so that the sums are finite.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_items, n_pairs)
-        Signed distances, > 0 on the side of the second class, in the order of `class_pairs`.
-    units : ndarray of shape (n_pairs,)
-        What distances are divided by, so that the votes do not depend on the unit of the features.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n_items, n_classes)
+    To the votes is added s / (3 (|s| + 1)), which decides ties as in `sklearn.svm.SVC`. Here s is the sum of the signed
+    distances in ``units`` (n_pairs,), cut off at 1e140 to stay finite.
     """
     votes, sums = np.zeros((2, len(decisions), n_classes))
     for (negative, positive), decision, unit in zip(class_pairs(n_classes), decisions.T, units, strict=True):
