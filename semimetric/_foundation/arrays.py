@@ -274,7 +274,8 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
         assert_all_finite(values.data if sparse.issparse(values) else values, allow_nan=bool(allowed.all()))
         return
     except ValueError:
-        bad = np.argwhere(_not_finite(values, allowed))
+        dense = values.toarray() if sparse.issparse(values) else values
+        bad = np.argwhere(np.isinf(dense) | (np.isnan(dense) & ~allowed))
     if not len(bad):
         return
     infinite = bool(np.isinf(values[tuple(bad[0])]))
@@ -297,11 +298,6 @@ def _by_column(places: Integers, name: str, names: Sequence[object]) -> str:
     order = np.argsort(-counts, kind="stable")
     shown = [f"{counts[k]}{_row_and_column((0, columns[k]), name, names)[1]}" for k in order[:_MOST_COLUMNS]]
     return ": " + ", ".join(shown) + (", ..." if len(order) > _MOST_COLUMNS else "")
-
-
-def _not_finite(values: Any, may_miss: Any) -> NDArray[np.bool_]:
-    dense = values.toarray() if sparse.issparse(values) else values
-    return np.isinf(dense) | (np.isnan(dense) & ~may_miss)
 
 
 def record_features(estimator: Any, X: Any, *, reset: bool) -> None:

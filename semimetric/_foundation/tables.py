@@ -1,4 +1,4 @@
-"""Frames of any library: those of pandas and polars as they are, all others as narwhals reads them; and rows given by name."""
+"""Frames of any library, by narwhals unless they are of pandas or polars, and rows given by name."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -28,12 +28,9 @@ def text_table(rows: Sequence[Sequence[str]], *, left: int = 0) -> list[str]:
 
 def html_table(rows: Sequence[Sequence[str]], *, title: str = "", notes: Sequence[str] = ()) -> str:
     """Return rows as a table of HTML, the first as header, under a title and above notes; text is escaped."""
-    head, *body = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for row, tag in _tagged(rows))
+    tags = ["td" if k else "th" for k in range(len(rows))]
+    head, *body = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for row, tag in zip(rows, tags, strict=True))
     lines = "".join(f"<tr>{row}</tr>" for row in body)
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<div><table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{below}</div>"
-
-
-def _tagged(rows: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], str]]:
-    return [(row, "td" if k else "th") for k, row in enumerate(rows)]

@@ -54,7 +54,7 @@ class Tuples:
 
     @property
     def occurrences(self) -> Integers:
-        """How often each of the items `used` occurs as a member of a tuple, shape (n_used,)."""
+        """Number of occurrences of each of the items `used` as a member of a tuple, shape (n_used,)."""
         return np.unique(self.index, return_counts=True)[1]
 
     def take(self, rows: NDArray[Any] | slice) -> Self:

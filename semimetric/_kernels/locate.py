@@ -1,4 +1,4 @@
-"""Which cell of the grid holds a value or a position (paper 2, Alg. 1, lines 5-8)."""
+"""The cell of the grid that holds a value or a position (paper 2, Alg. 1, lines 5-8)."""
 
 from .jit import kernel
 

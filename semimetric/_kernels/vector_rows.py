@@ -58,7 +58,7 @@ class Tables(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where rows lie: places of the lower and upper vertex of every feature (-1: left out), and the fraction between."""
+    """Positions of rows: the lower and upper vertex of every feature (-1: left out), and the fraction between."""
 
     lower: np.ndarray
     upper: np.ndarray

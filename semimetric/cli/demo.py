@@ -85,7 +85,8 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
     queries = unseen[: size.queries]
     gallery = unseen[size.queries :]
     learned, learned_seconds = _best_time(lambda: d.pairwise(digits.histograms[queries], digits.histograms[gallery]))
-    exact = _all_exact(digits, queries, gallery, verbose)
+    index = np.column_stack([np.repeat(queries, len(gallery)), np.tile(gallery, len(queries))])
+    exact = _exact(digits, Pairs(digits.histograms, index), verbose).reshape(len(queries), len(gallery))
     first_10, first_20, reranked = _retrieval(exact, learned)
     report = DemoReport(
         train_images=len(seen),
@@ -139,12 +140,6 @@ def _check(
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
     emd = DistanceFunction(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), batch=True)
     return emd.evaluate(pairs, verbose=verbose)
-
-
-def _all_exact(digits: DigitHistograms, queries: Integers, gallery: Integers, verbose: bool) -> Floats:
-    """Return exact distances from the queries to the gallery, shape (n_queries, n_gallery)."""
-    index = np.column_stack([np.repeat(queries, len(gallery)), np.tile(gallery, len(queries))])
-    return _exact(digits, Pairs(digits.histograms, index), verbose).reshape(len(queries), len(gallery))
 
 
 def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, float]:

@@ -214,7 +214,9 @@ def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Nam
     voters.fit(X.iloc[train], y[train])
     chosen = as_chosen(model, voters.learner_).get_params(deep=False)
     model.set_params(**{name: chosen[name] for name in _CHOSEN_SETTINGS})
-    coordinates = _standardized(voters.semimetric_.schema, X, train)
+    schema = voters.semimetric_.schema
+    numbers = schema.coordinates(schema.encode(X))
+    coordinates = np.asarray(StandardScaler().fit(numbers[train]).transform(numbers))
     euclid = KNeighborsClassifier(voters.n_neighbors).fit(coordinates[train], y[train])
     return {
         "n_items": len(test), "n_neighbors": voters.n_neighbors,
@@ -237,12 +239,6 @@ def _held_out_items(table: SplitTable, share: float, random_state: int) -> tuple
         )
         return None
     return train, test
-
-
-def _standardized(schema: Schema, X: Any, train: Integers) -> Floats:
-    """Return coordinates (n_items, n_coordinates) of mean 0 and variance 1 on ``train``, one for every category."""
-    coordinates = schema.coordinates(schema.encode(X))
-    return np.asarray(StandardScaler().fit(coordinates[train]).transform(coordinates))
 
 
 def _name_of_directions(model: LargeMarginLearner) -> str | None:

@@ -158,14 +158,10 @@ def _add_fit(commands: Any) -> None:
 
 
 def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    if arguments.label is None:
-        _check_fit_pairs(command, arguments)
-    else:
+    if arguments.label is not None:
         arguments.command = "fit.run_fit_labels"
         _check_fit_labels(command, arguments)
-
-
-def _check_fit_pairs(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+        return
     missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
     if missing:
         command.error(f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)")
@@ -286,7 +282,7 @@ def _add_plot(commands: Any) -> None:
     command.add_argument("model", metavar="MODEL")
     command.add_argument("items", type=_table, metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
     what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
+    what.add_argument("--term", metavar="NAME", help="picture of the table of this term; semimetric info lists them")
     what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
     what.add_argument("--pair", nargs=2, metavar="ROW", help="terms of the distance between these two items")
     command.add_argument("--features", nargs="+", metavar="NAME", help="for --around: two, or one for a line (the first two)")

@@ -106,7 +106,8 @@ def run_index(arguments: Namespace) -> CommandResult:
     index.fit(X, ids=ids)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
-    size = _bytes_of_index(arguments.output) / len(X)
+    root = Path(arguments.output)
+    size = sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()]) / len(X)
     write_columns(arguments.output, columns)
     values = {
         "index": arguments.output, "n_items": len(X), "bytes_per_item": size, "seconds": seconds, "columns": list(columns),
@@ -204,11 +205,6 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
 def _eligible(condition: str, path: str, index: NeighborIndex | ShardedIndex) -> NDArray[np.bool_] | str:
     """Return the argument ``where`` for a condition on all columns of items; a sharded index knows their features only."""
     return condition if isinstance(index, ShardedIndex) else read_condition(condition).holds(read_columns(path))
-
-
-def _bytes_of_index(folder: str) -> int:
-    root = Path(folder)
-    return sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()])
 
 
 def run_neighbors(arguments: Namespace) -> CommandResult:

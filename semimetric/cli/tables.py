@@ -500,7 +500,10 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
     try:
         frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
-        return {name: _stored_cells(frame[name], kind) for name, kind in kinds.items()}
+        stored: dict[str, NDArray[Any]] = {name: frame[name].to_numpy(dtype=object) for name in kinds}
+        for name in (name for name, kind in kinds.items() if kind == "number"):
+            stored[name] = np.array([float(cell or "nan") for cell in frame[name]])
+        return stored
     except (KeyError, ValueError) as error:
         raise StorageError(f"{root / _TABLE} is not as {_FACTS} says ({error}); run semimetric index again") from error
 
@@ -508,9 +511,3 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 def column_names(folder: str | os.PathLike[str], features: Sequence[str]) -> list[str]:
     """Return the columns of items that a condition may name: those beside the index in ``folder``, or its features."""
     return list(read_columns(folder) if (Path(folder) / _FACTS).is_file() else features)
-
-
-def _stored_cells(column: Any, kind: str) -> NDArray[Any]:
-    if kind == "number":
-        return np.array([float(cell or "nan") for cell in column])
-    return column.to_numpy(dtype=object)

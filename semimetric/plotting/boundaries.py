@@ -115,7 +115,8 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
             positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
             _draw_items(axes, items, positive, alpha=0.25)
         (pieces,) = model.pieces_
-        _draw_boundary(axes, pieces, np.concatenate([items, points]))
+        x, y, places = _grid_over(np.concatenate([items, points]))
+        _draw_planes(axes, pieces, (x, y), places, np.ones(len(places), dtype=bool))
         for j in range(pieces.n_components):
             axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=INK, mew=0.4, ms=5)
     else:
@@ -207,11 +208,6 @@ def _draw_pieces(axes: Any, model: DPLMClassifier, items: Floats) -> None:
     for k, pieces in enumerate(model.pieces_):
         decided = (order[:, 0] == k) | (order[:, 1] == k) if pairs is None else (best_two == pairs[k]).all(axis=1)
         _draw_planes(axes, pieces, (x, y), places, decided)
-
-
-def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:
-    x, y, places = _grid_over(items)
-    _draw_planes(axes, pieces, (x, y), places, np.ones(len(places), dtype=bool))
 
 
 def _draw_planes(axes: Any, pieces: Pieces, sides: tuple[Floats, Floats], places: Floats, shown: Any) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
-from .._foundation.types import Floats
 from ..vectors.machines.shapes import Shapes
 from .axes import BLUE, GREY, axes_of, hide_frame, triangles
 
@@ -114,20 +113,15 @@ def plot_surface(
     axes = axes_of(ax)
     x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
     mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
-    image = _draw_shades(axes, mesh, values)
+    most = float(np.abs(values).max()) or 1.0
+    image = axes.tripcolor(
+        mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
+    )  # fmt: skip
     named = tuple(names) or (shapes.feature_names[first], shapes.feature_names[second])
     title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
     axes.figure.colorbar(image, ax=axes, label="added to the score")
     return axes
-
-
-def _draw_shades(axes: Any, mesh: Any, values: Floats) -> Any:
-    """Draw values at the corners of a mesh of triangles, in colours that are white at 0."""
-    most = float(np.abs(values).max()) or 1.0
-    return axes.tripcolor(
-        mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
-    )  # fmt: skip
 
 
 def _shapes_of(given: Any) -> Shapes:

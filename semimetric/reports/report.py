@@ -110,16 +110,13 @@ class Report:
         environment = Environment(loader=FileSystemLoader(_FILES), autoescape=True, undefined=StrictUndefined)
         style = (_FILES / "report.css").read_text(encoding="utf-8")
         # one function, so that nothing of the page is reached by name from outside
-        script = '(() => {\n"use strict";\n' + "\n".join(_script(name) for name in _SCRIPTS) + "})();\n"
+        scripts = [(_FILES / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+        script = '(() => {\n"use strict";\n' + "\n".join(scripts) + "})();\n"
         text = environment.get_template("report.html").render(
             facts=_finite(self.facts), tabs=self._tabs, style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters
-
-
-def _script(name: str) -> str:
-    return (_FILES / f"{name}.js").read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

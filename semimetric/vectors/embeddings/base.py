@@ -157,11 +157,6 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         if not _is_float_type(self.dtype):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
 
-    @property
-    def _missing_advice(self) -> str:
-        choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
-        return f"fill them in, drop these rows{choice}"
-
     def transform(self, X: ArrayLike) -> Any:
         """Return phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
 
@@ -196,7 +191,9 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
                 "zero_preserving=True where the map has it, so that zeros add nothing"
             )
-        options: Any = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "advice": self._missing_advice}
+        choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
+        advice = f"fill them in, drop these rows{choice}"
+        options: Any = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "advice": advice}
         return validated(self, X, may_miss=self.missing != "error", reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Conic embeddings: vectors together with their distances to anchors, for non-linear functions (Ceylan and Birbil, paper 4).
+"""Conic embeddings: vectors with their distances to anchors, for non-linear functions (Ceylan and Birbil, paper 4).
 
     phi_{p,1}(x | a) = (x, ||x - a||_p^p)                            one more feature
     phi_{p,d}(x | a) = (x, |x_1 - a_1|^p, ..., |x_d - a_d|^p)        twice the features

@@ -260,7 +260,7 @@ class KnotMap(FeatureMap):
         names = self.feature_names
         knots = place_vectors(self.knots, self.n_knots, sample, chosen, names=names, shared=self.shared_knots)
         if self.zero_preserving:
-            knots = [np.union1d(k, [0.0]) for k in knots] if isinstance(self.knots, str) else _with_zero(knots)
+            knots = [np.union1d(k, [0.0]) for k in (knots if isinstance(self.knots, str) else Grid(knots).knots)]
         self.grid_ = Grid(knots, missing=[self.missing == "indicator"] * len(knots))
         self._lay_out(items, y)
 
@@ -333,7 +333,3 @@ class KnotMap(FeatureMap):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.supervised
         return tags
-
-
-def _with_zero(knots: list[Floats]) -> list[Floats]:
-    return [np.union1d(k, [0.0]) for k in Grid(knots).knots]

@@ -299,7 +299,8 @@ class BSplineEmbedding(FeatureMap):
         low = np.array([knots[0] if len(knots) else 0.0 for knots in self.knots_])
         width = np.array([np.ptp(knots) if len(knots) > 1 else 1.0 for knots in self.knots_])
         extended = [_extended(knots, self.degree) for knots in self.knots_]
-        self.centres_ = tuple(_support_centers(knots, self.degree) for knots in extended)
+        outer = self.degree + 1
+        self.centres_ = tuple(0.5 * (k[:-outer] + k[outer:]) if len(k) > 1 else k for k in extended)
         flat = np.concatenate([np.empty(0), *([] if self._equal else extended)])
         offset = np.cumsum([0, *([0 if self._equal else len(knots) for knots in extended])])
         missing = np.where(marks, first + widths, -1)
@@ -391,10 +392,6 @@ def _extended(knots: Floats, degree: int) -> Floats:
     below = knots[0] - steps[::-1] * (knots[1] - knots[0])
     above = knots[-1] + steps * (knots[-1] - knots[-2])
     return np.concatenate([below, knots, above])
-
-
-def _support_centers(extended: Floats, degree: int) -> Floats:
-    return 0.5 * (extended[: -degree - 1] + extended[degree + 1 :]) if len(extended) > 1 else extended
 
 
 def _evenly_spaced(knots: Floats) -> bool:

@@ -1,4 +1,4 @@
-"""Fitting a linear machine to embedded rows: from where the solver starts, what is kept for the next fit, what is warned of."""
+"""The fit of a linear machine to embedded rows: the start of the solver, the state for the next fit, and warnings."""
 
 from __future__ import annotations
 

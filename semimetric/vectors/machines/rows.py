@@ -33,11 +33,11 @@ class EmbeddedRows:
         index = np.dtype(np.int32 if embedding.n_columns_ <= _INT32 else np.int64)
         data = np.dtype(embedding.dtype)
         if size is None:
-            size = _buffer_bytes(items) // (width * (index.itemsize + data.itemsize))
-        # number of rows that are embedded at a time, at least one. None takes as many rows as an eighth of the items' bytes
-        # holds, but at least 128 KiB and at most 32 MiB. Solvers take several steps on a row while it is embedded, which is
-        # worth more when there are more rows: with 300 instead of 64 rows, and five sweeps over them instead of one, training
-        # on 7,291 digits took a third of the time
+            n_bytes = items.nbytes if isinstance(items, np.ndarray) else items.data.nbytes + items.indices.nbytes
+            buffer = min(max(n_bytes // _ITEMS_PER_BUFFER, _MIN_BUFFER), _MAX_BUFFER)
+            size = buffer // (width * (index.itemsize + data.itemsize))
+        # Rows that are embedded at a time. Solvers take several steps on each meanwhile, which is worth more on more rows: 300
+        # rows and five sweeps took a third of the time of 64 rows and one, on 7,291 digits.
         self.size = max(1, min(size, len(self)))
         n_entries = self.size * width
         self._chunk = Chunk(np.zeros(self.size + 1, np.int64), np.empty(n_entries, index), np.empty(n_entries, data))
@@ -99,11 +99,6 @@ class EmbeddedRows:
         np.cumsum(widths, out=out.indptr[1:])
         suffix_sum_rows(psi, (0, n), difference_operator.starts, difference_operator.order, out)
         return out
-
-
-def _buffer_bytes(items: Floats | sparse.csr_array) -> int:
-    n_bytes = items.nbytes if isinstance(items, np.ndarray) else items.data.nbytes + items.indices.nbytes
-    return min(max(n_bytes // _ITEMS_PER_BUFFER, _MIN_BUFFER), _MAX_BUFFER)
 
 
 _ONE = np.ones(1)  # stands for a target or a weight of 1 on every row

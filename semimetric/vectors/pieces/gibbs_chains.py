@@ -203,7 +203,11 @@ def run_chains(
     verbose: bool | None = None,
 ) -> ChainsResult:
     """Run all chains by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
-    chains = _start_chains(points, prior, schedule, rng)
+    starts = [_START_GROUPS[c % len(_START_GROUPS)] for c in range(schedule.n_chains)]
+    chains = [
+        Chain(points, prior, n_start=n_start, alpha=schedule.alpha, n_auxiliary=schedule.n_auxiliary, rng=generator)
+        for n_start, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
+    ]
     trace, interrupted = _sample(chains, schedule, n_jobs, verbose)
     votes = _votes(trace, schedule)
     if not votes.any():  # Ctrl-C came before the first voting state
@@ -211,14 +215,6 @@ def run_chains(
     planes, labels = _estimate(chains, int(votes.argmax()))
     r_hat = split_r_hat(trace[:, schedule.burn_in :, 0])
     return ChainsResult(planes, labels, votes / votes.sum(), trace, r_hat, interrupted)
-
-
-def _start_chains(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:
-    starts = [_START_GROUPS[c % len(_START_GROUPS)] for c in range(schedule.n_chains)]
-    return [
-        Chain(points, prior, n_start=n_start, alpha=schedule.alpha, n_auxiliary=schedule.n_auxiliary, rng=generator)
-        for n_start, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
-    ]
 
 
 def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool | None) -> tuple[Floats, bool]:

@@ -1,4 +1,4 @@
-"""A piecewise-linear boundary: boundary points that each belong to a piece, and the plane of every piece (paper 3, eq. 24)."""
+"""A piecewise-linear boundary: boundary points, their pieces, and the plane of every piece (paper 3, eq. 24)."""
 
 from __future__ import annotations
 
