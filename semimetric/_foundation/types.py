@@ -22,8 +22,8 @@ class FrozenValue:
     """The base of frozen dataclasses with arrays, pickled as their arguments so that copies are read only too."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = [f.name for f in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
-        return type(self), tuple(getattr(self, name) for name in names)
+        value: Any = self  # every subclass is a dataclass
+        return type(self), tuple(getattr(self, f.name) for f in fields(value))
 
 
 def freeze(value: Any, *names: str) -> None:

@@ -19,17 +19,15 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from .errors import StorageError
 
-try:
-    import fcntl
-except ImportError:  # not on this system
-    fcntl = None  # type: ignore[assignment]
-
+fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None  # None where the system has no such locks
 
 _LONGEST = 100  # bytes of a name that are kept in the name of what is to become it, since systems limit names to 255 or fewer
 _TOKEN = 8  # hexadecimal digits

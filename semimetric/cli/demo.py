@@ -1,4 +1,4 @@
-"""The demo: learn the Earth Mover's Distance between images of digits from a few thousand exact distances.
+"""The command ``demo``: learn the Earth Mover's Distance between images of digits from some thousand exact distances.
 
     result = run()            learns, checks the model on images that it never saw, and times both distances
     draw(result, path)        saves a picture of what was learned
@@ -6,10 +6,15 @@
 It needs the extra ``demo``: POT for exact distances, and matplotlib for the picture.
 """
 
+import shlex
+import sys
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,8 @@ from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.histograms import HistogramFeatures
 from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
+from .model_files import check_folder
+from .output import CommandResult, shows_progress
 from .parser import DemoSizes
 
 _N_NEIGHBORS = 10  # of a query, among which the learned nearest should be
@@ -278,3 +285,44 @@ def _two_colours(x: Floats, y: Floats) -> Floats:
     ink = np.stack([x / x.max(), y / y.max()])
     absorbed = np.array([[0.10, 0.62, 0.83], [0.88, 0.63, 0.27]])  # by each ink of red, green and blue
     return np.clip(1.0 - np.einsum("ip,ic->pc", ink, absorbed), 0, 1).reshape(8, 8, 3)
+
+
+def run_demo(arguments: Namespace) -> CommandResult:
+    """Learn the distance of the demo, check it, and write the files NAME.smm, NAME.png and NAME.csv."""
+    files = {"model": f"{arguments.output}.smm", "picture": f"{arguments.output}.png", "digits": f"{arguments.output}.csv"}
+    check_folder(files["model"])
+    sizes = DemoSizes(**{field.name: getattr(arguments, field.name) for field in fields(DemoSizes)})
+    result = run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments))
+    result.semimetric.save(files["model"])
+    draw(result, files["picture"])
+    write_digits(result, files["digits"])
+    return CommandResult(asdict(result.report) | files, _demo_text(result.report, files))
+
+
+def typed_command() -> str:
+    """Return the command as the user can type it again: its name if the shell finds it, else its path."""
+    given, found = Path(sys.argv[0]), which("semimetric")
+    if given.parts[-2:] == ("semimetric", "__main__.py"):
+        return "python -m semimetric"
+    if given.stem != "semimetric" or len(given.parts) < 2 or (found and Path(found).resolve() == given.resolve()):
+        return "semimetric"
+    return shlex.quote(str(given))
+
+
+def _demo_text(r: DemoReport, files: Mapping[str, str]) -> str:
+    found = f"{100 * r.first_10:.1f} % in its first 10, {100 * r.first_20:.1f} % in its first 20"
+    return f"""\
+The Earth Mover's Distance between images of digits, learned in {r.fit_seconds:.1f} s from {r.train_pairs:,} exact distances
+between {r.train_images:,} images. Everything below is on {r.unseen_images:,} images that it never saw.
+
+  error of a pair    median {100 * r.median_relative_error:.2f} %, correlation {r.pearson:.4f}  ({r.test_pairs:,} pairs)
+  time of a pair     exact {r.exact_microseconds:.0f} us, learned {r.learned_microseconds:.2f} us: {r.speedup:.0f} times as fast
+  true 10 nearest    {found}  ({r.queries} queries)
+                     {100 * r.reranked:.1f} % after sorting its first 20 by the exact distance
+
+Saved the model as {files["model"]}, the picture as {files["picture"]} and 20 digits as {files["digits"]}.
+Now try:
+
+  {typed_command()} info {files["model"]}
+  {typed_command()} distance {files["model"]} {files["digits"]} --id name
+  {typed_command()} fit --help          (learn from a table of your own)"""

@@ -5,18 +5,24 @@ usage and 130 for Ctrl-C.
 """
 
 import errno
+import signal
+import socket
+import threading
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from os import _exit
 
 from .._foundation.errors import SemimetricError
-from .interrupts import end_soon_on_ctrl_c
+from .._foundation.unfinished import standstill, undo_all
 from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
 from .parser import make_parser
 from .table_names import check_arguments, check_named_ids
 
 _INTERRUPTED = "interrupted"
+_PATIENCE = 1.0  # seconds between Ctrl-C and the end, in which Python may end by itself
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,3 +83,39 @@ def _sentence(error: BaseException, output: str | None) -> str:
             return f"{place} cannot be written ({error.strerror}); make room, or give another place"
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return first_line(error)
+
+
+@contextmanager
+def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
+    """End the process with this exit code if Ctrl-C has not ended the block a second later; ``say`` is called before.
+
+    Python raises KeyboardInterrupt between two instructions, so compiled code and large writes go on. A thread hears of the
+    signal through a socket, waits for short work that must be whole, and deletes what was begun.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+        yield
+        return
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    ended = threading.Event()
+
+    def watch() -> None:
+        while number := receiver.recv(1):
+            if number[0] == signal.SIGINT and not ended.wait(_PATIENCE):
+                with standstill():
+                    if not ended.is_set():
+                        undo_all()
+                        say()
+                        _exit(code)
+
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        signal.set_wakeup_fd(before)
+        sender.close()
+        watcher.join()
+        receiver.close()

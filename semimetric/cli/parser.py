@@ -96,7 +96,7 @@ def _add(commands: Any, name: str, run: str, about: str, example: str) -> argpar
 
 def _add_demo(commands: Any) -> None:
     about = "learn the Earth Mover's Distance between images of digits, in about a minute"
-    command = _add(commands, "demo", "demo_command.run_demo", about, "semimetric demo --output digits")
+    command = _add(commands, "demo", "demo.run_demo", about, "semimetric demo --output digits")
     command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
     sizes = DemoSizes()
     for name, about in (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._foundation.errors import InputError
-from .._foundation.near_names import did_you_mean
+from .._foundation.names import did_you_mean
 from ..data.keys import as_key, no_such_column
 from .parser import STANDARD_INPUT
 

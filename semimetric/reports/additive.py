@@ -22,14 +22,13 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats, Integers
-from ..vectors.embeddings.base import FeatureMap, Term
+from ..vectors.embeddings.base import FeatureMap, IdentityEmbedding, Term
 from ..vectors.embeddings.conic import ConicEmbedding
-from ..vectors.embeddings.identity import IdentityEmbedding
 from ..vectors.embeddings.knots import KnotMap
 from ..vectors.embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
 from ..vectors.embeddings.splines import BSplineEmbedding
 from ..vectors.machines.shapes import split_off_effects
-from .packed_numbers import packed
+from .subjects import packed
 
 
 @dataclass(frozen=True, eq=False)

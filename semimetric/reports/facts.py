@@ -32,8 +32,7 @@ from ..distances.pairs.monotone_scales import WarpedEmbedding
 from ..distances.pairs.scales_and_tables import MixedEmbedding
 from ..distances.search.votes import HeldOutNeighbors, VoteRule
 from ..distances.solvers.base import Solution
-from .packed_numbers import packed
-from .subjects import MeasuredPairs, ReportItems, ScoringSubject
+from .subjects import MeasuredPairs, ReportItems, ScoringSubject, packed
 
 _MOST_COLUMNS = 60  # of items that break the triangle inequality
 
@@ -375,8 +374,10 @@ def _orders(d: Semimetric) -> dict[int, list[int]]:
 def middles_of(grid: Grid, found: Floats | None) -> Floats:
     """Return a first value of every embedded column: the median or the most frequent one, else the middle of the range."""
     middles = np.where(np.array(grid.kinds) == "categorical", 0.0, grid.low / 2 + grid.high / 2)
-    for f in range(len(middles)) if found is not None else ():
-        column = found[~np.isnan(found[:, f]), f]  # type: ignore[index]  # it is an array where there are columns
+    if found is None:
+        return middles
+    for f in range(len(middles)):
+        column = found[~np.isnan(found[:, f]), f]
         if len(column):
             middle = np.bincount(column.astype(np.int64)).argmax() if grid.kinds[f] == "categorical" else np.median(column)
             middles[f] = np.clip(middle, grid.low[f], grid.high[f]) if grid.kinds[f] == "numeric" else middle

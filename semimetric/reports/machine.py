@@ -19,8 +19,7 @@ from ..data.schema import Feature, Schema
 from ..vectors.machines.classifier import EmbeddedLinearClassifier
 from ..vectors.machines.shapes import machine_of
 from .additive import AdditiveModel, additive_model, scaling_of
-from .packed_numbers import packed
-from .subjects import Importances, ReportItems, ScoringSubject
+from .subjects import Importances, ReportItems, ScoringSubject, packed
 
 _MOST_NUMBERS = 750_000  # of a machine in a page, 8 MB of base64
 _DIFFERENT = 1e-6  # by which a sum of functions may differ from what the last step of a pipeline computes

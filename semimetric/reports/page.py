@@ -27,9 +27,8 @@ from .facts import (
     versions,
     vote_rule_of_page,
 )
-from .packed_numbers import packed
 from .report import Report
-from .subjects import DistanceSubject, Importances, MeasuredPairs, ReportItems, ScoringSubject, Subject
+from .subjects import DistanceSubject, Importances, MeasuredPairs, ReportItems, ScoringSubject, Subject, packed
 
 _MOST_VALUES = 50_000  # of all items in a page
 _FEWEST = 20  # items in a page, however many columns they have

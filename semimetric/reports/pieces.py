@@ -20,8 +20,7 @@ from ..vectors.pieces.piecewise_boundary import Pieces
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from ..vectors.pieces.two_classes import votes_of_pairs
 from .facts import distance_tables
-from .packed_numbers import packed
-from .subjects import Importances, ReportItems, ScoringSubject
+from .subjects import Importances, ReportItems, ScoringSubject, packed
 
 _MOST_NUMBERS = 250_000  # of points in a page, 2.7 MB of base64
 _APART = 1e-7  # by which the two nearest points must differ, as a share of the distance, for the nearest to be beyond doubt

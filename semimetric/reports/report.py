@@ -20,8 +20,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .._foundation.files import write_file
-from .packed_numbers import script_json
 
+_ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _FILES = Path(__file__).parent / "page"
 _SCRIPTS = (
     "distance", "machine", "pieces", "elements", "axes", "controls", "term_list", "distance_tab", "items_tab", "votes",
@@ -200,3 +200,9 @@ def _escaped(text: str) -> str:
     """Return text on one line in which nothing is markup of Markdown or HTML, nor an address that becomes a link."""
     plain = " ".join("".join(" " if ord(c) < 32 else c for c in text).split())
     return "".join(_ENTITIES.get(c, c) for c in _SPECIAL.sub(lambda found: "\\" + found.group(), plain))
+
+
+def script_json(values: Any) -> str:
+    """Return JSON in which no character can end a script element, begin another or be a line end of JavaScript."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":"))
+    return "".join(_ESCAPED.get(c, c) for c in text) if any(c in text for c in _ESCAPED) else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.arrays import as_cells, as_classes, as_floats, as_vector, check_finite, input_errors, n_axes
 from .._foundation.errors import InputError
 from .._foundation.tables import row_labels
-from .._foundation.types import Floats, Integers, distinct
+from .._foundation.types import ArrayLike, Floats, Integers, distinct
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..distances.estimators.votes import fitted_items
@@ -319,3 +320,10 @@ def _points(d: Semimetric, pairs: Any) -> tuple[Floats, Floats]:
             f"pairs has shape {points.shape}; (n_pairs, 2, {d.n_features}) is required, or row numbers of shape (n_pairs, 2)"
         )
     return d.schema.encode(points[:, 0], name="pairs"), d.schema.encode(points[:, 1], name="pairs")
+
+
+def packed(values: ArrayLike) -> dict[str, str]:
+    """Return whole numbers as little-endian int32 and all others as float64, in base64, to the last bit."""
+    array = np.asarray(values)
+    kind = "i4" if array.dtype.kind in "iub" else "f8"
+    return {"type": kind, "base64": base64.b64encode(array.astype(f"<{kind}").tobytes()).decode()}

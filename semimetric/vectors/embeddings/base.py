@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, NotRequired, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import check_feature_names, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
+from ..._foundation.stored import storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
@@ -66,12 +67,16 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     zero_preserving: bool = False
     n_jobs: int | None = None
     n_columns_: int
-    terms_: tuple[Term, ...]
     _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         """Check the parameters; then set ``n_columns_``, ``terms_`` and what `write` needs."""
+
+    if TYPE_CHECKING:  # some embeddings set it, others compute it
+
+        @property
+        def terms_(self) -> tuple[Term, ...]: ...
 
     @property
     @abstractmethod
@@ -243,6 +248,7 @@ class DenseMap(FeatureMap):
     """An embedding whose rows are dense: `values` gives them, and `transform` returns an array."""
 
     sparse_output = False
+    terms_: tuple[Term, ...]
 
     @abstractmethod
     def values(self, items: Floats) -> Floats:
@@ -298,3 +304,41 @@ def distinct_labels(values: Floats) -> list[str]:
         if len(set(labels)) == len(labels):
             return labels
     return [f"{label}#{k}" for k, label in enumerate(labels)]
+
+
+@storable
+class IdentityEmbedding(FeatureMap):
+    """phi(x) = x, as sparse rows; X may be sparse too."""
+
+    zero_preserving = True
+    missing_choices = ("error",)
+
+    def __init__(self, *, dtype: Any = np.float64, n_jobs: int | None = None) -> None:
+        self.dtype = dtype  # the dtype of phi
+        self.n_jobs = n_jobs  # the number of threads
+
+    def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
+        self.n_columns_ = items.shape[1]
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self.n_columns_ = self.n_features_in_
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:
+        """One summand for each feature, made anew each time the attribute is read."""
+        return tuple(Term((k,), k, k + 1) for k in range(self.n_columns_))
+
+    @property
+    def most_nonzeros(self) -> int:
+        return self.n_columns_
+
+    @property
+    def names(self) -> list[str]:
+        return self.feature_names
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        rows, columns = np.nonzero(items)
+        out.indptr[0] = 0
+        np.cumsum(np.bincount(rows, minlength=len(items)), out=out.indptr[1:])
+        out.indices[: len(columns)] = columns
+        out.data[: len(columns)] = items[rows, columns]

@@ -192,7 +192,7 @@ class IDEmbedding(KnotMap):
         return np.unique(np.concatenate(map_blocks(find, items.shape[0], size=_ROWS, n_jobs=self.n_jobs)))
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+    def terms_(self) -> tuple[Term, ...]:
         """One summand for each group, made anew each time the attribute is read."""
         starts = [0, *self._stops[:-1].tolist()]
         return tuple(Term(*term) for term in zip(self.groups_, starts, self._stops.tolist(), strict=True))

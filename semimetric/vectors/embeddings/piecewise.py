@@ -64,7 +64,8 @@ def check_pairs(
 def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
     """Return the axes in groups along which a neighbour may be apart at once; a shape of numbers is one group."""
     if not any(isinstance(side, Sequence | np.ndarray) for side in shape):
-        return [tuple(shape)]  # type: ignore[arg-type]  # which are numbers, or refused as none
+        numbers: tuple[Any, ...] = tuple(shape)  # or refused as none
+        return [numbers]
     return [tuple(side) if isinstance(side, Sequence | np.ndarray) else (side,) for side in shape]
 
 
@@ -268,7 +269,7 @@ class PL1Embedding(KnotMap):
         self.n_columns_ = int(self._located.width.sum())
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+    def terms_(self) -> tuple[Term, ...]:
         """One summand for each feature that has columns, made anew each time the attribute is read."""
         return _single_terms(self._located)
 
@@ -464,7 +465,7 @@ class PL2Embedding(KnotMap):
         return np.stack(np.triu_indices(self.n_features_in_, 1), axis=1) if self._listed is None else self._listed
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+    def terms_(self) -> tuple[Term, ...]:
         """One summand for each feature, then one for each pair, if they have columns; made anew each time they are read."""
         axes, pairs = self._located, self.pairs_
         size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]

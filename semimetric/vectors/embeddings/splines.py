@@ -186,6 +186,7 @@ class BSplineEmbedding(FeatureMap):
     _splines: Splines
     _starts: Integers
     _maps: BlockMaps | None
+    terms_: tuple[Term, ...]
 
     def __init__(
         self,

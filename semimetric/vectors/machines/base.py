@@ -24,8 +24,7 @@ from ..._foundation.validation import check_alpha, check_choice, check_count, ch
 from ..._kernels.coordinate_descent import Machine, Problem
 from ...data.rows import distinct_rows
 from ...data.schema import column_numbers
-from ..embeddings.base import FeatureMap
-from ..embeddings.identity import IdentityEmbedding
+from ..embeddings.base import FeatureMap, IdentityEmbedding
 from ..embeddings.piecewise import PL1Embedding
 from .dual_descent import DualDescent
 from .fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
