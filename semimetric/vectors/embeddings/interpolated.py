@@ -44,34 +44,30 @@ class IDEmbedding(KnotMap):
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2, default 8
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature; one with fewer distinct values has those, a constant one a single column of 1.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
-        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
-        numbers.
+        Knots from the minimum to the maximum: k-means centres of least inertia (the paper's), quantiles, equal steps,
+        thresholds of a decision tree on the feature for the y of `fit`, or increasing numbers.
     groups : {"pairs", "singles", "all"} or list of tuples, default "pairs"
-        All pairs; single features; one group of all features; or tuples of numbers or column names. The last feature of a group
-        runs fastest. Groups of one and two are PL1 and the pair terms of PL2.
+        All pairs; single features; one group of all; or tuples of numbers or column names, the last fastest. Groups of one and
+        two are PL1 and the pair terms of PL2.
     most_vertices : int, default 1 << 20
-        A group whose grid has more vertices has columns only for those that the rows of the fit touch (with `partial_fit`,
-        of the sample); at others, met by `transform`, there is no column, and the entry is left out: its weight counts as 0.
+        A group with a larger grid has columns only for vertices that rows of the fit touch; at others its entry is left out.
     shared_knots : bool, default False
-        Whether all values of all features make one set of knots, so that features are on the same scale.
+        True gives all features the same knots, so that they are on one scale.
     extrapolation : {"clip", "error"}, default "clip"
         Values outside of the knots are those at the nearest, or are refused.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
-        With "zeros" a group with a missing value has no entry; with "indicator" missing is a level of its own on the feature's
-        axis of the grid.
+        NaN is refused; leaves groups without an entry; or is a level of its own in every feature, also where the fit has seen
+        none.
     dtype : {float64, float32}, default float64
-        Type of the rows that `transform` returns.
     sparse_output : bool or "auto", default "auto"
-        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        Seed of the sample of 100,000 rows from which knots are placed, where there are more.
 
     Attributes
     ----------

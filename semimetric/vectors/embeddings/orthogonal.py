@@ -106,22 +106,21 @@ class FourierEmbedding(_OrthogonalMap):
     penalty_order : {1, 2}, default 1
         The order d of the derivative.
     span : float in (0, 1] or "half", default 1.0
-        The part of the period that the range of a feature takes up. f has period 2, so with 1, as in the paper, the least and
-        the greatest value of a feature are the same point. This is right for angles and hours, but cannot fit a function that
-        rises from one end to the other. A smaller number leaves a gap between the ends; "half" takes the range to [0, 1] and
+        The part of the period, 2, that the range of a feature takes up. With 1, as in the paper, its ends are the same point,
+        which suits angles and hours alone. A smaller number leaves a gap between the ends; "half" takes the range to [0, 1] and
         has only the cosines, which are complete there.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own.
     dtype : float64 or float32, default float64
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
         The ranges of the fit; values outside are clipped (libspline does not clip).
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value; if not, all of its columns are 0.
+        True for features with more than one value; all columns of others are 0.
     n_columns_ : int
     terms_ : tuple of Term
 
@@ -193,19 +192,19 @@ class HermiteEmbedding(_OrthogonalMap):
     penalty_order : {1, 2}, default 1
         The order of the derivative that is penalised.
     scale : {"minmax", "standard"}, default "minmax"
-        How a feature is scaled to z: to the range [-1, 1] (eq. 16), or to mean 0 and variance 1, as in Table 1.
+        A feature is scaled to the range [-1, 1] (eq. 16), or to mean 0 and variance 1, as in Table 1.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own.
     dtype : float64 or float32, default float64
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
         The ranges of the fit; values outside are clipped, because polynomials grow fast.
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value; if not, all of its columns are 0.
+        True for features with more than one value; all columns of others are 0.
     n_columns_ : int
     terms_ : tuple of Term
 

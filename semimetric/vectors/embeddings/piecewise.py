@@ -186,30 +186,28 @@ class PL1Embedding(KnotMap):
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2, default 8
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature; one with fewer distinct values has those, a constant one a single column of 1.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
-        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
-        numbers.
+        Knots from the minimum to the maximum: k-means centres of least inertia (the paper's), quantiles, equal steps,
+        thresholds of a decision tree on the feature for the y of `fit`, or increasing numbers.
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside of the knots are those at the nearest (the paper's); or go on with the slope of the outer cell; or are
+        Values outside of the knots are those at the nearest (the paper's), go on with the slope of the outer cell, or are
         refused.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
     zero_preserving : bool, default False
-        True lets 0 add nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The
-        others are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
+        True lets 0 add nothing: it is one more knot of every feature, without a column (Pele et al. 2013, section 3.1). X may
+        be sparse, and rows have entries for its non-zeros only.
     shared_knots : bool, default False
-        Whether all values of all features make one set of knots, so that features are on the same scale.
+        True gives all features the same knots, so that they are on one scale.
     dtype : {float64, float32}, default float64
-        Type of the rows that `transform` returns.
     sparse_output : bool or "auto", default "auto"
-        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        Seed of the sample of 100,000 rows from which knots are placed, where there are more.
 
     Attributes
     ----------
@@ -306,53 +304,45 @@ class PL2Embedding(KnotMap):
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2, default 8
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature; one with fewer distinct values has those, a constant one a single column of 1.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
-        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
-        numbers.
+        Knots from the minimum to the maximum: k-means centres of least inertia (the paper's), quantiles, equal steps,
+        thresholds of a decision tree on the feature for the y of `fit`, or increasing numbers.
     pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
-        All; those at most ``reach`` features apart; neighbours on a grid of features (PL2-K, Pele et al. 2013, section 5.2);
-        the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is ordered by feature, and so are
-        pairs.
+        All; those at most ``reach`` features apart; neighbours on a grid (PL2-K, Pele et al. 2013, section 5.2); the
+        ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names, which are sorted.
     n_pairs : int or None, default None
-        Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
-        with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
-        the classes), and a pair gains what its table of 8 by 8 quantile bins explains of the rest, less what noise would.
+        Required with ``pairs="best"``, which ranks as FAST does (Lou et al. 2013, "Accurate intelligible models with pairwise
+        interactions"): tables of single features are subtracted from y, and a pair gains what its table of 8 by 8 quantile bins
+        explains of the rest, less what noise would.
     reach : int >= 1, default 1
-        The most steps between the features of a pair, with ``pairs="chain"`` and ``pairs="grid"``.
+        The most steps between the features of a pair, for "chain" and "grid".
     shape : tuple of int, of which some may be tuples of int, or None, default None
-        Axes of the features with ``pairs="grid"``, such as (rows, columns), the last fastest. Neighbours are at most
-        ``reach`` steps apart along every axis, or, where some axes stand in a tuple of their own, along these alone or another
-        alone: ``((6, 8), 8)`` pairs each of 8 orientations in 6 x 8 bins with itself around, and with those beside it.
+        Axes of the features for "grid", such as (rows, columns), the last fastest. Neighbours are at most ``reach`` steps apart
+        along all axes; with tuples, along the axes of one alone: ``((6, 8), 8)`` pairs each of 8 orientations in 6 x 8 bins
+        with itself around, and with those beside it.
     periodic : sequence of int, default ()
-        The axes of ``shape``, counted from 0 whatever tuple they stand in, that are circles. ``(2,)`` with the shape above has
-        the 1,600 pairs of bins whose ground distance (Pele & Werman 2009) is below 2, its threshold; the paper has 1,605.
+        The axes of ``shape`` that are circles, counted from 0 without regard to tuples. ``(2,)`` with the shape above has the
+        1,600 pairs of bins whose ground distance (Pele & Werman 2009) is below its threshold 2; the paper has 1,605.
     shared_knots : bool, default False
-        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (ibid., section 3).
+        True gives all features the same knots: then |x_n - x_l|, max and min are in the span (ibid., section 3).
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
-        single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
+        Values outside of the knots are those at the nearest (the paper's), go on, or are refused. With "linear" only terms of
+        single features go on, since the formula of a triangle would jump between cells.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
-        A missing value is a row of its own in the grids of its pairs, or, with "zeros", a pair with one has no entry.
+        As for `PL1Embedding`; a missing value is a level in the grids of its pairs, or, with "zeros", gives them no entry.
     zero_preserving : bool, default False
-        True lets 0 add nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The
-        others are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
-        Grid points with a coordinate 0 have no columns, so a pair has entries only where neither value is 0, and time and room
-        go with the pairs of those. With an intercept the functions are the same: what a table says where a value is 0 are
-        functions of single features and a constant. Where many values are 0, as in indicators of categories, that is the better
-        choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction of the mean row, along which
-        machines learn slowly, 11 instead of 71 % of their squared length.
+        As for `PL1Embedding`; a pair has entries only where neither value is 0. With an intercept the functions are the same.
+        Where many values are 0, as in indicators of categories, it suits dense X too: on covtype_75k rows have a tenth of the
+        entries, and the mean row, along which machines learn slowly, has 11 instead of 71 % of their squared length.
     dtype : {float64, float32}, default float64
-        Type of the rows that `transform` returns.
     sparse_output : bool or "auto", default "auto"
-        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        Seed of the sample of 100,000 rows from which knots are placed, where there are more.
 
     Attributes
     ----------

@@ -117,38 +117,35 @@ class BSplineEmbedding(FeatureMap):
     degree : {1, 2, 3}, default 1
         The degree of the B-splines, with linear, quadratic or cubic pieces.
     penalty_order : {0, 1, 2, 3, 4}, default 1
-        With 0 rows are sparse, with degree + 1 entries for each feature. Else the rows of `transform` are dense up to the place
-        of the value; linear models of this package keep psi, and make phi of a block of rows while they learn from these. From
-        order 2 on the columns of a feature have ever more unlike sizes, and machines need more passes.
+        With 0 rows are sparse, with degree + 1 entries for each feature; else they are dense up to the place of the value, and
+        linear models of this package store the sparse psi. From order 2 on machines need more passes, because the columns of a
+        feature have unlike sizes.
     null_space_ridge : float or None, default None
-        None has the regular D above. With a number r, of at least 1e-12, D is the rectangular matrix of Eilers & Marx (1996),
-        which takes differences alone, and whose null space are the coefficients v that are a polynomial of a degree below
-        ``penalty_order``. A machine that learns an intercept then minimises ``|D v|^2 + r |t|^2``: t are the polynomials of
-        degree 1 and more of each feature, in units of what they reach at its outer B-splines. As r falls, less of a straight
-        line is lost (order 2 or more), and solvers need more steps; 0.01 is a good start. The level of a feature is no column,
-        since levels and the intercept are one constant; a machine should not penalise it, or little. With order 1 there is no
-        t: the penalty is exactly that of Eilers and Marx, for every r, and with a free intercept fits are those of the regular
-        D. But with ``missing="zeros"`` a level counts only where the value is known, so t has the level of each feature too.
-        The result does not depend on the direction of features. Rows are dense, with n_bins + degree - 1 columns a feature,
-        and one more with ``missing="zeros"``. Without effect for order 0.
+        None has the regular D above. With a number r >= 1e-12, D is the matrix of Eilers & Marx (1996), which takes differences
+        alone and leaves polynomials below ``penalty_order`` free. A machine with an intercept then minimises
+        ``|D v|^2 + r |t|^2``, where t are polynomials of degree 1 and more, in units of their values at the outer B-splines. A
+        smaller r bends straight lines less and needs more solver steps; 0.01 is a good start, and the intercept should be
+        penalised little. With order 1 there is no t: fits with a free intercept are those of the regular D. With
+        ``missing="zeros"`` t also has the level of each feature, and the result does not depend on the direction of features.
+        Rows are dense, with n_bins + degree - 1 columns a feature, or one more with ``missing="zeros"``. It has no effect for
+        order 0.
     knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
-        The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one is kept. The paper has uniform knots. On
-        other knots D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
-        evenly spaced), but D_2 no longer vanishes on straight lines, so orders from 2 on require knots at equal distances.
+        The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one stays. The paper has uniform knots, which
+        orders from 2 on require; D_1 penalises steps from knot to knot on any.
     norm : {"kernel", "unity"}, default "kernel"
-        c = sqrt(1/n_bins), with which C means the same for every n_bins and for the min kernel; or c = 1, a partition of unity.
-        libspline has the square root of the cell's width instead, so that features in larger units weigh more.
+        c = sqrt(1/n_bins), with which C means the same for every n_bins and the min kernel; or c = 1, a partition of unity.
+        libspline takes the root of the cell's width, so that features in larger units weigh more.
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside the knots are moved to the nearest knot (as in the paper), or f continues along its tangent, or they are
-        refused by `transform`.
+        Values outside the knots move to the nearest knot (as in the paper), f continues along its tangent, or `transform`
+        refuses them.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused, adds nothing, or has a column of its own for every feature, even if the fit has seen none.
+        NaN is refused; has no entry; or is a column of its own in every feature, also where the fit has seen none.
     dtype : float64 or float32, default float64
     sparse_output : bool or "auto", default "auto"
-        Whether `transform` returns a sparse matrix. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------

@@ -228,14 +228,14 @@ class Shapes:
         Parameters
         ----------
         model : EmbeddedLinearClassifier, EmbeddedLinearRegressor, Pipeline or FeatureMap
-            Fitted. The features of a pipeline are those that its last step is given; if that is a linear model of
-            scikit-learn, the step before it is the embedding.
+            Fitted; features of a pipeline are those of its last step, or of the embedding before a linear model of
+            scikit-learn.
         coef : array-like of shape (n_columns,) or None
             For an embedding alone, the weights of a linear model, of one class; others bring theirs.
         intercept : float or None
             Beside ``coef``; None is 0.
         of_class : object
-            Which of three classes or more the functions are the score of; of two classes it is the second.
+            The class whose score the functions are, of three or more; of two classes it is the second.
 
         Raises
         ------

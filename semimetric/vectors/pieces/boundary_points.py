@@ -75,18 +75,17 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
     Many items share a pair, so there are far fewer boundary points than items (Gai & Zhang 2010, "Learning discriminative
     piecewise linear models with boundary points", AAAI; section "Sampling boundary points").
 
-    Items at one place count as one item with a multiplicity. Where they belong to several classes, which the paper does not
-    consider, the place gets the class of most of its items, the first of several such classes, with a warning. Of items that
-    are equally near the first in lexicographic order is chosen, so the order of the items plays no part.
+    Items at one place count as one item with a multiplicity, of the class of most of them, with a warning if there are several.
+    Of items that are equally near the first in lexicographic order is chosen, so the order of the items plays no part.
 
     Parameters
     ----------
     neighbors : estimator or None, default None
         An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
-        scikit-learn's NearestNeighbors. It takes the place of the Euclidean distance in equation 3. Equation 7 is about
-        bisectors and stays Euclidean. Properties 1 and 2 and theorem 1 are then not proved.
+        scikit-learn's NearestNeighbors. It replaces Euclid in equation 3; bisectors, equation 7, stay Euclidean, and properties
+        1 and 2 and theorem 1 are not proved.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------

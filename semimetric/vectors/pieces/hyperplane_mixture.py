@@ -41,25 +41,23 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     Parameters
     ----------
     n_components : int or None, default None
-        A given number of pieces, which EM then fits; None infers the number. A `SemimetricWarning` says so where fewer are
-        left, because some lost all their points from every start.
+        Number of pieces, which EM fits; None infers it. A `SemimetricWarning` says if fewer are left.
     alpha : float or "auto", default "auto"
         Concentration of the Dirichlet process, > 0; "auto" draws it, from an exponential prior of mean 1.
     w_prior : float, "precision" or "covariance", default 1000.0
-        Variance of w in the prior, in units of the mean variance of the points: the larger it is, the thinner planes may be.
-        The names are readings of equation 26, as in `DPLMClassifier`.
+        Variance of w in the prior, over the mean variance of the points: larger numbers allow thinner planes. The names are
+        readings of equation 26, as in `DPLMClassifier`.
     n_neighbors : int, default 10
-        Number of neighbours through which planes are laid where no directions are given; all others, if there are fewer.
+        Neighbours through which planes are laid where no directions are given; at most all others.
     n_sweeps : int, default 2000
         Number of sweeps of each chain of Gibbs sampling, of which the first tenth is left out.
     n_chains : int, default 2
         Number of chains, which vote on the number of pieces together.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
     random_state : int or None, default 0
     verbose : bool or None, default None
-        True shows the progress of the chains, False does not; None shows it at a terminal and in notebooks, if it takes more
-        than ten seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
 
     Attributes
     ----------
@@ -78,7 +76,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     posterior_n_components_ : ndarray
         Share of the voting states that have 0, 1, 2, ... components; only without ``n_components``.
     r_hat_ : float
-        Gelman and Rubin's split R-hat of the log joint density; a `ConvergenceWarning` says if it is above 1.1; only without
+        Gelman and Rubin's split R-hat of the log joint density, with a `ConvergenceWarning` above 1.1; only without
         ``n_components``.
     trace_ : ndarray
         As in `DPLMClassifier`.

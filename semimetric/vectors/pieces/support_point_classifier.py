@@ -38,10 +38,10 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     ----------
     neighbors : estimator or None, default None
         An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
-        scikit-learn's NearestNeighbors. It takes the place of the Euclidean distance in equation 3, and finds the nearest
-        support point of a query. Bisectors, equation 7, stay Euclidean, so that neither theorem is proved for it.
+        scikit-learn's NearestNeighbors. It replaces Euclid in equation 3, and finds the nearest support point of a query;
+        bisectors stay Euclidean, and neither theorem is proved.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
