@@ -66,11 +66,7 @@ def run_distance(arguments: Namespace) -> CommandResult:
         rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
         x, y = left.frame.iloc[rows[:, 0]], right.frame.iloc[rows[:, 1]]
         distances = d.paired(x, y, n_jobs=arguments.n_jobs)
-        values = {
-            arguments.left: left.ids[rows[:, 0]],
-            arguments.right: right.ids[rows[:, 1]],
-            "distance": distances,
-        }
+        values = {arguments.left: left.ids[rows[:, 0]], arguments.right: right.ids[rows[:, 1]], "distance": distances}
         frame = optional("pandas").DataFrame(values)
     else:
         n = len(left.ids) * len(right.ids)

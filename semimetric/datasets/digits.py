@@ -30,7 +30,6 @@ class DigitHistograms(ShortFields):
 
     Examples
     --------
-    >>> from semimetric.datasets import load_digit_histograms
     >>> digits = load_digit_histograms()
     >>> digits.histograms.shape, digits.bin_coordinates.shape
     ((1797, 64), (64, 2))
@@ -76,7 +75,6 @@ def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> from semimetric.datasets import exact_emd
     >>> exact_emd([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [[0.0], [1.0], [3.0]])
     array([3.])
     """

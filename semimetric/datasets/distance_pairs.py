@@ -39,7 +39,6 @@ class DistancePairs(ShortFields):
 
     Examples
     --------
-    >>> from semimetric.datasets import make_distance_pairs
     >>> data = make_distance_pairs("chi2", 100, n_items=50)
     >>> data.items.shape, data.pairs.shape, data.distances.shape
     ((50, 16), (100, 2), (100,))

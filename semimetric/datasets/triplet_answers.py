@@ -25,7 +25,6 @@ class TripletAnswers(ShortFields):
 
     Examples
     --------
-    >>> from semimetric.datasets import make_triplet_answers
     >>> answers = make_triplet_answers(100, n_items=20)
     >>> answers.items.shape, answers.triplets.shape
     ((20, 1), (100, 3))
@@ -52,8 +51,6 @@ def perceived(stimulus: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric.datasets import perceived
     >>> seen = perceived([0.0, 0.5, 1.0])
     >>> bool((np.diff(seen) > 0).all())
     True

@@ -46,14 +46,10 @@ def plot_boundary_points(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import BoundaryPoints
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> ax = plot_boundary_points(BoundaryPoints().fit(X, y), X, y, Figure().subplots())
-    >>> "support points" in ax.get_title()
-    True
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0]], [0, 1]
+    >>> plot_boundary_points(BoundaryPoints().fit(X, y), X, y, Figure().subplots()).get_title().count("support points")
+    1
     """
     check_is_fitted(found, "boundary_points_")
     items = check_items(X, n_features=2)
@@ -94,14 +90,10 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DPLMClassifier, GibbsChains
     >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> model = DPLMClassifier(n_components=1).fit(X, y)
-    >>> ax = plot_pieces(model, X, y, Figure().subplots())
-    >>> len(ax.get_title()) > 0
+    >>> model = DPLMClassifier(n_components=1).fit(X, X.sum(axis=1) > 1)
+    >>> len(plot_pieces(model, ax=Figure().subplots()).get_title()) > 0
     True
     """
     check_is_fitted(model, "pieces_")

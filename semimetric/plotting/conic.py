@@ -48,13 +48,10 @@ def plot_level_sets(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from sklearn.svm import LinearSVC
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> ax = plot_level_sets(LinearSVC().fit(X, y), X, y, Figure().subplots())
-    >>> ax.get_title()
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0]], [0, 1]
+    >>> plot_level_sets(LinearSVC().fit(X, y), X, y, Figure().subplots()).get_title()
     'Level sets'
     """
     if not hasattr(model, "decision_function"):
@@ -107,13 +104,9 @@ def plot_anchor_distances(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import ConicEmbedding
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> ax = plot_anchor_distances(ConicEmbedding(anchors="class").fit(X, y), X, y, Figure().subplots())
-    >>> len(ax.get_xlabel()) > 0
+    >>> X = [[0.0, 0.0], [1.0, 0.0]]
+    >>> len(plot_anchor_distances(ConicEmbedding(anchors=[X[:1], X[1:]]).fit(X), X, ax=Figure().subplots()).get_xlabel()) > 0
     True
     """
     names = embedding.get_feature_names_out()[embedding.n_features_in_ :]

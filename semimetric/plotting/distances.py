@@ -54,11 +54,9 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
-    >>> ax = plot_table(model.semimetric_, "x0", Figure().subplots())
-    >>> ax.get_xlabel()
+    >>> from semimetric import gower
+    >>> d = gower([[0.0, 1.0], [2.0, 4.0]])
+    >>> plot_table(d, "x0", Figure().subplots()).get_xlabel()
     'x0 of x'
     """
     d = _distance(d)
@@ -98,10 +96,9 @@ def plot_around(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
-    >>> ax = plot_around(model.semimetric_, [0.5, 0.5], ["x0", "x1"], ax=Figure().subplots())
+    >>> from semimetric import gower
+    >>> d = gower([[0.0, 1.0], [2.0, 4.0]])
+    >>> ax = plot_around(d, [0.5, 2.0], ["x0", "x1"], ax=Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x0', 'x1')
     """
@@ -144,11 +141,9 @@ def plot_contributions(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
-    >>> ax = plot_contributions(model.semimetric_, pairs[0, 0], pairs[0, 1], Figure().subplots())
-    >>> len(ax.patches)
+    >>> from semimetric import gower
+    >>> d = gower([[0.0, 1.0], [2.0, 4.0]])
+    >>> len(plot_contributions(d, [0.0, 1.0], [2.0, 3.0], Figure().subplots()).patches)
     2
     """
     d = _distance(d)

@@ -43,16 +43,10 @@ def plot_predicted(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> plot_predicted([1.0, 2.0, 3.0], [1.1, 1.9, 3.0], Figure().subplots()).get_xlabel() != ""
-    True
-    >>> from semimetric import DistanceRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> pairs = rng.random((400, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0] + 0.2 * rng.random(400)
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-4, validation_fraction=0.3).fit(pairs[:300], y[:300])
-    >>> ax = plot_predicted(y[300:], model.predict(pairs[300:], interval=0.9), Figure().subplots())
-    >>> ax.get_ylabel()
+    >>> true, predicted = [1.0, 2.0, 3.0], [1.1, 1.9, 3.0]
+    >>> plot_predicted(true, predicted, Figure().subplots()).get_ylabel()
     'predicted distance'
+    >>> ax = plot_predicted(true, (predicted, [0.9, 1.7, 2.8], [1.3, 2.1, 3.2]), Figure().subplots())  # with intervals
     """
     whole = isinstance(predicted, tuple) and len(predicted) == 3 and all(np.ndim(part) == 1 for part in predicted)
     given: Any = predicted if whole else (predicted,)

@@ -43,15 +43,10 @@ def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL1Embedding
-    >>> from semimetric.vectors import Shapes
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL1Embedding(3).fit(X)
-    >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
-    >>> ax = plot_curve(shapes, 0, Figure().subplots(), name="height")
-    >>> ax.get_xlabel()
+    >>> shapes = Shapes.of(PL1Embedding(2).fit([[0.0], [1.0]]), [-1.0, 1.0])
+    >>> plot_curve(shapes, 0, Figure().subplots(), name="height").get_xlabel()
     'height'
     """
     shapes = _shapes_of(shapes)
@@ -91,13 +86,9 @@ def plot_surface(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL2Embedding
-    >>> from semimetric.vectors import Shapes
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL2Embedding(3).fit(X)
-    >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
+    >>> shapes = Shapes.of(PL2Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]]), [0.0] * 7 + [1.0])
     >>> ax = plot_surface(shapes, (0, 1), Figure().subplots(), names=["height", "width"])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('height', 'width')

@@ -86,7 +86,6 @@ def report(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import semimetric as sm
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((60, 2))

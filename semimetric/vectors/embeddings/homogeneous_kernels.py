@@ -64,7 +64,6 @@ class AdditiveChi2Embedding(DenseMap):
 
     Examples
     --------
-    >>> from semimetric import AdditiveChi2Embedding
     >>> X = [[0.2, 0.8], [0.5, 0.5]]
     >>> phi = AdditiveChi2Embedding(sample_steps=3).fit_transform(X)
     >>> round(float(phi[0] @ phi[1]), 2), round(2 * 0.2 * 0.5 / 0.7 + 2 * 0.8 * 0.5 / 1.3, 2)

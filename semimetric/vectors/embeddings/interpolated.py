@@ -85,7 +85,6 @@ class IDEmbedding(KnotMap):
 
     Examples
     --------
-    >>> from semimetric import IDEmbedding
     >>> embedding = IDEmbedding(knots=[[0.0, 1.0]] * 3, groups="all", sparse_output=False).fit([[0.0] * 3, [1.0] * 3])
     >>> row = embedding.transform([[0.5, 0.25, 0.75]])[0]
     >>> embedding.get_feature_names_out()[row > 0]

@@ -126,7 +126,6 @@ class FourierEmbedding(_OrthogonalMap):
 
     Examples
     --------
-    >>> from semimetric import FourierEmbedding
     >>> embedding = FourierEmbedding(degree=2).fit([[0.0], [12.0]])
     >>> embedding.transform([[6.0], [9.0]]).round(3)
     array([[ 1. ,  0. ,  0.5,  0. ],
@@ -210,7 +209,6 @@ class HermiteEmbedding(_OrthogonalMap):
 
     Examples
     --------
-    >>> from semimetric import HermiteEmbedding
     >>> embedding = HermiteEmbedding(degree=2).fit([[0.0], [2.0]])
     >>> embedding.transform([[0.0], [1.0], [2.0]])
     array([[-1. ,  0. ],

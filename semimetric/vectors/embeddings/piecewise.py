@@ -222,7 +222,6 @@ class PL1Embedding(KnotMap):
 
     Examples
     --------
-    >>> from semimetric import PL1Embedding
     >>> embedding = PL1Embedding(knots=[[0.0, 1.0, 4.0]], sparse_output=False).fit([[0.0], [4.0]])
     >>> embedding.transform([[2.5], [-7.0]])
     array([[0. , 0.5, 0.5],
@@ -359,7 +358,6 @@ class PL2Embedding(KnotMap):
 
     Examples
     --------
-    >>> from semimetric import PL2Embedding
     >>> embedding = PL2Embedding(knots=[[0.0, 1.0], [0.0, 1.0]], sparse_output=False).fit([[0.0, 0.0], [1.0, 1.0]])
     >>> embedding.get_feature_names_out()[4:]
     array(['x0@0*x1@0', 'x0@0*x1@1', 'x0@1*x1@0', 'x0@1*x1@1'], dtype=object)

@@ -31,7 +31,6 @@ class Separation(FrozenValue):
 
     Examples
     --------
-    >>> from semimetric.vectors import separates
     >>> separates([[0.0], [1.0], [3.0]], ["in", "in", "out"], [0.0]).gap
     2.0
     """

@@ -160,8 +160,6 @@ class BSplineEmbedding(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import BSplineEmbedding
     >>> X = np.array([[0.0], [0.25], [1.0]])
     >>> BSplineEmbedding(n_bins=2, penalty_order=0, norm="unity").fit_transform(X).toarray()
     array([[1. , 0. , 0. ],

@@ -89,13 +89,10 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import PL1Embedding
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL1Embedding(2).fit(X)
-    >>> coef = np.ones(embedding.n_columns_)
-    >>> curve(embedding, coef, 0, [0.2, 0.8])
-    array([1., 1.])
+    >>> embedding = PL1Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]])
+    >>> curve(embedding, [0.0, 1.0, 0.0, 2.0], 1, [0.25, 0.5])
+    array([0.5, 1. ])
     """
     values = as_floats(at, "at")
     return _sum_of_terms(embedding, coef, (feature,), values[:, None], base)
@@ -126,12 +123,8 @@ def surface(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import PL2Embedding
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL2Embedding(2).fit(X)
-    >>> coef = np.ones(embedding.n_columns_)
-    >>> surface(embedding, coef, (0, 1), ([0.2, 0.8], [0.5])).shape
+    >>> embedding = PL2Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]])
+    >>> surface(embedding, np.ones(embedding.n_columns_), (0, 1), ([0.2, 0.8], [0.5])).shape
     (2, 1)
     """
     first, second = (as_floats(values, "at") for values in at)
@@ -187,10 +180,8 @@ class Shapes:
 
     Examples
     --------
-    >>> from semimetric import PL2Embedding
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> embedding = PL2Embedding(n_knots=2).fit(X)
-    >>> shapes = Shapes.of(embedding, [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0])
+    >>> shapes = Shapes.of(PL2Embedding(n_knots=2).fit(X), [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0])
     >>> shapes.purified(X).tables[0, 1]
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
@@ -313,7 +304,6 @@ class Shapes:
         Examples
         --------
         >>> from semimetric import PL1Embedding
-        >>> from semimetric.vectors import Shapes
         >>> Shapes.of(PL1Embedding(2).fit([[0.0], [1.0]]), [-1.0, 1.0]).to_frame()
           feature  value  score
         0      x0    0.0   -1.0

@@ -90,7 +90,6 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (200, 3))
     >>> X[:100, 2] = 0.01 * rng.normal(size=100)

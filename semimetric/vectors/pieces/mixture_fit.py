@@ -131,13 +131,7 @@ def _planes(
         warn_if_fewer(len(np.unique(labels)), n_components)
         return planes, labels, trace
     return sample_planes(
-        setup.points,
-        prior,
-        settings.schedule,
-        rng,
-        refine=settings.refine,
-        n_jobs=settings.n_jobs,
-        verbose=settings.verbose,
+        setup.points, prior, settings.schedule, rng, refine=settings.refine, n_jobs=settings.n_jobs, verbose=settings.verbose
     )
 
 

@@ -40,11 +40,7 @@ def _some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) ->
     new_row = np.full(len(place), -1)
     new_row[rows] = np.arange(len(rows))
     return replace(
-        places,
-        points=places.points[kept],
-        codes=places.codes[kept],
-        rows=new_row[places.rows[kept]],
-        place_of_item=place[rows],
+        places, points=places.points[kept], codes=places.codes[kept], rows=new_row[places.rows[kept]], place_of_item=place[rows]
     ), rows
 
 
