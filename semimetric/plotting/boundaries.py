@@ -37,7 +37,7 @@ def plot_boundary_points(
     y : array-like of shape (n_items,)
     ax : matplotlib Axes or None
     edges : bool, default False
-        Whether to draw the edge points of all items instead of the boundary points.
+        True draws the edge points of all items instead of the boundary points.
 
     Raises
     ------

@@ -35,7 +35,7 @@ _MIN_CELLS = 60  # along a side of the picture of a table
 def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     """Draw the table of one feature in colors with contours; the ticks are the knots, or the categories.
 
-    Labels are those of as many ticks as there is room for; times are dates.
+    As many ticks have labels as fit; times are dates.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ _SQUARE = 0.8  # share of the axes that a square table has beside its colour bar
 _LEAST = 0.35  # share that it has however long the labels are
 _WIDTH = 0.6  # sizes of the font that a character is wide, about
 _APART = 1.7  # sizes of the font between two labels that are turned by 45 degrees
-_LONGEST = 20  # characters of a label, which take room from the picture
+_LONGEST = 20  # characters of a label, which make the picture smaller
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 17
 
 
@@ -294,7 +294,7 @@ def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
     texts, box = [_short(label) for label in labels], axes.get_window_extent()
     size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * _POINTS
     side = _SQUARE * whole
-    if axes.figure.get_layout_engine() is not None:  # which takes the room of labels from the picture
+    if axes.figure.get_layout_engine() is not None:  # which makes the picture smaller by its labels
         side = max(side - _WIDTH * size * max(map(len, texts)), _LEAST * whole)
     shown = _far_apart(places, _APART * size / side * float(places[-1] - places[0]))
     for axis in (axes.xaxis, axes.yaxis):

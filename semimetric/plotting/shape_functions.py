@@ -75,7 +75,7 @@ def plot_surface(
         Names or numbers of the features.
     ax : matplotlib Axes or None
     total : bool, default False
-        Whether to draw f_n + f_l + f_{n,l}, all that the two features add to the score.
+        True draws f_n + f_l + f_{n,l}, all that the two features add to the score.
     names : sequence of two str
         What the axes say; the names of the features by default.
 

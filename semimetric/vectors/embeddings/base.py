@@ -81,7 +81,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     @property
     @abstractmethod
     def most_nonzeros(self) -> int:
-        """The most entries that a row can have, for which buffers must have room."""
+        """The most entries that a row can have, which buffers must hold."""
 
     def nonzeros_at_most(self, items: Floats | sparse.csr_array) -> Integers:
         """Return the most entries that the row of each encoded item can have, shape (n_items,); at most `most_nonzeros`."""
@@ -208,7 +208,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         return np.array(list(self.names), dtype=object)
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
-        """Return all rows: threads write their blocks where they have room, and the gaps between are closed at the end."""
+        """Return all rows: threads write blocks at places that are long enough, and gaps are closed at the end."""
         n = items.shape[0]
         reserved = np.concatenate([[0], np.cumsum(self.nonzeros_at_most(items))])
         most = int(reserved[-1])

@@ -304,7 +304,7 @@ def _mean(items: Floats) -> Floats:
 
 
 def _complete(items: Floats) -> tuple[Floats, np.ndarray]:
-    """Return the items without missing values, and whether each item is one of these, shape (n_items,)."""
+    """Return the items without missing values, and a mask of them, shape (n_items,)."""
     complete = np.asarray(~np.isnan(items).any(axis=1))
     if not complete.any():
         raise InputError("no item is without missing values, so none can be an anchor; fill them in, or give an array anchors=")

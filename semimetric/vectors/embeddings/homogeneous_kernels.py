@@ -53,7 +53,7 @@ class AdditiveChi2Embedding(DenseMap):
     low_, high_ : ndarray of shape (n_features,)
         The ranges of the fit, between which functions are drawn; values outside are taken as they are.
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value.
+        True for features with more than one value.
     n_columns_ : int
     terms_ : tuple of Term
 

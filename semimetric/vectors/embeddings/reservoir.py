@@ -9,25 +9,20 @@ from sklearn.utils import check_random_state
 
 from ..._foundation.types import Floats, Integers
 
-_ROOM = 100_000  # the most rows that are kept
+_MOST_ROWS = 100_000  # the most rows that are kept
 
 
 class Reservoir:
     """A sample of the rows that are added: those with the smallest random numbers, however rows are divided into blocks."""
 
-    # (min(seen, room), n_features); the rows that are kept, in the order in which they were added; sparse if the first block
-    # was sparse
-    rows: Floats | sparse.csr_array
-    # (n_features,); the minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the
-    # stored values; infinite if none is stored
+    rows: Floats | sparse.csr_array  # (min(seen, most), n_features), in the order of addition; sparse as the first block
+    # (n_features,) each: extremes of all rows that were added without NaN, of sparse rows of stored values; infinite if none
     low: Floats
-    # (n_features,); the minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the
-    # stored values; infinite if none is stored
     high: Floats
 
-    def __init__(self, random_state: int | np.random.RandomState | None = 0, room: int = _ROOM) -> None:
+    def __init__(self, random_state: int | np.random.RandomState | None = 0, most: int = _MOST_ROWS) -> None:
         self._draw = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        self._room = room
+        self._most = most
         self._keys = np.empty(0)
         self.number = np.empty(0, np.int64)  # (len(rows),); the number of rows that were added before each of them
         self.seen = 0  # the number of rows that were added
@@ -45,7 +40,7 @@ class Reservoir:
             number = np.append(self.number, number)
             low = np.fmin(self.low, low)
             high = np.fmax(self.high, high)
-        kept = _smallest(keys, self._room)
+        kept = _smallest(keys, self._most)
         self.rows = items[kept]
         self._keys = keys[kept]
         self.number = number[kept]
@@ -65,15 +60,15 @@ class Reservoir:
                 values, rows = packed.data[place], packed.indices[place]
             known = ~np.isnan(values)
             values, rows = values[known], rows[known]
-            if self.seen > self._room and np.isfinite(self.low[feature]):
+            if self.seen > self._most and np.isfinite(self.low[feature]):
                 values = np.append(values, [self.low[feature], self.high[feature]])
                 rows = np.append(rows, [-1, -1])
             yield values, rows
 
 
-def _smallest(keys: Floats, room: int) -> Integers | slice:
-    """Return the sorted places of the ``room`` smallest keys; all places if there are no more keys."""
-    return slice(None) if len(keys) <= room else np.sort(np.argpartition(keys, room)[:room])
+def _smallest(keys: Floats, most: int) -> Integers | slice:
+    """Return the sorted positions of the ``most`` smallest keys; all if there are no more keys."""
+    return slice(None) if len(keys) <= most else np.sort(np.argpartition(keys, most)[:most])
 
 
 def _extremes(items: Floats | sparse.csr_array) -> tuple[Floats, Floats]:

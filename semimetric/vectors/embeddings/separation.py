@@ -1,4 +1,4 @@
-"""A check whether an anchor separates two classes: Proposition 1 of paper 4, and Corollary 1 for sets of anchors."""
+"""A check that an anchor separates two classes: Proposition 1 of paper 4, and Corollary 1 for sets of anchors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .anchors import AnchorSet, as_sets, check_power, cone, powers
 
 @dataclass(frozen=True, eq=False)
 class Separation(FrozenValue):
-    """The answer to whether an anchor, or the nearest of a set, separates two classes; true if the distance or a feature does.
+    """The result of `separates`, true if the distance to an anchor, or a feature of it, separates two classes.
 
     A gap is the width of the band of distances between the classes. It is > 0 if all items of one class are strictly nearer
     than all items of the other; else it is minus the width of the overlap. Equal distances do not separate. A linear model

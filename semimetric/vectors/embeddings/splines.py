@@ -274,7 +274,7 @@ class BSplineEmbedding(FeatureMap):
         return tuple(arrays)
 
     def _check_steps(self) -> None:
-        """Set whether the cells of every feature are equal, up to rounding of the knots, as orders from 2 on require."""
+        """Find out if the cells of every feature are equal, up to rounding, as orders from 2 on require."""
         self._equal = isinstance(self.knots, str) and self.knots == "uniform" or all(map(_evenly_spaced, self.knots_))
         if self.penalty_order >= 2 and not self._equal:
             raise NotSupportedError(

@@ -45,7 +45,7 @@ class DualDescent:
     tol: float
     max_iter: int  # most epochs
     random: np.random.RandomState  # orders the rows
-    verbose: bool | None = None  # whether to show a progress bar; None shows it to those who look, if it takes long
+    verbose: bool | None = None  # see `progress_bar`
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> TrainingReport:
         """Descend from the dual variables ``dual`` (n, K) and their weights, of phi, in ``machine``; both change in place."""
@@ -85,7 +85,7 @@ class _ShrinkingDescent:
         self.limits = np.full(len(machine.bias), np.inf)
         # the gap that `compute_gap` found, divided by the estimate of the epoch before
         self.gap_per_estimate = _GAP_PER_ESTIMATE
-        self.optimal = False  # whether the last pass found no violation at all
+        self.optimal = False  # True if the last pass found no violation at all
         self.gap = np.inf  # the relative duality gap: the estimate of the last epoch, or what `compute_gap` found after it
         self._numbers = np.arange(len(rows), dtype=rows.index_dtype)  # the one array of row numbers: active ones come first
         self.active: Integers = self._numbers  # numbers of the rows that the next epoch visits

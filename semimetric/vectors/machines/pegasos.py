@@ -36,7 +36,7 @@ class Pegasos:
 
     max_iter: int  # the number of epochs
     random: np.random.RandomState  # orders the rows of every epoch
-    verbose: bool | None = None  # whether to show a progress bar; None shows it to those who look, if it takes long
+    verbose: bool | None = None  # see `progress_bar`
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
         """Go on from the weights of the machine, which are of phi, and the steps of the counter; both change in place."""

@@ -58,7 +58,7 @@ class PrimalNewton:
 
     tol: float
     max_iter: int  # most steps of each column of weights
-    verbose: bool | None = None  # whether to show a progress bar; None shows it to those who look, if it takes long
+    verbose: bool | None = None  # see `progress_bar`
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine) -> TrainingReport:
         """Go on from the weights of the machine, which are of phi; they change in place."""
@@ -102,9 +102,12 @@ class _WeightColumn:
         self.costs = 2.0 * problem.sample * np.where(own, problem.own[c], problem.other[c])
         self.weights = np.append(machine.weights.reshape(-1, len(machine.bias))[:, c], machine.bias[c])  # (d + 1,)
         self.scores = self._products(self.weights)  # (n,)
+        # (n,) each: 2 c_i where a row costs something and else 0, and its z_i
         self.curvature, self.centres = np.zeros_like(self.scores), np.zeros_like(self.scores)
+        # G, of which only the lower triangle is kept up, and b
         self.moments, self.pull = np.zeros((len(self.weights),) * 2), np.zeros_like(self.weights)
-        self.gradient, self.dual_value = self.weights, 0.0
+        self.gradient = self.weights  # (I + G) W - b
+        self.dual_value = 0.0  # a dual objective, which the optimum is not below
         self._follow()
 
     @property
@@ -120,7 +123,7 @@ class _WeightColumn:
         return gap / objective if objective else 0.0
 
     def step(self) -> bool:
-        """Take a step; returns whether it lowered the objective, which rounding forbids near the optimum."""
+        """Take a step; return True if it lowered the objective, which rounding forbids near the optimum."""
         direction = self._solution() - self.weights
         slope = float(self.gradient @ direction)
         if not slope < 0.0:
@@ -130,7 +133,7 @@ class _WeightColumn:
         return self._go_to(self.weights + length * direction, self.scores + length * along)
 
     def dual_step(self) -> bool:
-        """Raise the dual objective by the equations of the dual variables, if they are few; returns whether P fell too."""
+        """Raise the dual objective by the equations of the dual variables, if they are few; return True if P fell too."""
         rows = np.flatnonzero(self.curvature)
         if not 0 < len(rows) <= len(self.weights):
             return False

@@ -44,8 +44,8 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     refined by EM. An item is classified by the plane of its nearest boundary point (equation 24). Several classes are separated
     in pairs, which vote.
 
-    Where the paper leaves room, a parameter chooses a reading. Its gamma densities have a shape and a rate, and equation 23, a
-    sum of densities, is read as the sum of their logarithms.
+    Where the paper can be read in several ways, a parameter chooses one. Its gamma densities have a shape and a rate, and
+    equation 23, a sum of densities, is read as the sum of their logarithms.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def draw_alpha(alpha: float, n_components: int, n_points: float, rng: np.random.
 
 
 def _empty_state(points: Points, n_auxiliary: int) -> Mixture:
-    """Return a state with room for a component on every point and the auxiliary ones; none of them is in use."""
+    """Return a state that can hold a component on every point and the auxiliary ones; none is in use."""
     m, d = points.x.shape
     n_slots = m + n_auxiliary
     return Mixture(
@@ -114,7 +114,7 @@ class ChainsResult:
     frequencies: Floats  # share of the voting states that have 0, 1, 2, ... components
     trace: Floats  # (n_chains, n_sweeps, 3); what `Chain.advance` returned
     r_hat: float  # split R-hat of the log joint density after the burn-in; NaN where that is fewer than four sweeps
-    interrupted: bool  # whether Ctrl-C ended the chains
+    interrupted: bool  # True after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def run_chains(
 
 
 def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool | None) -> tuple[Floats, bool]:
-    """Return the trace of the chains (n_chains, n_sweeps, 3), or less after Ctrl-C, and whether there was one."""
+    """Return the trace of the chains (n_chains, n_sweeps, 3), and True if Ctrl-C cut it short."""
     trace = np.empty((len(chains), 0, 3))
     with progress_bar(schedule.n_sweeps, "sweeps", verbose=verbose) as bar:
         try:

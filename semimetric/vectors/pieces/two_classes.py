@@ -21,7 +21,7 @@ class TwoClasses:
     """Items of a positive class and of a negative one."""
 
     items: Floats  # (n_items, n_features)
-    positive: NDArray[np.bool_]  # (n_items,); whether each item is of the positive class
+    positive: NDArray[np.bool_]  # (n_items,)
     places: DistinctPlaces  # those of the items, with the codes 0 and 1
     rows: Integers  # (n_items,); the numbers of these items among all that were given
 
