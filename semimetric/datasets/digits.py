@@ -55,7 +55,7 @@ def load_digit_histograms() -> DigitHistograms:
 
 
 def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
-    """Exact Earth Mover's Distances between the rows of X and the rows of Y: `EarthMoversDistance` of each pair, by POT.
+    """Return exact Earth Mover's Distances between the rows of X and the rows of Y: `EarthMoversDistance` of each pair, by POT.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ KNOWN_DISTANCES: Mapping[str, _Formula] = MappingProxyType(
 
 
 def make_items(name: str, n_items: int, *, random_state: int | None = 0) -> Floats:
-    """Random items from the domain of the known distance ``name``, shape (n_items, n_features).
+    """Draw random items from the domain of the known distance ``name``, shape (n_items, n_features).
 
     Parameters
     ----------
