@@ -33,9 +33,9 @@ from .distances.model.semimetric import Semimetric
 from .distances.search.index import NeighborIndex
 from .distances.search.shard_files import FILE as SHARDS
 from .distances.search.sharded import ShardedIndex
+from .vectors.embeddings.base import IdentityEmbedding
 from .vectors.embeddings.conic import ConicEmbedding
 from .vectors.embeddings.homogeneous_kernels import AdditiveChi2Embedding
-from .vectors.embeddings.identity import IdentityEmbedding
 from .vectors.embeddings.interpolated import IDEmbedding
 from .vectors.embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
 from .vectors.embeddings.piecewise import PL1Embedding, PL2Embedding

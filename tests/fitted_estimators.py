@@ -53,7 +53,7 @@ from semimetric import (
     TripletLearner,
 )
 from semimetric.distances.features.objects import ObjectFeatures
-from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.base import IdentityEmbedding
 
 FAST = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = FAST | {"directions": None}

@@ -5,8 +5,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 
 from semimetric._kernels.csr_rows import DifferenceOperator
-from semimetric.vectors.embeddings.base import FeatureMap, Term
-from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.base import FeatureMap, IdentityEmbedding, Term
 from semimetric.vectors.embeddings.piecewise import PL1Embedding
 from semimetric.vectors.machines.rows import EmbeddedRows, classification_problem, regression_problem
 

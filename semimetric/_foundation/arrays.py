@@ -22,25 +22,10 @@ MOST_GIGABYTES = 2.0  # that a dense table made of a sparse one takes; of items 
 
 
 def dense_table(values: Any, name: str) -> Any:
-    """A sparse matrix or array of two axes as a C-contiguous array, a frame with sparse columns as one of dense ones.
+    """Return a sparse table, or a frame with sparse columns, as a dense one; anything else as it is.
 
-    Anything else is returned as it is. float32 is kept, all other real numbers become float64, and values that are stored twice
-    at one place are added up.
-
-    Parameters
-    ----------
-    values : sparse matrix or array of scipy, of any format, or frame of pandas, of shape (n_items, n_features); or anything
-    name : str
-        What messages call the table.
-
-    Returns
-    -------
-    ndarray of shape (n_items, n_features), float64 or float32; or a frame; or ``values``
-
-    Raises
-    ------
-    InputTypeError
-        If it has other than two axes, no real numbers, or the dense table takes more than `MOST_GIGABYTES`.
+    float32 stays, other real numbers become float64, and values stored twice are added up. An InputTypeError refuses other than
+    two axes or real numbers, and more than `MOST_GIGABYTES`.
     """
     if hasattr(values, "iloc") and hasattr(values, "columns"):
         return _dense_frame(values, name)
@@ -55,7 +40,6 @@ def dense_table(values: Any, name: str) -> Any:
 
 
 def _dense_frame(frame: Any, name: str) -> Any:
-    """A frame of pandas whose sparse columns are dense."""
     columns = [column for column, dtype in zip(frame.columns, frame.dtypes, strict=True) if str(dtype).startswith("Sparse[")]
     if not columns:
         return frame
@@ -89,13 +73,11 @@ def refuse_sparse(values: Any, name: str) -> None:
 
 
 def _size(gigabytes: float) -> str:
-    """A size with a unit in which it is no small fraction."""
     unit, name = next((pair for pair in ((1.0, "GB"), (1e-3, "MB")) if gigabytes >= pair[0] / 10), (1e-6, "kB"))
     return f"{gigabytes / unit:.2g} {name}"
 
 
 def _gigabytes(values: Any, dtype: np.dtype[Any]) -> float:
-    """The size of the dense array with the shape of ``values``."""
     return math.prod(values.shape) * dtype.itemsize / 1e9
 
 
@@ -104,10 +86,7 @@ _MORE = 32  # operations beside the sum: those that made its terms, products, sc
 
 
 def rounding_of(n_terms: int) -> float:
-    """A bound of the error of a sum of so many products of floats, as a share of the sum of their sizes, in any order.
-
-    It is k u / (1 - k u) with k operations and the unit roundoff u.
-    """
+    """Return a bound k u / (1 - k u) of the relative error of a sum of products, in any order; u is the unit roundoff."""
     k = (n_terms + _MORE) * _UNIT
     return k / (1.0 - k)
 
@@ -117,7 +96,7 @@ _POWER = 2.0**600  # by which larger numbers are divided without an error
 
 
 def spread(values: Floats) -> Any:
-    """The standard deviation along the first axis, also of numbers whose squares overflow."""
+    """Return the standard deviation along the first axis, also of numbers whose squares overflow."""
     if np.abs(values).max(initial=0.0) <= _LARGEST:
         return values.std(axis=0)
     return (values / _POWER).std(axis=0) * _POWER
@@ -150,29 +129,14 @@ def input_errors() -> Iterator[None]:
 
 
 def _one_line(error: Exception) -> str:
-    """The first paragraph of a message, without the line breaks in it."""
     return " ".join(str(error).strip().split("\n\n")[0].split("\n[[")[0].split())
 
 
 def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
-    """What stands for numbers, as an array whose dtype is one of numbers; a frame as `read_table` returns it.
+    """Return values as an array whose dtype is one of numbers; a frame as `read_table` returns it.
 
-    An array of numbers is not copied. Masked values become NaN; objects and long doubles become float64. Where two axes are
-    asked for, what is sparse becomes dense, see `dense_table`.
-
-    Parameters
-    ----------
-    values : array-like or frame
-    name : str
-        What messages call the values.
-    ndim : int or None
-        The number of axes that an array must have.
-
-    Raises
-    ------
-    InputError
-        If there are no numbers, such as text, times, complex numbers or rows of different lengths, if it is sparse and too
-        large or no table, or the shape is another.
+    An array of numbers is not copied. Masked values become NaN; objects and long doubles become float64. With ``ndim=2`` a
+    sparse table becomes dense. An InputError refuses text, times, complex numbers, ragged rows, and another number of axes.
     """
     if is_ready(values) and ndim in (None, values.ndim):
         return values
@@ -203,12 +167,11 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
 
 
 def is_ready(values: Any) -> bool:
-    """Whether values are such an array as everything here works with: C-contiguous, of float64. Most callers give one."""
+    """Return True for a C-contiguous array of float64, as everything here works with."""
     return type(values) is np.ndarray and values.dtype == np.float64 and values.flags.c_contiguous
 
 
 def _check_kind(dtype: Any, name: str) -> None:
-    """Refuse an array, or a column of a frame, whose dtype is not one of numbers."""
     kind = getattr(dtype, "kind", "f")
     if kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {dtype}; real numbers are required: give its parts")
@@ -226,7 +189,7 @@ def _shape_message(array: NDArray[Any], name: str, ndim: int) -> str:
 
 
 def _from_objects(array: NDArray[Any], name: str) -> Floats:
-    """An array of objects that are numbers, or None where one is missing, as float64."""
+    """Return an array of objects that are numbers, or None where one is missing, as float64."""
     cells = np.ma.filled(array, None) if np.ma.is_masked(array) else np.ma.getdata(array)
     if not any(isinstance(cell, (str, bytes)) for cell in cells.flat):
         with suppress(TypeError, ValueError, OverflowError):
@@ -237,7 +200,6 @@ def _from_objects(array: NDArray[Any], name: str) -> Floats:
 
 
 def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
-    """Refuse an object that is no number, and neither None."""
     row, column = _row_and_column(place, name)
     given = f"{row} has {repr(cell)[:60]}{column}, which is no number"
     remedy = "numbers are required: correct it, or encode it in numbers"
@@ -253,7 +215,7 @@ def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
 
 
 def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = ()) -> tuple[str, str]:
-    """What messages call the row and, where there are columns, the column of a value: "row 3 of X" and " in 'height'"."""
+    """Return the row and the column of a value for messages: "row 3 of X" and " in 'height'"."""
     row = f"row {int(place[0])} of {name}" if len(place) else name
     if len(place) < 2:
         return row, ""
@@ -262,13 +224,13 @@ def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = (
 
 
 def n_axes(values: Any) -> int:
-    """The number of axes of what a user gives; rows of different lengths are refused."""
+    """Return the number of axes of what a user gives; rows of different lengths are refused."""
     with input_errors():
         return int((values if sparse.issparse(values) else np.asarray(values)).ndim)
 
 
 def as_cells(values: Any, name: str) -> NDArray[Any]:
-    """An array in which numbers and text keep their types, of a table that holds both; masked cells become None."""
+    """Return a table of numbers and text as an array that keeps their types; masked cells become None."""
     refuse_sparse(values, name)
     with input_errors():
         array = np.asanyarray(values, dtype=None if hasattr(values, "__array__") else object)
@@ -278,7 +240,7 @@ def as_cells(values: Any, name: str) -> NDArray[Any]:
 
 
 def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floats:
-    """What stands for numbers as a C-contiguous float64 array, not a copy if it is one; not a frame, and not sparse."""
+    """Return numbers as a C-contiguous float64 array, not a copy if they are one; no frame, and not sparse."""
     array = as_array(values, name, ndim=ndim)
     if is_ready(array):
         return array
@@ -297,15 +259,12 @@ def as_vector(values: ArrayLike, name: str) -> Floats:
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell is None, NaN, NaT, or the NA of pandas (whose comparisons have no truth value)."""
+    """Return True for None, NaN, NaT, and the NA of pandas (whose comparisons have no truth value)."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
 def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_miss: Any = False, advice: str = "") -> None:
-    """Refuse NaN and infinity, naming the first places; ``may_miss`` says of each column, or of all, whether NaN is allowed.
-
-    ``values`` are float64, or sparse.
-    """
+    """Refuse NaN and infinity by their first places; ``may_miss`` allows NaN in all columns, or in those marked."""
     if isinstance(values, np.ndarray):
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(values.sum()):  # which is infinite or NaN where a value is
@@ -315,7 +274,8 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
         assert_all_finite(values.data if sparse.issparse(values) else values, allow_nan=bool(allowed.all()))
         return
     except ValueError:
-        bad = np.argwhere(_not_finite(values, allowed))
+        dense = values.toarray() if sparse.issparse(values) else values
+        bad = np.argwhere(np.isinf(dense) | (np.isnan(dense) & ~allowed))
     if not len(bad):
         return
     infinite = bool(np.isinf(values[tuple(bad[0])]))
@@ -331,18 +291,13 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
 
 
 def _by_column(places: Integers, name: str, names: Sequence[object]) -> str:
-    """How many of some values each column has, the most first, if several have any: ": 2 in 'height', 1 in 'weight'"."""
+    """Return numbers of such values by column, the most first, if several have any: ": 2 in 'height', 1 in 'weight'"."""
     columns, counts = np.unique(places[:, -1], return_counts=True)
     if places.shape[1] < 2 or len(columns) < 2:
         return ""
     order = np.argsort(-counts, kind="stable")
     shown = [f"{counts[k]}{_row_and_column((0, columns[k]), name, names)[1]}" for k in order[:_MOST_COLUMNS]]
     return ": " + ", ".join(shown) + (", ..." if len(order) > _MOST_COLUMNS else "")
-
-
-def _not_finite(values: Any, may_miss: Any) -> NDArray[np.bool_]:
-    dense = values.toarray() if sparse.issparse(values) else values
-    return np.isinf(dense) | (np.isnan(dense) & ~may_miss)
 
 
 def record_features(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -354,15 +309,7 @@ def record_features(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def validated(estimator: Any, X: Any, *, may_miss: bool = False, advice: str = "", **options: Any) -> Any:
-    """The items that scikit-learn's ``validate_data`` reads with these options, which records or compares their features.
-
-    ``may_miss`` and ``advice`` are those of `check_finite`.
-
-    Raises
-    ------
-    InputError
-        If they are no finite numbers in rows and columns, or have other features than those of the fit.
-    """
+    """Return items as scikit-learn's ``validate_data`` reads them, which records or compares their features."""
     if not sparse.issparse(X):
         X = dense_table(X, "X")  # a frame with sparse columns
     array = X if sparse.issparse(X) else as_array(X, "X", ndim=2)
@@ -399,20 +346,13 @@ def as_targets(y: Any, X: Any) -> Floats:
 
 
 def _check_length(y: NDArray[Any], X: Any, called: str) -> None:
-    """Refuse values or classes that are more or fewer than the rows of X."""
     n = _num_samples(read_table(X))
     if len(y) != n:
         raise InputError(f"y has {len(y)} {called} for {n} items; one for each item is required: give as many")
 
 
 def as_classes(y: Any, X: Any) -> NDArray[Any]:
-    """Class labels of one type, one for each row of X, as an array of shape (n_items,).
-
-    Raises
-    ------
-    InputError
-        If there are none, too few or too many, some are missing, or they are measured values.
-    """
+    """Return class labels of one type, one for each row of X, as an array of shape (n_items,)."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     if np.ma.is_masked(y):
@@ -448,10 +388,7 @@ def check_one_type(labels: NDArray[Any]) -> None:
 
 
 def check_sorted_classes(classes: NDArray[Any], n: int | None = None) -> None:
-    """Refuse ``classes_`` of a saved estimator that are not ``n`` different labels of one type in ascending order.
-
-    With ``n=None`` there are at least two.
-    """
+    """Refuse saved ``classes_`` that are not ``n``, or at least two, ascending labels of one type."""
     right = classes.ndim == 1 and classes.dtype.kind in "OUiubf" and (len(classes) == n if n is not None else len(classes) > 1)
     if right:
         check_one_type(classes)

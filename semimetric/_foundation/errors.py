@@ -14,7 +14,7 @@ from types import FrameType
 _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the package, with the separator at its end
 _LIBRARIES = ("sklearn", "joblib")  # that call the package for someone, to whose line a warning points
 _FOLDS = "sklearn.model_selection"
-_TOLD: set[tuple[str, int, str]] = set()  # file, line and cause of what was told in folds
+_WARNED: set[tuple[str, int, str]] = set()  # file, line and cause of warnings that were issued in folds
 _SILENT: ContextVar[frozenset[str]] = ContextVar("causes that are no news", default=frozenset())
 
 
@@ -168,17 +168,10 @@ class ConvergenceWarning(SemimetricWarning):
 
 
 def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: str = "") -> None:
-    """Issue a warning that points to the line outside the package, and outside scikit-learn, from which it was called.
+    """Issue a warning at the line outside the package, and outside scikit-learn, that called it.
 
-    Parameters
-    ----------
-    message : str
-    category : type
-    cause : str
-        What the warning is about, where messages of one cause differ in their numbers. scikit-learn fits a model anew for every
-        fold of a cross-validation or search, and each would say the same: there a cause is told once for a line of the caller,
-        in each process. Python's own filter cannot do it, because it compares whole messages, and forgets them whenever any
-        code enters `warnings.catch_warnings`.
+    Where a cross-validation or search fits a model anew, each ``cause`` is warned of once for a line of the caller in each
+    process. Python's own filter compares whole messages, and forgets them whenever code enters `warnings.catch_warnings`.
     """
     if cause in _SILENT.get():
         return
@@ -192,11 +185,11 @@ def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: st
         if outside is None and (not inside or frame.f_back is None):
             outside, level = (frame.f_code.co_filename, frame.f_lineno, cause), n_frames
         frame = frame.f_back
-    if cause and in_folds and outside in _TOLD:
+    if cause and in_folds and outside in _WARNED:
         return
     warnings.warn(message, category, stacklevel=level)
     if in_folds and outside is not None:
-        _TOLD.add(outside)  # after it was told: where a filter makes it an error, every fold raises it
+        _WARNED.add(outside)  # after the warning: where a filter makes it an error, every fold raises it
 
 
 @contextmanager

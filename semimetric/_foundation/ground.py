@@ -12,23 +12,10 @@ from .validation import check_items
 
 
 def farthest_first(distances_to: Callable[[int], Floats], first: int, count: int) -> Integers:
-    """The numbers of up to ``count`` items, each the farthest from the nearest of those before it.
+    """Return the numbers of up to ``count`` items, each the farthest from the nearest of those before it.
 
-    The first of several that are equally far is taken. Fewer are chosen where no further item is away from all of them.
-
-    Parameters
-    ----------
-    distances_to : callable
-        The number of an item to the distances of all items to it, shape (n_items,); called once for each that is chosen.
-    first : int
-        The item to begin with.
-    count : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of int64
-        In the order in which they were chosen.
+    ``distances_to(number)`` has the shape (n_items,), and is called once for each item that is chosen. The first of equally far
+    items is taken, and fewer where no further item is away from all of them.
     """
     chosen = [first]
     nearest = np.array(distances_to(first), dtype=np.float64)
@@ -43,13 +30,7 @@ def farthest_first(distances_to: Callable[[int], Floats], first: int, count: int
 
 
 def checked_cost_matrix(cost_matrix: ArrayLike) -> Floats:
-    """The ground distance as an array of shape (n_bins, n_bins).
-
-    Raises
-    ------
-    InputError
-        If the matrix is not square, finite, >= 0, symmetric and 0 on its diagonal.
-    """
+    """Return the ground distance as an array of shape (n_bins, n_bins)."""
     cost = check_items(cost_matrix, name="cost_matrix")
     if cost.shape[0] != cost.shape[1]:
         raise InputError(f"cost_matrix has shape {cost.shape}; a square matrix is required, with a row for every bin")

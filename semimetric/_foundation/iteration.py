@@ -61,25 +61,9 @@ def iterate(
     failures: tuple[type[Exception], ...] = (),
     verbose: bool | None = None,
 ) -> Run:
-    """Make steps until a look at the method gives a status, the limit is reached, or Ctrl-C is pressed.
+    """Take steps until a look at the method, every ``every`` steps, gives a status, or LIMIT or Ctrl-C is reached.
 
-    Parameters
-    ----------
-    method : Method
-    name : str
-        The name at the progress bar.
-    max_iter : int
-        Most steps; then the status is LIMIT.
-    every : int
-        Number of steps between two looks.
-    at_start : bool
-        True looks once before the first step.
-    total : int or None
-        Number of steps that the bar counts to; None of a method that usually ends earlier.
-    failures : tuple of exceptions
-        Those that say that rounding allows no more progress; the status is then INACCURATE.
-    verbose : bool or None
-        See `progress_bar`.
+    A bar counts to ``total``. ``failures`` are errors of rounding, after which the status is INACCURATE.
     """
     status: Status | None = None
     steps: list[Step] = []

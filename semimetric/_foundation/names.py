@@ -5,30 +5,23 @@ So ``import semimetric`` loads none of the large packages that estimators and in
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from os.path import commonprefix
 from threading import RLock
 from typing import Any
 
+_MOST_COMPARED = 5000  # names that are compared letter by letter
 _ONE_AT_A_TIME = RLock()  # threads that import modules of one another deadlock, of which Python makes an error of one of them
 
 
 def lazy_names(
     package: str, homes: Mapping[str, str], rooms: Iterable[str], instead: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package.
+    """Return ``__getattr__`` and ``__dir__`` of a package, from the names that each module in ``homes`` defines.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping from str to str
-        Of modules, by their names relative to the package, the names that they define, with spaces between.
-    rooms : iterable of str
-        Modules of the package that are attributes of it.
-    instead : mapping from str to str
-        Of names that other packages have, which of ours does the same or takes its place, for those who ask for them.
+    ``rooms`` are modules that are attributes; ``instead`` maps names of other packages to ours in error messages.
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}
     public = sorted([*home_of, *rooms])
@@ -49,12 +42,33 @@ def lazy_names(
 
 
 def _message(package: str, name: str, public: list[str], instead: Mapping[str, str]) -> str:
-    """What the error says of a name that the package does not have."""
     if name in instead:
         return f"module {package!r} has no attribute {name!r}: did you mean {instead[name]}?"
     similar = get_close_matches(name, public, n=3)
     hint = f"; did you mean {' or '.join(similar)}?" if similar else ""
     return f"module {package!r} has no attribute {name!r}{hint}"
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return ``"; did you mean 'a1' or 'a2'?"`` with up to three known names that are spelt alike; else ""."""
+    if not isinstance(name, str):
+        return ""
+    wanted = name.casefold()
+    spelt = {text.casefold(): text for text in known if isinstance(text, str)}
+    if len(spelt) > _MOST_COMPARED:
+        of_its_kind = (text for text in spelt if text[:1] == wanted[:1] and abs(len(text) - len(wanted)) <= 1)
+        spelt = {text: spelt[text] for text in sorted(of_its_kind, key=lambda text: -_begin(text, wanted))[:_MOST_COMPARED]}
+    alike = get_close_matches(wanted, spelt, n=30)
+    if not alike:
+        return ""
+    best = SequenceMatcher(None, wanted, alike[0]).ratio()
+    near = [text for text in alike if SequenceMatcher(None, wanted, text).ratio() > best - 0.05]
+    *first, last = [repr(str(spelt[text])) for text in sorted(near, key=lambda text: (-_begin(text, wanted), text))[:3]]
+    return f"; did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
+
+
+def _begin(text: str, wanted: str) -> int:
+    return len(commonprefix([text, wanted]))
 
 
 _METRIC_LEARN = {
@@ -110,7 +124,7 @@ NAMES_ELSEWHERE = _METRIC_LEARN | _SCIKIT_LEARN | _FAISS | _OTHERS
 
 
 def package_version() -> str:
-    """The version of the installed package, or "0+unknown" if it is not installed."""
+    """Return the version of the installed package, or "0+unknown" if it is not installed."""
     try:
         return version("semimetric")
     except PackageNotFoundError:

@@ -28,7 +28,7 @@ _EXTRAS = {
 
 
 def optional(module: str) -> ModuleType:
-    """The module of that name; an error that names the extra of semimetric that installs it if it is missing."""
+    """Return the module of that name; if it is missing, the error names the extra that installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -24,12 +24,12 @@ _SHARES = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
 def _is_watched() -> bool:
-    """Whether standard error is read by a person: at a terminal, or in a notebook."""
+    """Return True if standard error is a terminal or a notebook."""
     return sys.stderr is not None and (sys.stderr.isatty() or _in_notebook())
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this; IPython is asked only if it is there already."""
+    """Return True in a kernel of Jupyter; IPython is asked only if it is imported already."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
@@ -50,21 +50,9 @@ class _PatientBar(tqdm):
 def progress_bar(
     total: float | None, description: str, *, verbose: bool | None, unit: str = "it", share: bool = False
 ) -> Any:  # fmt: skip
-    """A bar of `tqdm` for work of ``total`` steps, to be used as a context; ``update()`` counts one.
+    """Return a bar of `tqdm` as a context, whose ``update()`` counts a step; ``total`` is None if the end is open.
 
-    Parameters
-    ----------
-    total : float or None
-        None of work that ends when it is good enough, whose steps are counted only.
-    description : str
-        What is done, in a word or two.
-    verbose : bool or None
-        Whether it is shown at once, or never; None shows it to those who look, where the work is likely to take more than ten
-        seconds or has taken them, and takes it away at the end.
-    unit : str
-        What a step is called.
-    share : bool
-        Whether steps differ in length, so that a share of the whole is shown and no number of them.
+    With ``share`` steps differ in length, and the bar shows a fraction of the whole instead of a count.
     """
     shown = _is_watched() if verbose is None else bool(verbose)
     return _PatientBar(
@@ -80,12 +68,12 @@ def announce(message: str, *, verbose: bool | None) -> None:
 
 
 def now() -> float:
-    """Seconds of a clock that never goes back."""
+    """Return seconds of a clock that never goes back."""
     return time.monotonic()
 
 
 def check_time_budget(seconds: object) -> float | None:
-    """The value of ``time_budget``: None, or seconds > 0."""
+    """Return the value of ``time_budget``: None, or seconds > 0."""
     if seconds is None:
         return None
     if isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool) and 0 < seconds < math.inf:
@@ -101,31 +89,24 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """How many have passed."""
+        """Seconds that have passed."""
         return now() - self.started
 
 
 @dataclass(frozen=True)
 class TimeBudget:
-    """Seconds that may pass from when it is made.
-
-    Parameters
-    ----------
-    seconds : float
-    watch : Stopwatch
-        Starts when the budget is made.
-    """
+    """Seconds that may pass from when it is made."""
 
     seconds: float
-    watch: Stopwatch = field(default_factory=Stopwatch)
+    watch: Stopwatch = field(default_factory=Stopwatch)  # starts when the budget is made
 
     @classmethod
     def of(cls, seconds: object) -> TimeBudget | None:
-        """The budget of a parameter ``time_budget``, whose clock starts now; None for None."""
+        """Return the budget of a parameter ``time_budget``, whose clock starts now; None for None."""
         checked = check_time_budget(seconds)
         return None if checked is None else cls(checked)
 
     @property
     def left(self) -> float:
-        """How many seconds are left; less than 0 if more have passed."""
+        """Seconds that are left; less than 0 if more have passed."""
         return self.seconds - self.watch.seconds

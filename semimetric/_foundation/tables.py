@@ -1,4 +1,4 @@
-"""Frames of any library: those of pandas and polars as they are, all others as narwhals reads them; and rows given by name."""
+"""Frames of any library, by narwhals unless they are of pandas or polars, and rows given by name."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,15 +15,9 @@ _REPEATED = 10
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
-    """What a user gives as a table, if it is a frame, with names in ``columns``, a ``shape``, and columns ``[:, k]``.
+    """Return a frame with ``columns``, ``shape`` and ``[:, k]`` by narwhals; pandas, polars and arrays as they are.
 
-    A frame of pandas or polars, and what is no frame, such as an array or a list, is returned as it is. A frame of another
-    library, such as a table of pyarrow, is returned as one of narwhals.
-
-    Raises
-    ------
-    InputError
-        If it is a lazy frame, which has no rows yet, or rows by name, whose columns nobody has named yet.
+    An InputError refuses a lazy frame, which has no rows yet, and rows given as dicts.
     """
     _refuse_dicts(X, name)
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "iloc"):
@@ -40,14 +34,13 @@ def read_table(X: Any, *, name: str = "X") -> Any:
 
 
 def _holds_dicts(X: Any) -> bool:
-    """Whether these are rows that are given by name, one or many."""
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # a sparse array may be a dict of its entries
         return False
     return isinstance(X, Mapping) or (isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping))
 
 
 def _refuse_dicts(X: Any, name: str) -> None:
-    """Refuse rows by name where no fit has named the columns, so that nothing says which they are, and in which order."""
+    """Refuse rows by name where no fit has named the columns."""
     if _holds_dicts(X):
         given, table = ("a dict", f"pandas.DataFrame([{name}]) if it is one row, pandas.DataFrame({name}) if it is columns")
         if not isinstance(X, Mapping):
@@ -58,25 +51,7 @@ def _refuse_dicts(X: Any, name: str) -> None:
 
 
 def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
-    """Rows whose values are given by name, in the order of ``names``; anything else as it is.
-
-    Parameters
-    ----------
-    X : dict, series of pandas with names, sequence of dicts, or anything else
-    names : sequence of str
-        The features.
-    name : str
-        The name of X in messages.
-
-    Returns
-    -------
-    ndarray of shape (n_features,), or (n_items, n_features) of a sequence, of objects; or X
-
-    Raises
-    ------
-    InputError
-        If a feature has no value, or a value has a name that is not among the features.
-    """
+    """Return a dict, a series or a sequence of dicts as objects in the order of ``names``; anything else as it is."""
     if not len(names):
         _refuse_dicts(X, name)
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
@@ -92,7 +67,6 @@ def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
 
 
 def _row(given: Mapping[Any, Any], names: Sequence[str], name: str) -> Any:
-    """The values of one row in the order of ``names``."""
     foreign = [key for key in given if key not in names]
     missing = [feature for feature in names if feature not in given]
     if foreign:
@@ -116,7 +90,7 @@ def _row(given: Mapping[Any, Any], names: Sequence[str], name: str) -> Any:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """The rows with these numbers of an array, a frame, a sparse matrix or a list of rows, in a thing of the same kind."""
+    """Return the rows with these numbers of an array, a frame, a sparse matrix or a list, as the same kind."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "tocsr"):
@@ -126,12 +100,12 @@ def take_rows(X: Any, rows: Any) -> Any:
 
 
 def numbered_rows(X: Any) -> Any:
-    """A frame of pandas whose index is its row numbers, of which only the index is new; all else as it is."""
+    """Return a frame of pandas with row numbers as its index, without a copy; anything else as it is."""
     return X.reset_index(drop=True) if hasattr(X, "iloc") else X
 
 
 def row_labels(X: Any, n: int) -> Any:
-    """What a frame of pandas calls its n rows, shape (n,), as integers or texts; the row numbers of anything else."""
+    """Return the n row labels of a frame of pandas, (n,), as integers or texts; else the row numbers."""
     if not hasattr(X, "iloc"):
         return np.arange(n)
     labels = np.asarray(X.index)
@@ -148,19 +122,19 @@ def check_numbers(X: Any, name: str) -> None:
 
 
 def texts_of(cells: Sequence[Any]) -> list[str]:
-    """The cells that are texts."""
+    """Return the cells that are texts."""
     return [cell for cell in cells if isinstance(cell, str)]
 
 
 def may_be_categories(texts: Sequence[str]) -> bool:
-    """Whether so few of some texts differ that they may well be categories, and they do not read like times."""
+    """Return True for texts of which few differ, so that they may be categories, and that are no times."""
     if not texts or (is_time(texts[0]) and is_time(texts[-1])):
         return False
     return len(set(texts)) <= max(_FEW, len(texts) / _REPEATED)
 
 
 def offer(cells: Sequence[Any]) -> str:
-    """What to do about a column that holds something else than numbers, by how many different texts it holds."""
+    """Return advice about a column of other things than numbers, by how many different texts it holds."""
     texts = texts_of(cells)
     if texts and is_time(texts[0]) and is_time(texts[-1]):
         return "it reads like times: make its dtype datetime, as by pandas.to_datetime, and such columns are read"
@@ -178,7 +152,7 @@ def offer(cells: Sequence[Any]) -> str:
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is a date, or a time with a date, as ISO 8601 writes it with dashes."""
+    """Return True for a date, or a time with a date, as ISO 8601 writes it with dashes."""
     try:
         return "-" in text and datetime.fromisoformat(text.strip()) is not None
     except ValueError:

@@ -12,7 +12,7 @@ _MOST_CHARACTERS = 24  # of a cell
 
 
 def cell_text(value: Any) -> str:
-    """A value as short text: a number with four digits, other things cut after 24 characters."""
+    """Return a value as short text: numbers with four digits, other things cut after 24 characters."""
     if is_missing(value):
         return "(missing)"
     text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
@@ -20,21 +20,17 @@ def cell_text(value: Any) -> str:
 
 
 def text_table(rows: Sequence[Sequence[str]], *, left: int = 0) -> list[str]:
-    """A line for each row, with columns of equal width: the first ``left`` are aligned at the left, others at the right."""
+    """Return a line for each row, with columns of equal width, the first ``left`` aligned left, others right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     align = [str.ljust if k < left else str.rjust for k in range(len(widths))]
     return ["  ".join(put(c, w) for put, c, w in zip(align, row, widths, strict=True)) for row in rows]
 
 
 def html_table(rows: Sequence[Sequence[str]], *, title: str = "", notes: Sequence[str] = ()) -> str:
-    """The rows as a table of HTML, the first as its header, under a title and above notes; all text is escaped."""
-    head, *body = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for row, tag in _tagged(rows))
+    """Return rows as a table of HTML, the first as header, under a title and above notes; text is escaped."""
+    tags = ["td" if k else "th" for k in range(len(rows))]
+    head, *body = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for row, tag in zip(rows, tags, strict=True))
     lines = "".join(f"<tr>{row}</tr>" for row in body)
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<div><table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{below}</div>"
-
-
-def _tagged(rows: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], str]]:
-    """Each row with the tag of its cells."""
-    return [(row, "td" if k else "th") for k, row in enumerate(rows)]

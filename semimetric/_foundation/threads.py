@@ -17,14 +17,10 @@ _BLAS = local()  # ``_BLAS.limited`` says that this thread is within `one_blas_t
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A context in which BLAS uses one thread; inside another such context it changes nothing.
+    """Return a context in which BLAS uses one thread; inside another such context it changes nothing.
 
-    Learning takes many small factorizations. In each of them, BLAS with two threads waits for the other core, and where that
-    core was busy, a fit of 8 s took 25 to 100 s. Threads are given blocks of pairs instead.
-
-    The libraries of BLAS are never looked for in the main thread, because the search calls Python back from C, where a
-    KeyboardInterrupt is swallowed; Python raises it in the main thread alone, which waits meanwhile. The search takes
-    milliseconds, as long as many a call of `map_blocks` within a fit.
+    With two threads the many small factorizations of learning wait for the other core: a fit of 8 s took 25 to 100 s. Libraries
+    are not looked for in the main thread, because this search swallows a KeyboardInterrupt in callbacks from C.
     """
     if getattr(_BLAS, "limited", False):
         yield
@@ -48,10 +44,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 
 
 def short_blocks(n: int, size: int) -> Iterator[slice]:
-    """`blocks` for compiled loops that may take long: Ctrl-C is seen between two of them, which take some 0.1 s each.
-
-    Python sees it in the main thread by itself; a thread of `map_blocks` ends here once its call was interrupted.
-    """
+    """Return `blocks` of some 0.1 s each for compiled loops, between which Ctrl-C is seen, also in `map_blocks`."""
     for block in blocks(n, size):
         end_if_interrupted()
         yield block
@@ -64,10 +57,7 @@ def end_if_interrupted() -> None:
 
 
 def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int | None) -> list[T]:
-    """``[function(block) for block in blocks(n, size)]``, computed by ``n_jobs`` threads.
-
-    An error or Ctrl-C cancels the blocks that have not begun, and ends the others at their next `short_blocks`.
-    """
+    """Return ``[function(block) for block in blocks(n, size)]`` by ``n_jobs`` threads; errors and Ctrl-C cancel others."""
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1 or n <= size:
         return [function(block) for block in blocks(n, size)]

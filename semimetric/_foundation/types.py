@@ -19,14 +19,11 @@ Periods: TypeAlias = Mapping[int | str, float | str] | None  # of features, by n
 
 
 class FrozenValue:
-    """The base of frozen dataclasses with arrays.
-
-    It is pickled as the arguments that make it, so that the arrays of a copy are read only too.
-    """
+    """The base of frozen dataclasses with arrays, pickled as their arguments so that copies are read only too."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = [f.name for f in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
-        return type(self), tuple(getattr(self, name) for name in names)
+        value: Any = self  # every subclass is a dataclass
+        return type(self), tuple(getattr(self, f.name) for f in fields(value))
 
 
 def freeze(value: Any, *names: str) -> None:
@@ -39,26 +36,12 @@ def freeze(value: Any, *names: str) -> None:
 
 @dataclass(frozen=True)
 class Tuples:
-    """Tuples of items, given by their row numbers, so that items are never copied.
+    """Tuples of items, given by their row numbers, so that items are never copied."""
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features), float64
-    index : ndarray of shape (n_tuples, size), int64
-        The row numbers in ``items`` of the members of each tuple.
-
-    Attributes
-    ----------
-    size : int
-        The number of items in a tuple.
-    sides : tuple of str
-        The names of the members of a tuple where they are columns of a table.
-    """
-
-    items: Floats
-    index: Integers
-    size: ClassVar[int]
-    sides: ClassVar[tuple[str, ...]]
+    items: Floats  # (n_items, n_features)
+    index: Integers  # (n_tuples, size); the row numbers in ``items`` of the members of each tuple
+    size: ClassVar[int]  # the number of items in a tuple
+    sides: ClassVar[tuple[str, ...]]  # the names of the members of a tuple where they are columns of a table
 
     def __len__(self) -> int:
         return len(self.index)
@@ -71,7 +54,7 @@ class Tuples:
 
     @property
     def occurrences(self) -> Integers:
-        """How often each of the items `used` occurs as a member of a tuple, shape (n_used,)."""
+        """Number of occurrences of each of the items `used` as a member of a tuple, shape (n_used,)."""
         return np.unique(self.index, return_counts=True)[1]
 
     def take(self, rows: NDArray[Any] | slice) -> Self:
@@ -130,7 +113,7 @@ class Quadruplets(Comparisons):
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with (2), (3), ... appended to those that an earlier name has taken."""
+    """Return the names, with (2), (3), ... appended to those that an earlier name has taken."""
     taken: dict[str, None] = {}
     last: dict[str, int] = {}  # the last number that was tried for each name, so that many equal names take no longer
     for name in names:

@@ -19,17 +19,15 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from .errors import StorageError
 
-try:
-    import fcntl
-except ImportError:  # not on this system
-    fcntl = None  # type: ignore[assignment]
-
+fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None  # None where the system has no such locks
 
 _LONGEST = 100  # bytes of a name that are kept in the name of what is to become it, since systems limit names to 255 or fewer
 _TOKEN = 8  # hexadecimal digits
@@ -40,11 +38,7 @@ _WHOLE = threading.RLock()  # held while something is `uninterrupted`, and while
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Any]:
-    """A new file, open for writing, that takes the place of ``target`` at the end, with its permissions.
-
-    If the end is not reached, ``target`` is what it was, and the new file is deleted. A link is itself replaced: who wants to
-    write through it gives what it leads to.
-    """
+    """Open a new file that takes the place of ``target``, or of the link there, only if the end is reached."""
     _sweep(target)
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     begun, lock = _beside(target), None
@@ -64,13 +58,7 @@ def replacing(target: Path) -> Iterator[Any]:
 
 @contextmanager
 def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
-    """A new folder beside ``target``, to be filled, and then renamed or deleted: what is there of it at the end is deleted.
-
-    Raises
-    ------
-    StorageError
-        If it cannot be made.
-    """
+    """Open a new folder beside ``target`` to be filled and renamed; what remains of it at the end is deleted."""
     begun, lock = _beside(target), None
     try:
         with undoing(lambda: discard(begun)):
@@ -91,7 +79,7 @@ def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
 
 @contextmanager
 def undoing(undo: Callable[[], object]) -> Iterator[None]:
-    """``undo`` deletes what this has begun: it is called if this fails, and by `undo_all` if the process ends meanwhile."""
+    """Call ``undo`` if this block fails; `undo_all` calls it if the process ends meanwhile."""
     with _WHOLE:
         _UNDO.append(undo)
     try:
@@ -137,10 +125,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def discard(path: Path) -> None:
-    """Delete a file, or a folder with all that is in it, if it is there.
-
-    A folder gets another name first, so that a process that still writes into it can make no new file there.
-    """
+    """Delete a file, or a folder with its content, under another name first, so that no process writes into it."""
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return
@@ -151,12 +136,11 @@ def discard(path: Path) -> None:
 
 
 def _beside(target: Path) -> Path:
-    """A name for what is to become ``target``."""
     return target.parent / f".{_short(target.name)}.{uuid4().hex[:_TOKEN]}.part"
 
 
 def _short(name: str) -> str:
-    """A name; of a long one its beginning, and digits by which it differs from others of the same beginning."""
+    """Return a name; of a long one its beginning, and digits by which it differs from others of the same beginning."""
     written = os.fsencode(name)
     if len(written) <= _LONGEST:
         return name
@@ -164,7 +148,6 @@ def _short(name: str) -> str:
 
 
 def _sweep(target: Path) -> None:
-    """Delete what killed processes have left beside ``target``."""
     left = re.compile(rf"\.{re.escape(_short(target.name))}\.\w+\.part")
     with os.scandir(target.parent) as entries:
         found = [Path(entry.path) for entry in entries if left.fullmatch(entry.name)]
@@ -177,7 +160,7 @@ def _sweep(target: Path) -> None:
 
 
 def _made(path: Path, make: Callable[[], object]) -> int | None:
-    """The lock on what ``make`` makes; it is made again where it was taken for a leftover before it was locked."""
+    """Return the lock on what ``make`` makes; it is made again where it was taken for a leftover before it was locked."""
     make()
     while True:
         try:
@@ -187,15 +170,7 @@ def _made(path: Path, make: Callable[[], object]) -> int | None:
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """A descriptor that holds the lock on a file or a folder; None where there are no locks.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file, or no longer the one that was locked: another process has deleted it before.
-    OSError
-        If it cannot be opened, or somebody else holds the lock and ``wait`` is false.
-    """
+    """Return a descriptor that locks a file or folder, None without locks; FileNotFoundError if it was deleted before."""
     if fcntl is None:
         return None
     descriptor = os.open(path, os.O_RDONLY)

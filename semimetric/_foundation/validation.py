@@ -28,11 +28,7 @@ def check_items(
     min_items: int = 1,
     advice: str = "",
 ) -> Floats:
-    """X as a finite, C-contiguous float64 matrix of shape (n_items, n_features).
-
-    If ``names`` are given, a frame must have these columns in this order; an array has no names to compare. ``advice`` says
-    what to do about missing values.
-    """
+    """Return X as a finite, C-contiguous float64 matrix of shape (n_items, n_features); a frame must have ``names``."""
     array = as_array(X, name, ndim=2)
     items = array if is_ready(array) and len(array) >= min_items and array.shape[1] else _as_matrix(array, name, min_items)
     check_finite(items, name, names=names or getattr(array, "columns", ()), advice=advice)
@@ -41,7 +37,7 @@ def check_items(
 
 
 def _as_matrix(array: Any, name: str, min_items: int) -> Floats:
-    """What scikit-learn makes of an array or a frame: C-contiguous and of float64, finite or not."""
+    """Return a C-contiguous float64 matrix as scikit-learn checks it, finite or not."""
     options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
     try:
         with input_errors():
@@ -65,7 +61,6 @@ def check_shape(
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
-    """Refuse a frame whose columns ``given`` are named, but not ``names`` in this order."""
     columns = tuple(given)
     if not columns or columns == tuple(names) or not all(isinstance(c, str) for c in columns):
         return
@@ -84,7 +79,7 @@ def _listed(names: Sequence[object]) -> str:
 
 
 def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
-    """x and y, which must have equally many rows; with ``repeat`` a single row of one is repeated for each of the other."""
+    """Return x and y with equally many rows; ``repeat`` repeats a single row of one for each of the other."""
     if repeat and 1 in (len(x), len(y)):
         x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
     if len(x) != len(y):
@@ -93,7 +88,6 @@ def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Fl
 
 
 def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
-    """The index as int64, of which every entry must be a row number of the items."""
     array = _row_numbers(index, name)
     if array.dtype.kind not in "iu":
         raise InputError(
@@ -111,7 +105,6 @@ def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
 
 
 def _row_numbers(index: ArrayLike, name: str) -> Any:
-    """The index as an array as NumPy reads it; masked entries are refused."""
     with input_errors():
         array = np.asanyarray(index)
     if np.ma.is_masked(array):
@@ -129,12 +122,9 @@ def check_tuples(
     encode: Callable[..., Floats] | None = None,
     advice: str = "",
 ) -> T:
-    """The tuples that a user gives, as an object of the class ``kind``: `Pairs`, `Triplets` or `Quadruplets`.
+    """Return tuples as an object of the class ``kind``, from points (m, size, n_features) or rows (m, size) of items.
 
-    They are given as points of shape (m, size, n_features), or as row numbers of shape (m, size) of the items
-    ``preprocessor``. Points are viewed as items, so nothing is copied. A frame of items must have the columns ``names``. For
-    items that are not numbers alone, ``encode(table, name=...)`` makes the matrix of a table. ``advice`` says what to do about
-    missing values.
+    ``preprocessor`` holds the items, and ``encode(table, name=...)`` makes the matrix of a table that is not of numbers alone.
     """
     name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
@@ -171,7 +161,6 @@ def check_tuples(
 
 
 def _wrong_axes(array: NDArray[Any], ndim: int) -> str:
-    """What scikit-learn says of an array with another number of axes; nothing of one with as many."""
     return "" if array.ndim == ndim else f": Expected {ndim}D array, got {array.ndim}D array instead"
 
 
@@ -182,7 +171,7 @@ def check_some(n: int, called: str) -> None:
 
 
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
-    """y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
+    """Return y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
     cells: Any = y if isinstance(y, list | tuple | np.ndarray) or hasattr(y, "iloc") else ()
     if texts := texts_of(np.ravel(y).tolist() if isinstance(y, np.ndarray) else list(cells)):
         raise InputError(f"y holds text, such as {texts[0]!r:.40}; +1 (similar) and -1 (dissimilar) are required: recode it")
@@ -204,7 +193,7 @@ def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats
 
 
 def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:
-    """y as float64, a finite distance >= ``minimum`` for each pair, of which not all may be 0."""
+    """Return y as float64, a finite distance >= ``minimum`` for each pair, of which not all may be 0."""
     distances = as_floats(y, "y")
     if distances.shape != (n_pairs,):
         raise InputError(f"y has shape {distances.shape} for {n_pairs} pairs; one distance a pair is required")
@@ -221,7 +210,7 @@ def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floa
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
-    """The sample weights, >= 0, divided by their sum; uniform weights for None."""
+    """Return the sample weights, >= 0, divided by their sum; uniform weights for None."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
     weights = as_floats(sample_weight, "sample_weight")
@@ -239,7 +228,7 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
 
 
 def check_count(name: str, value: object, *, minimum: int = 1) -> int:
-    """The value of a parameter, which must be an integer >= ``minimum``."""
+    """Return the value of a parameter, which must be an integer >= ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
     return int(value)
@@ -254,14 +243,14 @@ def check_n_jobs(n_jobs: int | None) -> None:
 
 
 def check_finite_number(name: str, value: float) -> float:
-    """The value of a parameter, which must be a finite number."""
+    """Return the value of a parameter, which must be a finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
         raise InputError(f"{name}={value!r} must be a finite number")
     return float(value)
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
-    """The value of a parameter, which must be a finite number >= 0, or > 0 if ``strict``."""
+    """Return the value of a parameter, which must be a finite number >= 0, or > 0 if ``strict``."""
     check_finite_number(name, value)
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
@@ -269,7 +258,7 @@ def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
 
 
 def weight_option(learner: Any, sample_weight: ArrayLike | None) -> dict[str, Any]:
-    """The weights, if there are any, as an argument for ``fit`` of a learner, which must take them."""
+    """Return the weights, if there are any, as an argument for ``fit`` of a learner, which must take them."""
     if sample_weight is None:
         return {}
     if not has_fit_parameter(learner, "sample_weight"):

@@ -28,7 +28,7 @@ _FEW = 4  # Scores of single columns are computed where these are at most a four
 
 
 class Problem(NamedTuple):
-    """What is minimised. A row i belongs to column ``codes[i]``: it has the target t there, and -t in the others.
+    """The objective: a row i has the target t in its column ``codes[i]``, and -t in the others.
 
     ``target`` and ``sample`` have one number a row, or one for all; ``own`` and ``other`` (K,) are C times the weight of a
     class, for the rows that belong to it and for the rest. ``two_sided`` tells regression, ``joint`` Crammer and Singer.

@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
 
 
 class DifferenceOperator(NamedTuple):
-    """How written rows psi become phi = D_order^{-T} psi, within each block of columns ``starts[b]:starts[b + 1]``.
+    """The map of written rows psi to phi = D_order^{-T} psi, within each block of columns ``starts[b]:starts[b + 1]``.
 
     D_1 are the first differences of paper 1, and D_2 the second.
     """

@@ -1,4 +1,4 @@
-"""What dual variables of a row do while a solver descends."""
+"""States of the dual variables of a row while a solver descends."""
 
 from .jit import kernel
 
@@ -8,7 +8,7 @@ ASLEEP, RESTS, AWAKE = 0, 1, 2
 
 @kernel
 def any_awake(state):
-    """Whether any of these variables is awake."""
+    """Return True if any of these variables is awake."""
     for c in range(state.shape[0]):
         if state[c] == AWAKE:
             return True

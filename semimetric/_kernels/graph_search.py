@@ -104,7 +104,7 @@ def _put(best, at, value, node):
 
 @kernel
 def _slot(seen, node):
-    """Where a node stands in the hash table ``seen``, whose size is a power of 2, or the free slot (-1) where it belongs."""
+    """Return the slot of a node in the hash table ``seen``, of a size 2^k, or the free slot (-1) where it belongs."""
     at = (node * 2654435761 >> 8) & (seen.shape[0] - 1)
     while seen[at] >= 0 and seen[at] != node:
         at = (at + 1) & (seen.shape[0] - 1)

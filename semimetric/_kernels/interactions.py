@@ -1,4 +1,4 @@
-"""How much tables of two binned features explain of a residual: what pairs are ranked by."""
+"""The part of a residual that tables of two binned features explain, by which pairs are ranked."""
 
 import numpy as np
 

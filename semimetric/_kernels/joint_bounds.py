@@ -87,7 +87,7 @@ def _whole(weights, cut):
 
 @kernel
 def _may_precede(intervals, p, q):
-    """Whether a fraction in interval p may be at most one in interval q; a tie at their ends counts for one order alone.
+    """Return True if a fraction in interval p may be at most one in interval q; a tie counts for one order alone.
 
     One order of fractions that tie is never left out: those at the upper ends of their intervals first, at the lower ends last.
     """
@@ -213,7 +213,7 @@ def step_and_base(tables, top):
 
 @kernel
 def round_down(tables, step, top, out):
-    """Whole numbers 0..top in ``out`` (M, C), so that (sum of one a row) / step + base <= sum of the same of ``tables`` (M, C).
+    """Write whole numbers 0..top to ``out`` (M, C), for which (sum of one a row) / step + base <= that of ``tables`` (M, C).
 
     What is infinite becomes ``top``; all are 0 where the step is infinite.
     """

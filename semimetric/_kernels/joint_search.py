@@ -145,7 +145,7 @@ def _of_many(tables, row, cut, vertex, step, fraction):
 
 @kernel
 def _is_smaller(query, first, column, block, r):
-    """Whether the first of two vectors is lexicographically smaller in a group, by cells and fractions, feature by feature."""
+    """Return True if the first of two vectors is lexicographically smaller in a group, by cells and fractions."""
     for j in range(column.shape[0]):
         apart = np.float64(query.lower[first + j] - block.lower[column[j], r])
         if apart == 0.0:

@@ -1,4 +1,4 @@
-"""Which cell of the grid holds a value or a position (paper 2, Alg. 1, lines 5-8)."""
+"""The cell of the grid that holds a value or a position (paper 2, Alg. 1, lines 5-8)."""
 
 from .jit import kernel
 
@@ -17,7 +17,7 @@ def clipped(position, last):
 
 @kernel
 def rise(excess, below, above):
-    """How far a distance has risen where a value or position exceeds its range, by the slopes below and above the range.
+    """Return the rise of a distance where a value or position exceeds its range, by the slopes below and above it.
 
     The excess of what lies below the range is < 0, and so is the rise. What lies outside the range adds the difference of the
     rises of two vectors to their distance.

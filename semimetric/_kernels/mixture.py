@@ -132,7 +132,7 @@ def _exchange(mixture, a, b):
 
 @kernel
 def _is_alone(points, mixture, i):
-    """Whether the component of point i has no other points."""
+    """Return True if the component of point i has no other points."""
     return mixture.total[mixture.labels[i]] - points.weight[i] <= 0.5
 
 

@@ -1,4 +1,4 @@
-"""Whether items are where an index says that they are: a place is proved in less time than it is found in."""
+"""Proofs that items are where an index says: a position is proved in less time than it is found in."""
 
 from typing import NamedTuple
 

@@ -238,7 +238,7 @@ def nearest(scales, profiles, b, items, candidates, slack, best):
 
 @kernel
 def _comes_first(row, other, rank):
-    """Whether a row is answered before another one with the same sum; an empty rank is the order of the rows.
+    """Return True if a row is answered before another with the same sum; an empty rank is the order of the rows.
 
     A row of -1, which stands for no item, comes last.
     """

@@ -1,4 +1,4 @@
-"""Support points (paper 3, equations 3 and 7) by brute force: O(n) memory, and loops over items that the compiler vectorises.
+"""Support points (paper 3, equations 3 and 7) by brute force, in O(n) memory and loops that the compiler vectorises.
 
 Items are given feature by feature, (n_features, n), so that no sum is reordered.
 """

@@ -1,4 +1,4 @@
-"""Which leaf of every tree an item reaches, and at which node two items part.
+"""The leaf of every tree that an item reaches, and the node at which two items part.
 
 At a node with the feature f and the threshold t an item x goes left if x_f <= t, or if x_f is missing and missing values go
 left there; else it goes right. A leaf has the feature -1.

@@ -58,7 +58,7 @@ class Tables(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where rows lie: places of the lower and upper vertex of every feature (-1: left out), and the fraction between."""
+    """Positions of rows: the lower and upper vertex of every feature (-1: left out), and the fraction between."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -73,7 +73,7 @@ def _without(vertex, hole):
 
 @kernel
 def _cells(x, knots, cell):
-    """How many inner knots lie below every value: counted knot by knot where they are few, which runs on vectors."""
+    """Count the inner knots below every value: knot by knot where they are few, which runs on vectors."""
     cell[:] = 0
     if knots.shape[0] > _COUNTED:
         for r in range(x.shape[0]):
@@ -179,7 +179,7 @@ def _put_pairs(lower, upper, fraction, width, pairs, row, out):
 
 @kernel
 def _inside(lower, upper, fraction):
-    """Whether every feature of a row lies within a cell, on no knot: then no entry of a pair is 0 but where fractions tie."""
+    """Return True if every feature lies within a cell: then no entry of a pair is 0 but where fractions tie."""
     for f in range(lower.shape[0]):
         if lower[f] < 0 or upper[f] != lower[f] + 1 or not _LEAST < fraction[f] < 1.0:
             return False

@@ -7,7 +7,7 @@ from .jit import kernel
 
 @kernel
 def rises(tables, base, span, top):
-    """What the columns of tables (B, M, 16) are above their least entries; infinite entries do not count.
+    """Return the tables (B, M, 16) minus the least entries of their columns; infinite entries do not count.
 
     ``base`` (B,) becomes the sum of the least entries, ``span`` (B,) the largest rise of a column, ``top`` (B,) the sum of the
     largest rises.

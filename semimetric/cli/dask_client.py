@@ -10,7 +10,7 @@ from ..out_of_core.dask import connect
 
 @contextmanager
 def dask_client(arguments: Namespace) -> Iterator[Any]:
-    """A client of the cluster that the arguments name, which is closed at the end, or None if they name none."""
+    """Open a client of the cluster that the arguments name, closed at the end; None if they name none."""
     if arguments.scheduler is None and arguments.workers is None:
         yield None
         return

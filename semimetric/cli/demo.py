@@ -1,4 +1,4 @@
-"""The demo: learn the Earth Mover's Distance between images of digits from a few thousand exact distances.
+"""The command ``demo``: learn the Earth Mover's Distance between images of digits from some thousand exact distances.
 
     result = run()            learns, checks the model on images that it never saw, and times both distances
     draw(result, path)        saves a picture of what was learned
@@ -6,10 +6,15 @@
 It needs the extra ``demo``: POT for exact distances, and matplotlib for the picture.
 """
 
+import shlex
+import sys
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import numpy as np
@@ -26,6 +31,8 @@ from ..distances.features.histograms import HistogramFeatures
 from ..distances.learning.settings import Program
 from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
+from .model_files import check_folder
+from .output import CommandResult, shows_progress
 from .parser import DemoSizes
 
 _N_NEIGHBORS = 10  # of a query, among which the learned nearest should be
@@ -38,12 +45,7 @@ _ORANGE = "#d9622b"
 
 @dataclass(frozen=True)
 class DemoReport:
-    """Figures that the demo measured, on images that the learner never saw.
-
-    ``first_10`` and ``first_20`` are the shares of the 10 nearest images by the exact distance that are among the first 10 and
-    20 by the learned one; ``reranked`` is the share among the first 10 after these 20 are sorted by their exact distances.
-    Times are of one thread.
-    """
+    """Figures that the demo measured, on images that the learner never saw; times are of one thread."""
 
     train_images: int
     train_pairs: int
@@ -64,11 +66,7 @@ class DemoReport:
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """The learned distance, what was measured, and what the picture shows.
-
-    ``queries`` and ``gallery`` are row numbers of the digits. ``exact`` and ``learned`` are the distances between them, shape
-    (n_queries, n_gallery); ``true`` and ``predicted`` are the exact and the learned distances of the test pairs.
-    """
+    """The learned distance, what was measured, and what the picture shows."""
 
     semimetric: Semimetric
     report: DemoReport
@@ -82,22 +80,7 @@ class DemoResult:
 
 
 def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state: int = 0, verbose: bool = False) -> DemoResult:
-    """Learn from exact distances between some of the images, and check the model on pairs and on searches among the others.
-
-    Parameters
-    ----------
-    sizes : DemoSizes or None
-    n_jobs : int or None
-        Threads for learning; times are of one thread.
-    random_state : int
-    verbose : bool
-        Whether to show progress bars.
-
-    Raises
-    ------
-    MissingExtraError
-        If POT is missing.
-    """
+    """Learn from exact distances between images, and check the model on pairs and on searches among the others."""
     optional("ot")
     size = sizes or DemoSizes()
     digits = load_digit_histograms()
@@ -110,7 +93,8 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
     queries = unseen[: size.queries]
     gallery = unseen[size.queries :]
     learned, learned_seconds = _best_time(lambda: d.pairwise(digits.histograms[queries], digits.histograms[gallery]))
-    exact = _all_exact(digits, queries, gallery, verbose)
+    index = np.column_stack([np.repeat(queries, len(gallery)), np.tile(gallery, len(queries))])
+    exact = _exact(digits, Pairs(digits.histograms, index), verbose).reshape(len(queries), len(gallery))
     first_10, first_20, reranked = _retrieval(exact, learned)
     report = DemoReport(
         train_images=len(seen),
@@ -135,7 +119,6 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
 def _learn(
     digits: DigitHistograms, rows: Integers, n_pairs: int, n_jobs: int | None, random_state: int, verbose: bool
 ) -> tuple[Semimetric, float]:
-    """Return the distance that is learned from ``n_pairs`` pairs of the images ``rows``, and the seconds that learning took."""
     images = digits.histograms[rows]
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
@@ -169,19 +152,11 @@ def _check(
 
 
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
-    """Return exact distances of pairs of images, shape (n_pairs,)."""
     emd = UserDistance(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), "batches", kinds=("item", "item"))
     return emd.evaluate(pairs, verbose=verbose)
 
 
-def _all_exact(digits: DigitHistograms, queries: Integers, gallery: Integers, verbose: bool) -> Floats:
-    """Return exact distances from the queries to the gallery, shape (n_queries, n_gallery)."""
-    index = np.column_stack([np.repeat(queries, len(gallery)), np.tile(gallery, len(queries))])
-    return _exact(digits, Pairs(digits.histograms, index), verbose).reshape(len(queries), len(gallery))
-
-
 def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, float]:
-    """Return the result of a call, and the seconds that the fastest of several calls took."""
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -191,10 +166,7 @@ def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, fl
 
 
 def _retrieval(exact: Floats, learned: Floats) -> tuple[float, float, float]:
-    """Shares of the k = 10 nearest by the exact distance among three sets of items, for distances (n_queries, n_gallery).
-
-    The sets are the k nearest by the learned distance, the 2k nearest, and the k of these 2k with the least exact distances.
-    """
+    """Return shares of the 10 exact nearest among the k and 2k nearest by the learned distance, and the k best of these."""
     k = _N_NEIGHBORS
     nearest = _nearest(exact, k)
     candidates = _nearest(learned, 2 * k)
@@ -203,7 +175,6 @@ def _retrieval(exact: Floats, learned: Floats) -> tuple[float, float, float]:
 
 
 def _nearest(distances: Floats, k: int) -> Integers:
-    """Return the columns of the k smallest distances in every row, the smallest first."""
     return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
@@ -232,16 +203,12 @@ def write_digits(result: DemoResult, path: str) -> None:
 
 
 def _name(digits: DigitHistograms, item: int) -> str:
-    """Return a name such as seven-1204: the digit that was written, and the row number of the image."""
     words = "zero one two three four five six seven eight nine".split()
     return f"{words[digits.labels[item]]}-{item}"
 
 
 def _draw_searches(result: DemoResult, figure: Any) -> None:
-    """Draw a row of images for each query: its nearest by the exact and by the learned distance.
-
-    The frames of the latter say whether they are among the ten nearest by the exact distance.
-    """
+    """Draw a row for each query: its nearest by both distances; frames mark the ten nearest by the exact one."""
     n = _NEIGHBORS_DRAWN
     rows = min(_QUERIES_DRAWN, len(result.queries))
     axes = figure.subplots(rows, 2 * n + 2, width_ratios=[1, *[1] * n, 0.3, *[1] * n], squeeze=False)
@@ -270,7 +237,6 @@ def _image(axis: Any, result: DemoResult, item: int, frame: str | None) -> None:
 
 
 def _draw_pair(result: DemoResult, figure: Any) -> None:
-    """Draw two images, the exact transport plan between them, and the slopes of the learned distance at their pixels."""
     x, y = _pair_to_draw(result)
     X = result.digits.histograms
     C = result.digits.bin_coordinates
@@ -298,7 +264,6 @@ def _draw_arrows(axis: Any, plan: Floats, coordinates: Floats) -> None:
 
 
 def _pair_to_draw(result: DemoResult) -> tuple[int, int]:
-    """Return the first query and image of the gallery that show a 4 and a 9, or a 3 and a 5, or else the first ones."""
     labels = result.digits.labels
     for a, b in ((4, 9), (3, 5)):
         x = result.queries[labels[result.queries] == a]
@@ -317,11 +282,7 @@ def _plan(x: Floats, y: Floats, coordinates: Floats) -> Floats:
 
 
 def _heights(d: Semimetric, x: Floats, y: Floats) -> Floats:
-    """Return the slopes of d(., y) at x, one for each pixel, with mean 0.
-
-    With two knots for each feature d is a sum of |a · (x - y)|, so that heights · (x - y) = d(x, y), unless a feature is at
-    the end of its range.
-    """
+    """Return the slopes of d(., y) at x, one for each pixel, with mean 0: heights · (x - y) = d(x, y) within the ranges."""
     step = 1e-7
     slopes = (d.paired(x + step * np.eye(len(x)), np.tile(y, (len(x), 1))) - d(x, y)) / step
     return slopes - slopes.mean()
@@ -331,3 +292,44 @@ def _two_colours(x: Floats, y: Floats) -> Floats:
     ink = np.stack([x / x.max(), y / y.max()])
     absorbed = np.array([[0.10, 0.62, 0.83], [0.88, 0.63, 0.27]])  # by each ink of red, green and blue
     return np.clip(1.0 - np.einsum("ip,ic->pc", ink, absorbed), 0, 1).reshape(8, 8, 3)
+
+
+def run_demo(arguments: Namespace) -> CommandResult:
+    """Learn the distance of the demo, check it, and write the files NAME.smm, NAME.png and NAME.csv."""
+    files = {"model": f"{arguments.output}.smm", "picture": f"{arguments.output}.png", "digits": f"{arguments.output}.csv"}
+    check_folder(files["model"])
+    sizes = DemoSizes(**{field.name: getattr(arguments, field.name) for field in fields(DemoSizes)})
+    result = run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments))
+    result.semimetric.save(files["model"])
+    draw(result, files["picture"])
+    write_digits(result, files["digits"])
+    return CommandResult(asdict(result.report) | files, _demo_text(result.report, files))
+
+
+def typed_command() -> str:
+    """Return the command as the user can type it again: its name if the shell finds it, else its path."""
+    given, found = Path(sys.argv[0]), which("semimetric")
+    if given.parts[-2:] == ("semimetric", "__main__.py"):
+        return "python -m semimetric"
+    if given.stem != "semimetric" or len(given.parts) < 2 or (found and Path(found).resolve() == given.resolve()):
+        return "semimetric"
+    return shlex.quote(str(given))
+
+
+def _demo_text(r: DemoReport, files: Mapping[str, str]) -> str:
+    found = f"{100 * r.first_10:.1f} % in its first 10, {100 * r.first_20:.1f} % in its first 20"
+    return f"""\
+The Earth Mover's Distance between images of digits, learned in {r.fit_seconds:.1f} s from {r.train_pairs:,} exact distances
+between {r.train_images:,} images. Everything below is on {r.unseen_images:,} images that it never saw.
+
+  error of a pair    median {100 * r.median_relative_error:.2f} %, correlation {r.pearson:.4f}  ({r.test_pairs:,} pairs)
+  time of a pair     exact {r.exact_microseconds:.0f} us, learned {r.learned_microseconds:.2f} us: {r.speedup:.0f} times as fast
+  true 10 nearest    {found}  ({r.queries} queries)
+                     {100 * r.reranked:.1f} % after sorting its first 20 by the exact distance
+
+Saved the model as {files["model"]}, the picture as {files["picture"]} and 20 digits as {files["digits"]}.
+Now try:
+
+  {typed_command()} info {files["model"]}
+  {typed_command()} distance {files["model"]} {files["digits"]} --id name
+  {typed_command()} fit --help          (learn from a table of your own)"""

@@ -5,28 +5,28 @@ usage and 130 for Ctrl-C.
 """
 
 import errno
+import signal
+import socket
+import threading
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from os import _exit
 
 from .._foundation.errors import SemimetricError
-from .interrupts import end_soon_on_ctrl_c
+from .._foundation.unfinished import standstill, undo_all
 from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
 from .parser import make_parser
 from .table_names import check_arguments, check_named_ids
 
 _INTERRUPTED = "interrupted"
+_PATIENCE = 1.0  # seconds between Ctrl-C and the end, in which Python may end by itself
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    argv : sequence of str or None
-        Arguments; those of the process by default.
-    """
+    """Run the command line with these arguments, or those of the process, and return its exit code."""
     arguments = Namespace()
     try:
         arguments = _parsed(argv)
@@ -45,7 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> Namespace:
-    """Return the arguments, which go together; wrong ones, and ``--help``, leave by SystemExit."""
     try:
         arguments = make_parser().parse_args(argv)
         if hasattr(arguments, "check"):
@@ -57,10 +56,7 @@ def _parsed(argv: Sequence[str] | None) -> Namespace:
 
 
 def _run(arguments: Namespace) -> CommandResult:
-    """Run the command of the arguments; files that are not there are refused before anything large is imported.
-
-    Its module is imported first: only the threads of libraries that are there can be limited.
-    """
+    """Run the command of the arguments; missing files are refused before anything large is imported."""
     check_arguments(arguments)
     check_named_ids(arguments)
     if getattr(arguments, "where", None) is not None:
@@ -77,10 +73,7 @@ def _run(arguments: Namespace) -> CommandResult:
 
 
 def _sentence(error: BaseException, output: str | None) -> str:
-    """Return the first line of an error's message; of an error of the system, the file and what is wrong with it.
-
-    Errors of writing, as on a full disk, name no file: it is ``output``.
-    """
+    """Return the first line of an error's message; of an error of the system, its file or ``output``, and what is wrong."""
     if isinstance(error, MemoryError):
         detail = f" ({first_line(error)})" if str(error) else ""
         return f"memory ran out{detail}; take fewer rows, or work part by part in Python, by semimetric.out_of_core"
@@ -90,3 +83,39 @@ def _sentence(error: BaseException, output: str | None) -> str:
             return f"{place} cannot be written ({error.strerror}); make room, or give another place"
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return first_line(error)
+
+
+@contextmanager
+def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
+    """End the process with this exit code if Ctrl-C has not ended the block a second later; ``say`` is called before.
+
+    Python raises KeyboardInterrupt between two instructions, so compiled code and large writes go on. A thread hears of the
+    signal through a socket, waits for short work that must be whole, and deletes what was begun.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+        yield
+        return
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    ended = threading.Event()
+
+    def watch() -> None:
+        while number := receiver.recv(1):
+            if number[0] == signal.SIGINT and not ended.wait(_PATIENCE):
+                with standstill():
+                    if not ended.is_set():
+                        undo_all()
+                        say()
+                        _exit(code)
+
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        signal.set_wakeup_fd(before)
+        sender.close()
+        watcher.join()
+        receiver.close()

@@ -69,10 +69,7 @@ def run_fit(arguments: Namespace) -> CommandResult:
 def _fit_and_check(
     arguments: Namespace, table: SplitTable, schema: Schema, pairs: Integers, y: Floats
 ) -> tuple[DistanceRegressor, dict[str, Any] | None]:
-    """Return the model that is fitted to all pairs, and its errors on pairs that were held out of a fit before, or None.
-
-    No item of the pairs that were held out is in the pairs of the fit before, which also chooses the number of knots and alpha.
-    """
+    """Return the model fitted to all pairs, and its errors on pairs held out of a fit before, or None."""
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
     periods = periods_of(arguments.periodic, schema.names, table.name)
@@ -109,10 +106,7 @@ def _check_signs(arguments: Namespace, target: Floats) -> None:
 
 
 def _held_out_pairs(pairs: Pairs, share: float, random_state: int) -> tuple[Integers, Integers] | None:
-    """Return the numbers of pairs to learn from, and of pairs to check on, which share no item with them.
-
-    None, with a warning, where pairs are too few for that; a learner in Python takes such pairs with a warning, too.
-    """
+    """Return the pairs to learn from, and pairs to check without common items; None, with a warning, if too few."""
     try:
         return next(item_disjoint_splits(pairs, n_splits=1, random_state=random_state, held_out=share))
     except TooFewError:
@@ -147,7 +141,6 @@ def _groups(given: list[str], table: SplitTable) -> Any:
 
 
 def _directions_of_pairs(given: str) -> Any:
-    """Return the value of ``--directions`` for `DistanceRegressor`, from none, pca, even, even:a,b or histogram:FILE."""
     kind, _, rest = given.partition(":")
     if kind == "histogram" and rest:
         return HistogramFeatures(read_numbers(rest).to_numpy())
@@ -220,10 +213,7 @@ def _directions_of_labels(given: str) -> str | None:
 
 
 def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Namespace) -> dict[str, Any] | None:
-    """Return errors of nearest-neighbor votes on items that were held out, under the learned distance and under Euclid's.
-
-    ``model`` gets the settings that were chosen without these items. None where items are too few to hold some out.
-    """
+    """Return errors of votes on items held out, by the learned distance and by Euclid's; None where items are too few."""
     parts = _held_out_items(table, arguments.held_out, arguments.random_state)
     if parts is None:
         return None
@@ -235,7 +225,9 @@ def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Nam
     voters.fit(X.iloc[train], y[train])
     chosen = as_chosen(model, voters.learner_).get_params(deep=False)
     model.set_params(**{name: chosen[name] for name in _CHOSEN_SETTINGS})
-    coordinates = _standardized(voters.semimetric_.schema, X, train)
+    schema = voters.semimetric_.schema
+    numbers = schema.coordinates(schema.encode(X))
+    coordinates = np.asarray(StandardScaler().fit(numbers[train]).transform(numbers))
     euclid = KNeighborsClassifier(voters.n_neighbors).fit(coordinates[train], y[train])
     return {
         "n_items": len(test), "n_neighbors": voters.n_neighbors,
@@ -245,10 +237,7 @@ def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Nam
 
 
 def _held_out_items(table: SplitTable, share: float, random_state: int) -> tuple[Integers, Integers] | None:
-    """Return the sorted numbers of rows to learn from, and of rows to check on, a share of every class without common items.
-
-    None, with a warning, where rows are too few for that.
-    """
+    """Return the sorted rows to learn from, and rows of every class to check on; None, with a warning, if too few."""
     labels = table.labels
     assert labels is not None
     n_classes = len(np.unique(labels))
@@ -263,17 +252,7 @@ def _held_out_items(table: SplitTable, share: float, random_state: int) -> tuple
     return train, test
 
 
-def _standardized(schema: Schema, X: Any, train: Integers) -> Floats:
-    """Return coordinates for Euclid's distance, shape (n_items, n_coordinates), of mean 0 and variance 1 on ``train``.
-
-    A category has a coordinate of its own, 0 or 1; missing values are at the mean.
-    """
-    coordinates = schema.coordinates(schema.encode(X))
-    return np.asarray(StandardScaler().fit(coordinates[train]).transform(coordinates))
-
-
 def _name_of_directions(model: LargeMarginLearner) -> str | None:
-    """Return the name of the directions on the command line, or the shares of a sum such as "1/2 components + 1/2 forest"."""
     directions = model.recipe_.directions
     return model.choices_.chosen.settings["directions"] if isinstance(directions, Directions) else directions
 

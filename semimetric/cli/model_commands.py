@@ -37,7 +37,6 @@ def run_info(arguments: Namespace) -> CommandResult:
 
 
 def _with_estimator(model: CommandResult, estimator: Any) -> CommandResult:
-    """Return the facts of a distance, and of the estimator that has learned it, with its errors on pairs held out."""
     kind, error = type(estimator).__name__, getattr(estimator, "error_", None)
     lines = ["learned by", f"  {kind}", *([] if error is None else [f"  {line}" for line in str(error).splitlines()])]
     values = {"estimator": kind} | ({} if error is None else {"error": str(error)})
@@ -45,7 +44,6 @@ def _with_estimator(model: CommandResult, estimator: Any) -> CommandResult:
 
 
 def _values_of_index(index: NeighborIndex | ShardedIndex, path: str) -> dict[str, Any]:
-    """Return the number of items of an index, its shards, ids, columns that conditions may name, and size in bytes."""
     size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
     ids = index.ids_
     values: dict[str, Any] = {
@@ -99,7 +97,6 @@ def run_plot(arguments: Namespace) -> CommandResult:
 
 
 def _kind_of_picture(path: str, figure: Any) -> str:
-    """Return the extension of a picture's name without its dot, such as png; one that matplotlib cannot draw is refused."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in figure.canvas.get_supported_filetypes():
         raise InputError(f"{path} ends in {kind or 'no extension'}, which cannot be drawn; give a name ending in .png")

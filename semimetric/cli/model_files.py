@@ -29,13 +29,7 @@ def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
 def searchable(
     found: Semimetric | SavedEstimator | NeighborIndex | ShardedIndex, path: str
 ) -> Semimetric | NeighborIndex | ShardedIndex:
-    """Return what was loaded from ``path``, of an estimator its distance.
-
-    Raises
-    ------
-    InputError
-        If it is an estimator that has learned none.
-    """
+    """Return what was loaded from ``path``, of an estimator its distance."""
     if not isinstance(found, SavedEstimator):
         return found
     if not hasattr(found, "semimetric_"):
@@ -46,13 +40,7 @@ def searchable(
 
 
 def load_model(path: str) -> Semimetric:
-    """Return the distance that was saved at ``path``; of a fitted estimator the one that it has learned.
-
-    Raises
-    ------
-    InputError
-        If an index was saved there.
-    """
+    """Return the distance that was saved at ``path``; of a fitted estimator the one that it has learned."""
     d = load_unsigned(path)
     if not isinstance(d, Semimetric):
         raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")

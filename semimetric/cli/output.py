@@ -23,36 +23,19 @@ ABOUT_COLUMNS = ("constant features", "fewer knots")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Result of a command.
+    """Result of a command."""
 
-    Parameters
-    ----------
-    values : dict
-        For programs: what ``--json`` prints. Arrays become lists.
-    text : str
-        For people: what is printed without ``--json``.
-    """
-
-    values: dict[str, Any]
-    text: str
+    values: dict[str, Any]  # for programs: what ``--json`` prints. Arrays become lists
+    text: str  # for people: what is printed without ``--json``
 
 
 def print_result(result: CommandResult, *, as_json: bool) -> None:
-    """Print the result of a command on standard output, as text or as one line of JSON.
-
-    Raises
-    ------
-    OSError
-        If standard output is closed, full or broken.
-    """
+    """Print the result of a command on standard output, as text or as one line of JSON."""
     flush_output(f"{json.dumps(_json_values(result.values), allow_nan=False) if as_json else result.text}\n")
 
 
 def flush_output(text: str = "") -> None:
-    """Write ``text`` and what is buffered on standard output.
-
-    If that fails, what is left is dropped, as Python would try again when it ends.
-    """
+    """Write ``text`` and the buffer on standard output; if that fails, drop them, since Python would try again."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, "standard output is closed, so there is nowhere to print the result")
     try:

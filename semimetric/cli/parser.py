@@ -85,7 +85,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add(commands: Any, name: str, run: str, about: str, example: str) -> argparse.ArgumentParser:
-    """Add a command that the function of the name ``run`` runs, with its help, an example and the option ``--json``."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -97,7 +96,7 @@ def _add(commands: Any, name: str, run: str, about: str, example: str) -> argpar
 
 def _add_demo(commands: Any) -> None:
     about = "learn the Earth Mover's Distance between images of digits, in about a minute"
-    command = _add(commands, "demo", "demo_command.run_demo", about, "semimetric demo --output digits")
+    command = _add(commands, "demo", "demo.run_demo", about, "semimetric demo --output digits")
     command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
     sizes = DemoSizes()
     for name, about in (
@@ -159,14 +158,10 @@ def _add_fit(commands: Any) -> None:
 
 
 def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    if arguments.label is None:
-        _check_fit_pairs(command, arguments)
-    else:
+    if arguments.label is not None:
         arguments.command = "fit.run_fit_labels"
         _check_fit_labels(command, arguments)
-
-
-def _check_fit_pairs(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+        return
     missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
     if missing:
         command.error(f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)")
@@ -287,7 +282,7 @@ def _add_plot(commands: Any) -> None:
     command.add_argument("model", metavar="MODEL")
     command.add_argument("items", type=_table, metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
     what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
+    what.add_argument("--term", metavar="NAME", help="picture of the table of this term; semimetric info lists them")
     what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
     what.add_argument("--pair", nargs=2, metavar="ROW", help="terms of the distance between these two items")
     command.add_argument("--features", nargs="+", metavar="NAME", help="for --around: two, or one for a line (the first two)")
@@ -387,13 +382,7 @@ def period(text: str) -> Period:
 
 
 def periods_of(given: Sequence[Period], columns: Sequence[str], path: str) -> dict[int | str, float | str] | None:
-    """Return the parameter ``periodic`` of a learner; None if no column is periodic.
-
-    Raises
-    ------
-    InputError
-        If a column is named twice, or is no feature.
-    """
+    """Return the parameter ``periodic`` of a learner; None if no column is periodic."""
     for column, _ in given:
         if column not in columns:
             raise InputError(f"--periodic names {column!r}, which is no column of features of {path}; correct it")

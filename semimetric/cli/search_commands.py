@@ -47,7 +47,6 @@ _MOST_TERMS = 5  # of a distance that --explain prints
 
 
 def _read_items(d: Semimetric, path: str, arguments: Namespace, names: Sequence[str] = ()) -> SplitTable:
-    """Return the items of a table, with a warning of those outside the range of the fit; ``names`` are of its features."""
     schema = d.schema.renamed(names) if names else d.schema
     table = read_items(path, schema, arguments.id, arguments=arguments)
     warn_outside(d, schema.encode(table.frame, name=path), source=path)
@@ -67,11 +66,7 @@ def run_distance(arguments: Namespace) -> CommandResult:
         rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
         x, y = left.frame.iloc[rows[:, 0]], right.frame.iloc[rows[:, 1]]
         distances = d.paired(x, y, n_jobs=arguments.n_jobs)
-        values = {
-            arguments.left: left.ids[rows[:, 0]],
-            arguments.right: right.ids[rows[:, 1]],
-            "distance": distances,
-        }
+        values = {arguments.left: left.ids[rows[:, 0]], arguments.right: right.ids[rows[:, 1]], "distance": distances}
         frame = optional("pandas").DataFrame(values)
     else:
         n = len(left.ids) * len(right.ids)
@@ -107,7 +102,8 @@ def run_index(arguments: Namespace) -> CommandResult:
     index.fit(X, ids=ids)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
-    size = _bytes_of_index(arguments.output) / len(X)
+    root = Path(arguments.output)
+    size = sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()]) / len(X)
     write_columns(arguments.output, columns)
     values = {
         "index": arguments.output, "n_items": len(X), "bytes_per_item": size, "seconds": seconds, "columns": list(columns),
@@ -172,7 +168,6 @@ def run_query(arguments: Namespace) -> CommandResult:
 def _search_here(
     index: Any, arguments: Namespace, X: Any, where: NDArray[Any] | str | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Search in this process: distances and ids, shape (n_queries, k), of the items that ``where`` lets answer."""
     if isinstance(index, ShardedIndex):
         index.n_jobs = arguments.n_jobs
     else:
@@ -206,11 +201,6 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
 def _eligible(condition: str, path: str, index: NeighborIndex | ShardedIndex) -> NDArray[np.bool_] | str:
     """Return the argument ``where`` for a condition on all columns of items; a sharded index knows their features only."""
     return condition if isinstance(index, ShardedIndex) else read_condition(condition).holds(read_columns(path))
-
-
-def _bytes_of_index(folder: str) -> int:
-    root = Path(folder)
-    return sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()])
 
 
 def run_neighbors(arguments: Namespace) -> CommandResult:
@@ -274,7 +264,6 @@ class _SearchedItems:
 
 
 def _open_items(arguments: Namespace) -> _SearchedItems:
-    """Return the items to search: those of a table under a model, or those of an index; at least k."""
     opened = load_unsigned(arguments.model)
     if isinstance(opened, Semimetric):
         if not arguments.items:
@@ -293,7 +282,6 @@ def _open_items(arguments: Namespace) -> _SearchedItems:
 
 
 def _items_of_index(index: NeighborIndex, arguments: Namespace) -> _SearchedItems:
-    """Return the items of an index, with features and classes from the columns beside it if the options need them."""
     path, label, d = arguments.model, arguments.label, index.semimetric
     if not arguments.explain and not label:
         return _SearchedItems(d, index, None, index.ids_)

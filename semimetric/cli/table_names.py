@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._foundation.errors import InputError
-from .._foundation.near_names import did_you_mean
+from .._foundation.names import did_you_mean
 from ..data.keys import as_key, no_such_column
 from .parser import STANDARD_INPUT
 
@@ -70,15 +70,7 @@ def check_is_file(path: str) -> None:
 
 
 def check_arguments(arguments: Namespace) -> None:
-    """Refuse files that are not there, and columns that headers of tables in text do not have; the rest is seen later.
-
-    Raises
-    ------
-    InputError
-        If a table is not there, its extension is unknown, or it has no such column.
-    FileNotFoundError
-        If there is no such model or index.
-    """
+    """Refuse files that are not there, and columns that headers of tables in text do not have; the rest is seen later."""
     tables = _COLUMNS.get(arguments.command)
     if tables is None:  # a command that reads no files
         return
@@ -121,13 +113,7 @@ def no_such_id(name: object, path: str, ids: Sequence[Any]) -> InputError:
 
 
 def check_named_ids(arguments: Namespace) -> None:
-    """Refuse ids that pairs name and no item has; ``--other`` has the items of the right side of ``distance``.
-
-    Raises
-    ------
-    InputError
-        If some of the ids that a side of the pairs names are those of items, and one is not.
-    """
+    """Refuse ids that pairs name and no item has; ``--other`` has the items of the right side of ``distance``."""
     if getattr(arguments, "id", None) is None or getattr(arguments, "items", None) is None:
         return
     pairs, other = getattr(arguments, "pairs", None), getattr(arguments, "other", None)

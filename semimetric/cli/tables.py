@@ -60,13 +60,7 @@ _FACTS = "columns.json"
 
 
 def read_frame(path: str, text: Sequence[str] = ()) -> Any:
-    """Return the table at ``path`` as a pandas frame; columns of text in CSV, and those called ``text``, are as written.
-
-    Raises
-    ------
-    InputError
-        If the extension is unknown, the file cannot be read as what its extension says, or it is too large for the memory.
-    """
+    """Return the table at ``path`` as a pandas frame; columns of text in CSV, and those called ``text``, are as written."""
     optional("pandas")
     form = _form_of_input() if path == STANDARD_INPUT else form_of_name(path)
     if not form.separator:
@@ -102,7 +96,6 @@ def _form_of_input() -> TableForm:
 
 @lru_cache(maxsize=1)
 def _standard_input(stream: Any) -> bytes:
-    """Read all that comes from standard input, which can be read once only."""
     if stream is None:
         raise InputError("standard input is closed, so there is no table to read; give the name of a file")
     return bytes(stream.buffer.read())
@@ -223,15 +216,9 @@ def write_table(frame: Any, path: str) -> None:
 def read_items(
     path: str, schema: Schema, id_column: str | None, label: str | None = None, *, arguments: Namespace | None = None
 ) -> SplitTable:
-    """Return the items of a table with the features of a model; other columns are ignored.
+    """Return the items of a table with the features of a model; with ``arguments``, unused columns are printed.
 
-    Features x0, x1, ... that the table does not name are its columns of numbers in their order. With ``arguments``, the columns
-    that the model does not use are printed where the command shows its progress.
-
-    Raises
-    ------
-    InputError
-        If a feature has no column, or a column of text although it is numeric, or an empty cell although it may not.
+    Features x0, x1, ... that the table does not name are its columns of numbers in their order.
     """
     text = [f.name for f in schema.features if f.kind == "categorical"]
     frame = read_frame(path, [*text, *(name for name in (id_column, label) if name is not None)])
@@ -271,16 +258,9 @@ def read_new_items(
     periodic: Sequence[Period] = (),
     missing: str = "error",
 ) -> tuple[SplitTable, Schema]:
-    """Return the items of a table from which a model is to be learned, and their schema.
+    """Return the items of a table from which a model is to be learned, and their schema; warn of unused columns.
 
-    Columns of numbers are features. If ``categorical`` names columns, these are categories, and no others of text are used. If
-    it is None, all columns of text are categories, or times. Warnings name the columns that are not used, such as names of
-    items and those without a value.
-
-    Raises
-    ------
-    InputError
-        If a cell cannot be used, or no column is a feature, or an option names a column that is no feature.
+    Columns of text are categories if ``categorical`` names them; if it is None, all are categories or times.
     """
     text = [*(categorical or ()), *(name for name in (id_column, label) if name is not None)]
     table = split_table(read_frame(path, text), id=id_column, label=label, name=path)
@@ -331,13 +311,7 @@ def read_numbers(path: str) -> Any:
 
 
 def rows_of(table: SplitTable, keys: Iterable[object]) -> list[int]:
-    """Return the row numbers of items by their ids, or by row numbers where rows are numbered.
-
-    Raises
-    ------
-    InputError
-        If there is no such item.
-    """
+    """Return the row numbers of items by their ids, or by row numbers where rows are numbered."""
     row_of_id = {str(name): row for row, name in enumerate(table.ids.tolist())}
     rows = []
     for given in keys:
@@ -391,7 +365,6 @@ def _values(column: Any, path: str) -> Any:
 
 
 def _feature(column: Any, feature: Feature, path: str) -> Any:
-    """Return a column as the model has the feature: numbers, times, or the categories that are written like the cells."""
     if feature.kind == "categorical":
         category_of_text = {as_key(category): category for category in feature.categories}
         cells = _categories(column)
@@ -409,13 +382,7 @@ def _numbers_of(frame: Any, path: str) -> Any:
 
 
 def _numbers(column: Any, path: str) -> Floats | None:
-    """Return a column as floats, NaN where cells are empty; None if it is no column of numbers.
-
-    Raises
-    ------
-    InputError
-        If more than half of its cells are numbers written as text, but not all of them.
-    """
+    """Return a column as floats, NaN where empty; None if it has no numbers; refuse a mixture with other text."""
     types = optional("pandas").api.types
     if types.is_numeric_dtype(column) or types.is_bool_dtype(column):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -436,7 +403,6 @@ def _numbers(column: Any, path: str) -> Floats | None:
 
 
 def _categories(column: Any) -> NDArray[Any]:
-    """Return the cells of a column as text, None where they are empty."""
     cells = [
         None if is_missing or not str(cell).strip() else str(cell)
         for cell, is_missing in zip(column, column.isna(), strict=True)
@@ -445,15 +411,7 @@ def _categories(column: Any) -> NDArray[Any]:
 
 
 def _times(column: Any) -> Any:
-    """Return the cells of a column as times, NaT where they are empty; None if they are none, or all are empty.
-
-    Times with offsets from UTC are given in UTC.
-
-    Raises
-    ------
-    InputError
-        If some have an offset and others have none, so that they cannot be compared.
-    """
+    """Return cells as times in UTC, NaT where empty; None if they are none; refuse offsets in only some of them."""
     pandas = optional("pandas")
     if pandas.api.types.is_datetime64_any_dtype(column):
         return column.array
@@ -506,10 +464,7 @@ def _warn_of_ids(features: Mapping[str, Any], path: str) -> None:
 
 
 def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
-    """Return all columns of a table except its ids: float64, or text as it is written, empty for missing cells.
-
-    The columns ``categories`` are text, although their cells may look like numbers.
-    """
+    """Return all columns except ids, as float64 or text, empty for missing cells; ``categories`` are text."""
     frame = read_frame(path, categories)
     columns = {}
     for name in frame.columns.drop(id_column or [], errors="ignore"):
@@ -530,13 +485,7 @@ def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray[
 
 
 def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """Return the columns that `write_columns` wrote into ``folder``.
-
-    Raises
-    ------
-    StorageError
-        If there are no columns, they were altered, or the index was saved again after them.
-    """
+    """Return the columns that `write_columns` wrote into ``folder``."""
     root = Path(folder)
     if not (root / _FACTS).is_file() or not (root / _TABLE).is_file():
         raise StorageError(f"{root} has no columns for --where; build it with semimetric index, which stores them")
@@ -551,7 +500,10 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
     try:
         frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
-        return {name: _stored_cells(frame[name], kind) for name, kind in kinds.items()}
+        stored: dict[str, NDArray[Any]] = {name: frame[name].to_numpy(dtype=object) for name in kinds}
+        for name in (name for name, kind in kinds.items() if kind == "number"):
+            stored[name] = np.array([float(cell or "nan") for cell in frame[name]])
+        return stored
     except (KeyError, ValueError) as error:
         raise StorageError(f"{root / _TABLE} is not as {_FACTS} says ({error}); run semimetric index again") from error
 
@@ -559,9 +511,3 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 def column_names(folder: str | os.PathLike[str], features: Sequence[str]) -> list[str]:
     """Return the columns of items that a condition may name: those beside the index in ``folder``, or its features."""
     return list(read_columns(folder) if (Path(folder) / _FACTS).is_file() else features)
-
-
-def _stored_cells(column: Any, kind: str) -> NDArray[Any]:
-    if kind == "number":
-        return np.array([float(cell or "nan") for cell in column])
-    return column.to_numpy(dtype=object)

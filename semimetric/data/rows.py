@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .._foundation.arrays import dense_table, input_errors, n_axes
 from .._foundation.errors import InputError, warn
-from .._foundation.near_names import did_you_mean
+from .._foundation.names import did_you_mean
 from .._foundation.tables import read_table, row_labels, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .columns import as_table

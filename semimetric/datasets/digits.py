@@ -30,7 +30,6 @@ class DigitHistograms(ShortFields):
 
     Examples
     --------
-    >>> from semimetric.datasets import load_digit_histograms
     >>> digits = load_digit_histograms()
     >>> digits.histograms.shape, digits.bin_coordinates.shape
     ((1797, 64), (64, 2))
@@ -42,7 +41,7 @@ class DigitHistograms(ShortFields):
 
 
 def load_digit_histograms() -> DigitHistograms:
-    """scikit-learn's 8 x 8 digits, each divided by its sum, on the grid of their pixels.
+    """Return scikit-learn's 8 x 8 digits, each divided by its sum, on the grid of their pixels.
 
     Examples
     --------
@@ -56,7 +55,7 @@ def load_digit_histograms() -> DigitHistograms:
 
 
 def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
-    """Exact Earth Mover's Distances between the rows of X and the rows of Y: `EarthMoversDistance` of each pair, by POT.
+    """Return exact Earth Mover's Distances between the rows of X and the rows of Y: `EarthMoversDistance` of each pair, by POT.
 
     Parameters
     ----------
@@ -76,7 +75,6 @@ def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> from semimetric.datasets import exact_emd
     >>> exact_emd([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [[0.0], [1.0], [3.0]])
     array([3.])
     """

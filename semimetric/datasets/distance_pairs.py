@@ -39,7 +39,6 @@ class DistancePairs(ShortFields):
 
     Examples
     --------
-    >>> from semimetric.datasets import make_distance_pairs
     >>> data = make_distance_pairs("chi2", 100, n_items=50)
     >>> data.items.shape, data.pairs.shape, data.distances.shape
     ((50, 16), (100, 2), (100,))
@@ -74,7 +73,7 @@ def _saturating(X: Floats, Y: Floats) -> Floats:
 
 
 def _haversine(X: Floats, Y: Floats) -> Floats:
-    """Great-circle distances in kilometres between latitudes and longitudes in degrees."""
+    """Return great-circle distances in kilometres between latitudes and longitudes in degrees."""
     lat_x, lon_x = np.radians(X).T
     lat_y, lon_y = np.radians(Y).T
     of_latitude = np.sin((lat_x - lat_y) / 2) ** 2
@@ -83,12 +82,12 @@ def _haversine(X: Floats, Y: Floats) -> Floats:
 
 
 def _emd_1d(X: Floats, Y: Floats) -> Floats:
-    """Earth Mover's Distances of histograms over bins that stand 1 apart: the L1 distances of their cumulative sums."""
+    """Return Earth Mover's Distances over bins 1 apart: the L1 distances of cumulative sums."""
     return np.abs(np.cumsum(X - Y, axis=1))[:, :-1].sum(axis=1)
 
 
 def _kullback_leibler(X: Floats, Y: Floats) -> Floats:
-    """Divergences of Y from X, for positive entries; rounding below 0 is cut off."""
+    """Return divergences of Y from X, for positive entries; rounding below 0 is cut off."""
     return np.maximum((X * np.log(X / Y) - X + Y).sum(axis=1), 0.0)
 
 
@@ -109,14 +108,14 @@ def _normal_items(rng: np.random.Generator, n: int) -> Floats:
 
 
 def _coordinates_on_earth(rng: np.random.Generator, n: int) -> Floats:
-    """Latitude and longitude in degrees, shape (n, 2), of points that are uniform on the sphere."""
+    """Return latitude and longitude in degrees, shape (n, 2), of points uniform on the sphere."""
     latitude = np.arcsin(rng.uniform(-1, 1, n))
     longitude = rng.uniform(-np.pi, np.pi, n)
     return np.degrees(np.column_stack([latitude, longitude]))
 
 
 def _histograms(rng: np.random.Generator, n: int) -> Floats:
-    """Histograms of mass 1, shape (n, 16): two Gaussian bumps over the bins, and at least 0.02 / 16 in every bin."""
+    """Return histograms of mass 1, shape (n, 16): two Gaussian bumps, and at least 0.02 / 16 in every bin."""
     bins = np.arange(_N_BINS)
     center = rng.uniform(0, _N_BINS - 1, (n, 2, 1))
     width = rng.uniform(1.0, 3.0, (n, 2, 1))
@@ -146,7 +145,7 @@ KNOWN_DISTANCES: Mapping[str, _Formula] = MappingProxyType(
 
 
 def make_items(name: str, n_items: int, *, random_state: int | None = 0) -> Floats:
-    """Random items from the domain of the known distance ``name``, shape (n_items, n_features).
+    """Draw random items from the domain of the known distance ``name``, shape (n_items, n_features).
 
     Parameters
     ----------

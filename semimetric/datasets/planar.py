@@ -137,7 +137,6 @@ def _check_gap(gap: float) -> float:
 
 
 def _letters(gap: float) -> tuple[list[_Box], list[_Box]]:
-    """Return the disjoint boxes that make up the M, and those that make up the U."""
     edges = np.cumsum([0.0, _LEG, gap, _ARM, gap, _LEG, gap, _ARM, gap, _LEG]).tolist()
     bar = _HEIGHT - _LEG  # height at which the bar of the M begins
     arms = bar - gap  # height at which the arms of the U end
@@ -156,7 +155,6 @@ def _letters(gap: float) -> tuple[list[_Box], list[_Box]]:
 
 
 def _uniform(rng: np.random.Generator, boxes: list[_Box], n: int) -> Floats:
-    """Return items that are uniform on disjoint boxes, shape (n, 2)."""
     low, high = np.array(boxes).transpose(1, 0, 2)
     area = (high - low).prod(axis=1)
     box = rng.choice(len(boxes), n, p=area / area.sum())

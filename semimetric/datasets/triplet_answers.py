@@ -25,7 +25,6 @@ class TripletAnswers(ShortFields):
 
     Examples
     --------
-    >>> from semimetric.datasets import make_triplet_answers
     >>> answers = make_triplet_answers(100, n_items=20)
     >>> answers.items.shape, answers.triplets.shape
     ((20, 1), (100, 3))
@@ -52,8 +51,6 @@ def perceived(stimulus: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric.datasets import perceived
     >>> seen = perceived([0.0, 0.5, 1.0])
     >>> bool((np.diff(seen) > 0).all())
     True
@@ -68,7 +65,7 @@ def perceived(stimulus: ArrayLike) -> Floats:
 def make_triplet_answers(
     n_triplets: int, *, n_items: int = 200, noise: float = 0.1, random_state: int | None = 0
 ) -> TripletAnswers:
-    """Make answers of an observer, who sees every stimulus with noise: which of two stimuli looks closer to a third?
+    """Make answers of an observer, who sees stimuli with noise, to which of two stimuli is closer to a third.
 
     This is Thurstone's model: whenever the observer looks at a stimulus t, it is seen at ``perceived(t) + noise * z`` with a
     standard normal z; of the two stimuli the one that is seen nearer to the third is chosen.

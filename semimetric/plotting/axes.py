@@ -42,10 +42,7 @@ def others(n: int, what: str) -> str:
 
 
 def triangles(rows: int, columns: int) -> np.ndarray:
-    """Return the two triangles of each cell of a grid of points, shape (n_triangles, 3), as row numbers of the points.
-
-    The cells are cut from their lowest to their highest corner, as the simplices of the embeddings are.
-    """
+    """Return the two triangles (n_triangles, 3) of each cell, cut from its lowest to its highest corner."""
     row, column = (side.ravel() for side in np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij"))
     corner = row * columns + column
     lower = np.column_stack([corner, corner + columns, corner + columns + 1])

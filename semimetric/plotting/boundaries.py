@@ -37,7 +37,7 @@ def plot_boundary_points(
     y : array-like of shape (n_items,)
     ax : matplotlib Axes or None
     edges : bool, default False
-        Whether to draw the edge points of all items instead of the boundary points.
+        True draws the edge points of all items instead of the boundary points.
 
     Raises
     ------
@@ -46,14 +46,10 @@ def plot_boundary_points(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import BoundaryPoints
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> ax = plot_boundary_points(BoundaryPoints().fit(X, y), X, y, Figure().subplots())
-    >>> "support points" in ax.get_title()
-    True
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0]], [0, 1]
+    >>> plot_boundary_points(BoundaryPoints().fit(X, y), X, y, Figure().subplots()).get_title().count("support points")
+    1
     """
     check_is_fitted(found, "boundary_points_")
     items = check_items(X, n_features=2)
@@ -94,14 +90,10 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DPLMClassifier, GibbsChains
     >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> model = DPLMClassifier(n_components=1).fit(X, y)
-    >>> ax = plot_pieces(model, X, y, Figure().subplots())
-    >>> len(ax.get_title()) > 0
+    >>> model = DPLMClassifier(n_components=1).fit(X, X.sum(axis=1) > 1)
+    >>> len(plot_pieces(model, ax=Figure().subplots()).get_title()) > 0
     True
     """
     check_is_fitted(model, "pieces_")
@@ -115,7 +107,8 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
             positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
             _draw_items(axes, items, positive, alpha=0.25)
         (pieces,) = model.pieces_
-        _draw_boundary(axes, pieces, np.concatenate([items, points]))
+        x, y, places = _grid_over(np.concatenate([items, points]))
+        _draw_planes(axes, pieces, (x, y), places, np.ones(len(places), dtype=bool))
         for j in range(pieces.n_components):
             axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=INK, mew=0.4, ms=5)
     else:
@@ -179,13 +172,11 @@ def _posterior(model: DPLMClassifier) -> Floats:
 
 
 def _draw_items(axes: Any, items: Floats, positive: Any, *, alpha: float) -> None:
-    """Draw positive items as triangles and negative ones as circles."""
     axes.plot(*items[positive].T, "^", color=_POSITIVE, alpha=alpha, ms=4, mew=0)
     axes.plot(*items[~positive].T, "o", color=_NEGATIVE, alpha=alpha, ms=4, mew=0)
 
 
 def _draw_classes(axes: Any, items: Floats, y: Any, classes: Any) -> None:
-    """Draw the items of every class in its colour, with a legend."""
     for k, name in enumerate(np.asarray(classes).tolist()):
         axes.plot(*items[y == name].T, "o", color=f"C{k % 10}", alpha=0.4, ms=4, mew=0, label=str(name))
     axes.legend(fontsize=8, frameon=False)
@@ -209,12 +200,6 @@ def _draw_pieces(axes: Any, model: DPLMClassifier, items: Floats) -> None:
     for k, pieces in enumerate(model.pieces_):
         decided = (order[:, 0] == k) | (order[:, 1] == k) if pairs is None else (best_two == pairs[k]).all(axis=1)
         _draw_planes(axes, pieces, (x, y), places, decided)
-
-
-def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:
-    """Draw the plane of each piece within the region of the piece, over the range of the items."""
-    x, y, places = _grid_over(items)
-    _draw_planes(axes, pieces, (x, y), places, np.ones(len(places), dtype=bool))
 
 
 def _draw_planes(axes: Any, pieces: Pieces, sides: tuple[Floats, Floats], places: Floats, shown: Any) -> None:

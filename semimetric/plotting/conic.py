@@ -48,13 +48,10 @@ def plot_level_sets(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from sklearn.svm import LinearSVC
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> ax = plot_level_sets(LinearSVC().fit(X, y), X, y, Figure().subplots())
-    >>> ax.get_title()
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0]], [0, 1]
+    >>> plot_level_sets(LinearSVC().fit(X, y), X, y, Figure().subplots()).get_title()
     'Level sets'
     """
     if not hasattr(model, "decision_function"):
@@ -107,13 +104,9 @@ def plot_anchor_distances(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import ConicEmbedding
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> y = X.sum(axis=1) > 1
-    >>> ax = plot_anchor_distances(ConicEmbedding(anchors="class").fit(X, y), X, y, Figure().subplots())
-    >>> len(ax.get_xlabel()) > 0
+    >>> X = [[0.0, 0.0], [1.0, 0.0]]
+    >>> len(plot_anchor_distances(ConicEmbedding(anchors=[X[:1], X[1:]]).fit(X), X, ax=Figure().subplots()).get_xlabel()) > 0
     True
     """
     names = embedding.get_feature_names_out()[embedding.n_features_in_ :]
@@ -133,7 +126,7 @@ def plot_anchor_distances(
 
 
 def _spans(items: Floats) -> list[Floats]:
-    """Values of both features to draw, two arrays (_STEPS,): their range, widened by a tenth on each side."""
+    """Return values of both features to draw, two arrays (_STEPS,): their range, widened by a tenth on each side."""
     low = items.min(axis=0)
     high = items.max(axis=0)
     pad = np.where(high > low, 0.1 * (high - low), 0.5)
@@ -141,7 +134,6 @@ def _spans(items: Floats) -> list[Floats]:
 
 
 def _grid_points(spans: list[Floats], X: ArrayLike) -> Any:
-    """Return the points of the grid as items (_STEPS², 2); a frame if X is one."""
     points = np.stack(np.meshgrid(*spans), axis=-1).reshape(-1, 2)
     columns = getattr(X, "columns", None)
     return points if columns is None else optional("pandas").DataFrame(points, columns=columns)
@@ -165,7 +157,6 @@ def _draw_values(axes: Any, spans: list[Floats], values: Floats) -> None:
 
 
 def _draw_items(axes: Any, items: Floats, y: ArrayLike | None) -> None:
-    """Draw items (n, 2) in the colours of their classes, with labels for a legend, or in one colour without classes."""
     if y is None:
         axes.plot(*items.T, ".", color=INK, ms=4, alpha=0.5)
         return

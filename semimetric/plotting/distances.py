@@ -35,7 +35,7 @@ _MIN_CELLS = 60  # along a side of the picture of a table
 def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     """Draw the table of one feature in colors with contours; the ticks are the knots, or the categories.
 
-    Labels are those of as many ticks as there is room for; times are dates.
+    As many ticks have labels as fit; times are dates.
 
     Parameters
     ----------
@@ -54,11 +54,9 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
-    >>> ax = plot_table(model.semimetric_, "x0", Figure().subplots())
-    >>> ax.get_xlabel()
+    >>> from semimetric import gower
+    >>> d = gower([[0.0, 1.0], [2.0, 4.0]])
+    >>> plot_table(d, "x0", Figure().subplots()).get_xlabel()
     'x0 of x'
     """
     d = _distance(d)
@@ -98,10 +96,9 @@ def plot_around(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
-    >>> ax = plot_around(model.semimetric_, [0.5, 0.5], ["x0", "x1"], ax=Figure().subplots())
+    >>> from semimetric import gower
+    >>> d = gower([[0.0, 1.0], [2.0, 4.0]])
+    >>> ax = plot_around(d, [0.5, 2.0], ["x0", "x1"], ax=Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x0', 'x1')
     """
@@ -144,11 +141,9 @@ def plot_contributions(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import DistanceRegressor
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
-    >>> ax = plot_contributions(model.semimetric_, pairs[0, 0], pairs[0, 1], Figure().subplots())
-    >>> len(ax.patches)
+    >>> from semimetric import gower
+    >>> d = gower([[0.0, 1.0], [2.0, 4.0]])
+    >>> len(plot_contributions(d, [0.0, 1.0], [2.0, 3.0], Figure().subplots()).patches)
     2
     """
     d = _distance(d)
@@ -176,7 +171,6 @@ def plot_contributions(
 
 
 def _distance(d: Learned) -> Semimetric:
-    """Return the distance itself, or that of a fitted learner."""
     found = getattr(d, "semimetric_", d)
     if not isinstance(found, Semimetric):
         raise InputError(f"d= is a {type(d).__name__}, no Semimetric; give model.semimetric_ of a model that is fitted")
@@ -190,7 +184,6 @@ def _value_label(d: Semimetric) -> str:
 
 
 def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
-    """Return the name and the table of a term of one feature, given by its name or its place among the terms."""
     tables = d.tables()
     if isinstance(term, (int, np.integer)) and 0 <= term < len(tables):
         term = d.terms[term]
@@ -219,11 +212,7 @@ def _draw_levels(name: str, table: Table, levels: Sequence[str], label: str, axe
 
 
 def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return the table on a finer grid that contains its knots: the points of the grid (n,), and the values there (n, n).
-
-    The values are interpolated on the triangles of the embedding, so that they are still those of the distance; on the finer
-    grid the colours change evenly.
-    """
+    """Return a finer grid (n,) that contains the knots, and the table (n, n) there, interpolated on the same triangles."""
     parts = max(1, -(-_MIN_CELLS // (len(knots) - 1)))
     position = np.arange((len(knots) - 1) * parts + 1) / parts
     low = np.minimum(position.astype(np.int64), len(knots) - 2)
@@ -234,7 +223,6 @@ def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: Floats | None, axes: Any) -> Any:
-    """Draw d(point, .) along one feature."""
     axes.plot(span, _distances_from(d, point, (feature,), [span]), color=BLUE)
     if items is not None:
         axes.plot(items[:, feature], np.zeros(len(items)), "|", color=INK, alpha=0.4)
@@ -244,7 +232,6 @@ def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: 
 
 
 def _feature_numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
-    """Return the numbers of one or two different features that are given by their names or numbers."""
     if isinstance(features, str) or len(features) not in (1, 2):
         raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
     chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
@@ -273,10 +260,7 @@ def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> F
 
 
 def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], values: Sequence[Floats]) -> Floats:
-    """Distances from a point (n_features,) to points that differ from it in these features only.
-
-    ``values`` has an array for each of the features, all of the same size n; the result has the shape (n,).
-    """
+    """Return distances (n,) from a point to points that differ from it in these features, each with n ``values``."""
     others = np.tile(point, (values[0].size, 1))
     for feature, column in zip(features, values, strict=True):
         others[:, feature] = column.ravel()
@@ -301,25 +285,16 @@ _SQUARE = 0.8  # share of the axes that a square table has beside its colour bar
 _LEAST = 0.35  # share that it has however long the labels are
 _WIDTH = 0.6  # sizes of the font that a character is wide, about
 _APART = 1.7  # sizes of the font between two labels that are turned by 45 degrees
-_LONGEST = 20  # characters of a label, which take room from the picture
+_LONGEST = 20  # characters of a label, which make the picture smaller
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 17
 
 
 def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
-    """Label the places along both sides of a square table that are far enough apart, and mark the others by small ticks.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    places : ndarray of shape (n,)
-        Increasing; the first and the last always have their labels.
-    labels : sequence of str
-        The names of the places.
-    """
+    """Label increasing ``places`` (n,) along a square table that are far enough apart; others have small ticks."""
     texts, box = [_short(label) for label in labels], axes.get_window_extent()
     size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * _POINTS
     side = _SQUARE * whole
-    if axes.figure.get_layout_engine() is not None:  # which takes the room of labels from the picture
+    if axes.figure.get_layout_engine() is not None:  # which makes the picture smaller by its labels
         side = max(side - _WIDTH * size * max(map(len, texts)), _LEAST * whole)
     shown = _far_apart(places, _APART * size / side * float(places[-1] - places[0]))
     for axis in (axes.xaxis, axes.yaxis):
@@ -330,15 +305,7 @@ def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
 
 
 def number_labels(values: Floats, feature: Feature | None) -> list[str]:
-    """Knots of a number, an angle or a time as texts that differ where the knots do.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Increasing.
-    feature : Feature or None
-        What the column is; None of a direction, which is a number.
-    """
+    """Return knots (n,) of a number, an angle or a time as texts that differ where the knots do."""
     if feature is not None and feature.time == SCALE:
         return _times(values, feature.zone)
     if feature is not None and feature.kind == "periodic":
@@ -376,7 +343,6 @@ def _numbers(values: Floats) -> list[str]:
 
 
 def _number(value: float, digits: int) -> str:
-    """Return a number with so many digits, without an exponent where that is no longer."""
     short = f"{value:.{digits}g}"
     if "e" not in short or not 1e-4 <= abs(value) < 1e7:
         return short
@@ -384,12 +350,11 @@ def _number(value: float, digits: int) -> str:
 
 
 def _times(days: Floats, zone: str) -> list[str]:
-    """Times as dates, with the time of the day where two of them lie on one day."""
+    """Return times as dates, with the time of the day where two of them lie on one day."""
     times = times_of(days, zone)
     dates = [f"{time:%Y-%m-%d}" for time in times]
     return dates if len(set(dates)) == len(dates) else [f"{time:%Y-%m-%d %H:%M}" for time in times]
 
 
 def _short(text: str) -> str:
-    """Return the text, cut where it is longer than a label may be."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -38,13 +38,11 @@ def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL1Embedding
-    >>> X = np.random.default_rng(0).random((30, 2))
-    >>> ax = plot_basis(PL1Embedding(4).fit(X), X, 0, Figure().subplots())
-    >>> len(ax.lines)
-    4
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> len(plot_basis(PL1Embedding(3).fit(X), X, 0, Figure().subplots()).lines)
+    3
     """
     if not isinstance(embedding, FeatureMap):
         raise InputError(f"embedding={embedding!r} is no embedding of single vectors; give one such as BSplineEmbedding")
@@ -76,10 +74,8 @@ def plot_kernel(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> ax = plot_kernel(np.minimum, Figure().subplots())
-    >>> ax.get_xlabel()
+    >>> plot_kernel(np.minimum, Figure().subplots()).get_xlabel()
     'y'
     """
     if not callable(kernel) or not low < high:
@@ -93,7 +89,6 @@ def plot_kernel(
 
 
 def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
-    """Return the number of a feature that is given by its name or its number."""
     names = embedding.feature_names
     number = names.index(feature) if isinstance(feature, str) and feature in names else feature
     if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):
@@ -103,7 +98,7 @@ def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
 
 
 def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[Floats, Floats]:
-    """Values of the feature (_STEPS,), and the columns of its terms there that are not 0 everywhere, (_STEPS, n_columns)."""
+    """Return values of the feature (_STEPS,), and its columns there that are not all 0, (_STEPS, n_columns)."""
     if items.ndim != 2 or items.shape[1] != embedding.n_features_in_ or np.isnan(items[:, number]).all():
         raise InputError(
             f"X has shape {items.shape}: rows of {embedding.n_features_in_} features with known values are required"

@@ -36,14 +36,11 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import LargeMarginLearner, SemimetricClassifier
+    >>> from semimetric import LargeMarginLearner
     >>> X = np.random.default_rng(0).random((60, 2))
-    >>> learner = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
-    >>> model = SemimetricClassifier(learner).fit(X, X[:, 0] > 0.5)
-    >>> ax = plot_importances(model.learner_, Figure().subplots())
-    >>> len(ax.patches)
+    >>> model = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped").fit(X, X[:, 0] > 0.5)
+    >>> len(plot_importances(model, Figure().subplots()).patches)
     2
     """
     check_count("most", most)
@@ -75,15 +72,12 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from semimetric import LargeMarginLearner, SemimetricClassifier
-    >>> X = np.random.default_rng(0).random((60, 2))
-    >>> learner = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
-    >>> model = SemimetricClassifier(learner, n_neighbors=3).fit(X, X[:, 0] > 0.5)
-    >>> ax = plot_explanation(model.explain_neighbors([0.3, 0.4]), Figure().subplots())
-    >>> len(ax.get_yticks())
-    3
+    >>> from semimetric import NeighborIndex, gower
+    >>> X = [[0.0, 1.0], [2.0, 4.0], [3.0, 0.0]]
+    >>> explanation = NeighborIndex(gower(X)).fit(X).explain([1.0, 1.0], n_neighbors=2)
+    >>> len(plot_explanation(explanation, Figure().subplots()).get_yticks())
+    2
     """
     check_count("most", most)
     if not isinstance(explanation, Explanation):
@@ -103,7 +97,6 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
-    """Return the names of the features and their importances, of a learner or of the classifier that holds one."""
     learner = getattr(model, "learner_", model)
     values = getattr(learner, "feature_importances_", None)
     d = getattr(learner, "semimetric_", None)
@@ -116,10 +109,7 @@ def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floats]:
-    """Return names (n_terms,) and contributions (n_neighbors, n_terms) of the largest terms, and of the sum of all others.
-
-    Terms that are 0 for all neighbours are left out.
-    """
+    """Return names and contributions (n_neighbors, n_terms) of the largest nonzero terms, and the sum of all others."""
     size = np.abs(explanation.contributions).sum(axis=0)
     order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
     names = [explanation.terms[t] for t in order[:most]]
@@ -131,7 +121,6 @@ def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floa
 
 
 def _label_rows(axes: Any, labels: list[str]) -> Any:
-    """Return the axes with a label for each bar, the first at the top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)

@@ -43,16 +43,10 @@ def plot_predicted(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> plot_predicted([1.0, 2.0, 3.0], [1.1, 1.9, 3.0], Figure().subplots()).get_xlabel() != ""
-    True
-    >>> from semimetric import DistanceRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> pairs = rng.random((400, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0] + 0.2 * rng.random(400)
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-4, validation_fraction=0.3).fit(pairs[:300], y[:300])
-    >>> ax = plot_predicted(y[300:], model.predict(pairs[300:], interval=0.9), Figure().subplots())
-    >>> ax.get_ylabel()
+    >>> true, predicted = [1.0, 2.0, 3.0], [1.1, 1.9, 3.0]
+    >>> plot_predicted(true, predicted, Figure().subplots()).get_ylabel()
     'predicted distance'
+    >>> ax = plot_predicted(true, (predicted, [0.9, 1.7, 2.8], [1.3, 2.1, 3.2]), Figure().subplots())  # with intervals
     """
     whole = isinstance(predicted, tuple) and len(predicted) == 3 and all(np.ndim(part) == 1 for part in predicted)
     given: Any = predicted if whole else (predicted,)
@@ -90,7 +84,7 @@ def plot_predicted(
 
 
 def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, upper: Floats) -> None:
-    """Bars of the intervals, or of many pairs their medians as a band, turned so that it lies along the line."""
+    """Draw bars of the intervals, or of many pairs their medians as a band along the line."""
     if len(true) <= _MOST_BARS:
         held = (lower <= true) & (true <= upper)
         for some, colour in ((held, GREY), (~held, ORANGE)):
@@ -102,7 +96,6 @@ def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, u
 
 
 def _agreement_text(true: Floats, predicted: Floats, ends: list[Floats]) -> str:
-    """Return the number of pairs, the median relative error, the correlation, and the share in intervals if there are any."""
     used, lines = true != 0, [f"{len(true):,} pairs"]
     if used.any():
         lines.append(f"median error {100 * np.median(np.abs(predicted - true)[used] / np.abs(true[used])):.2g} %")

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
-from .._foundation.types import Floats
 from ..vectors.machines.shapes import Shapes
 from .axes import BLUE, GREY, axes_of, hide_frame, triangles
 
@@ -44,15 +43,10 @@ def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL1Embedding
-    >>> from semimetric.vectors import Shapes
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL1Embedding(3).fit(X)
-    >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
-    >>> ax = plot_curve(shapes, 0, Figure().subplots(), name="height")
-    >>> ax.get_xlabel()
+    >>> shapes = Shapes.of(PL1Embedding(2).fit([[0.0], [1.0]]), [-1.0, 1.0])
+    >>> plot_curve(shapes, 0, Figure().subplots(), name="height").get_xlabel()
     'height'
     """
     shapes = _shapes_of(shapes)
@@ -81,7 +75,7 @@ def plot_surface(
         Names or numbers of the features.
     ax : matplotlib Axes or None
     total : bool, default False
-        Whether to draw f_n + f_l + f_{n,l}, all that the two features add to the score.
+        True draws f_n + f_l + f_{n,l}, all that the two features add to the score.
     names : sequence of two str
         What the axes say; the names of the features by default.
 
@@ -92,13 +86,9 @@ def plot_surface(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL2Embedding
-    >>> from semimetric.vectors import Shapes
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL2Embedding(3).fit(X)
-    >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
+    >>> shapes = Shapes.of(PL2Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]]), [0.0] * 7 + [1.0])
     >>> ax = plot_surface(shapes, (0, 1), Figure().subplots(), names=["height", "width"])
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('height', 'width')
@@ -114,7 +104,10 @@ def plot_surface(
     axes = axes_of(ax)
     x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
     mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
-    image = _draw_shades(axes, mesh, values)
+    most = float(np.abs(values).max()) or 1.0
+    image = axes.tripcolor(
+        mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
+    )  # fmt: skip
     named = tuple(names) or (shapes.feature_names[first], shapes.feature_names[second])
     title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
@@ -122,14 +115,5 @@ def plot_surface(
     return axes
 
 
-def _draw_shades(axes: Any, mesh: Any, values: Floats) -> Any:
-    """Draw values at the corners of a mesh of triangles, in colours that are white at 0."""
-    most = float(np.abs(values).max()) or 1.0
-    return axes.tripcolor(
-        mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
-    )  # fmt: skip
-
-
 def _shapes_of(given: Any) -> Shapes:
-    """Return the functions themselves, or those of a fitted machine."""
     return given if isinstance(given, Shapes) else Shapes.of(given)

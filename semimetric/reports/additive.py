@@ -22,14 +22,13 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats, Integers
-from ..vectors.embeddings.base import FeatureMap, Term
+from ..vectors.embeddings.base import FeatureMap, IdentityEmbedding, Term
 from ..vectors.embeddings.conic import ConicEmbedding
-from ..vectors.embeddings.identity import IdentityEmbedding
 from ..vectors.embeddings.knots import KnotMap
 from ..vectors.embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
 from ..vectors.embeddings.splines import BSplineEmbedding
 from ..vectors.machines.shapes import split_off_effects
-from .packed_numbers import packed
+from .subjects import packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +112,7 @@ class AdditiveModel:
         return self.intercept + self.terms(items).sum(axis=1)
 
     def purified(self, items: Floats | None) -> AdditiveModel:
-        """Return the same function, in which no table holds a function of one column, and every term has mean 0 over the items.
-
-        Lengerich et al. (2020) call such tables pure. Without items all breaks have the same weight.
-        """
+        """Return the same function with pure tables (Lengerich et al. 2020) and terms of mean 0 over the items."""
         curves, tables = list(self.curves), []
         known = items if items is not None and len(items) else None
         for table in self.tables:
@@ -138,10 +134,7 @@ class AdditiveModel:
         return weights
 
     def _corners(self, items: Floats, features: tuple[int, int]) -> tuple[Integers, Floats]:
-        """Return the three vertices of each item in a table, and their barycentric weights, both of shape (n, 3).
-
-        A walk from the upper corner of the cell steps down first along the column with the smaller fraction.
-        """
+        """Return the three vertices of each item in a table, and their barycentric weights, both of shape (n, 3)."""
         (a, u, n), (b, v, m) = (self._place(items[:, f], f) for f in features)
         upper = np.minimum(a + 1, n - 1) * m + np.minimum(b + 1, m - 1)
         first = u <= v
@@ -182,11 +175,7 @@ _WAVES = 40  # Chebyshev polynomials that a series of waves takes beyond the deg
 
 
 def scaling_of(model: Any, embedding: FeatureMap) -> tuple[Floats, Floats, list[Any], bool]:
-    """Return how columns become features of the embedding: factors, shifts, steps, and True if each does it alone.
-
-    Steps of scalers map each column by itself, ``a x + b``, so that functions can be those of the columns as they were given.
-    Of other steps the columns are those that the last of them makes: factors are 1, and shifts 0.
-    """
+    """Return how columns become features: factors, shifts, steps, and True if each maps ``a x + b``, as scalers do."""
     n = embedding.n_features_in_
     steps = _steps_before(model, embedding)
     if steps and all(isinstance(step, _SCALERS) and not getattr(step, "clip", False) for step in steps):
@@ -217,13 +206,7 @@ def _through(steps: Sequence[Any], items: Floats) -> Floats:
 
 
 def additive_model(embedding: FeatureMap, weights: Floats, intercept: Floats, factor: Floats, shift: Floats) -> AdditiveModel:
-    """Return the functions that weights (K, n_columns) make of an embedding of factor x + shift.
-
-    Raises
-    ------
-    NotSupportedError
-        If some terms depend on more than two features, or are not smooth between places that are known.
-    """
+    """Return the functions that weights (K, n_columns) make of an embedding of factor x + shift."""
     breaks, degree, outside = _cells(embedding)
     singles: dict[int, list[Term]] = {f: [] for f in range(embedding.n_features_in_)}
     pairs: list[Term] = []

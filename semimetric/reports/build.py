@@ -86,7 +86,6 @@ def report(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import semimetric as sm
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((60, 2))
@@ -120,15 +119,7 @@ def report(
 
 
 def subject_of(model: Any) -> Subject:
-    """Return the subject of the report of a fitted model.
-
-    Raises
-    ------
-    InputError
-        If the model has no distance, no functions of columns and no pieces.
-    NotSupportedError
-        If its functions depend on more than two columns, or are too many numbers for a page.
-    """
+    """Return the subject of the report of a fitted model."""
     if isinstance(model, DPLMClassifier):
         return PlanesSubject(model)
     if isinstance(model, SupportPointClassifier):

@@ -25,16 +25,9 @@ _NEAREST = 10
 def compare(
     subjects: Mapping[str, Subject], X: Any, y: Any, pairs: Any, distances: Any, names: Any, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
-    """Return tables that put several models side by side: agreement, importances, errors, and where two differ most.
+    """Return tables that compare several models: agreement, importances, errors, and the largest differences.
 
-    Distances are compared on all pairs of at most 300 items. Since their units may differ, a pair has for each model the share
-    of pairs that are at most as far apart, and two models differ on it by the difference of these shares.
-
-    Raises
-    ------
-    InputError
-        If the models are not all distances and do not predict the same classes or values; if there are no items, or fewer than
-        three to compare distances on, or a model does not take them.
+    Units of distances may differ, so each pair has the fraction of pairs that are at most as far apart, among 300 items.
     """
     scoring = [each for each in subjects.values() if isinstance(each, ScoringSubject)]
     if 0 < len(scoring) < len(subjects) or len({each.classes for each in scoring}) > 1:
@@ -88,7 +81,6 @@ def _by_model(figures: Sequence[Mapping[str, float]], *, by_size: bool = False) 
 
 
 def _correlation(a: Floats, b: Floats) -> float:
-    """Return the correlation of two lists of numbers; NaN where all of one are equal."""
     return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else float("nan")
 
 
@@ -209,10 +201,7 @@ class _Scores(_Compared):
         return [_table("Errors side by side", ["", *(each.name for each in compared)], rows, *self.figures[0]["notes"])]
 
     def differences(self, other: _Scores) -> dict[str, Any]:
-        """Return a table of the items on which the two differ most.
-
-        Of items that are given other classes these are the ones of which both models are surest.
-        """
+        """Return a table of the items on which the two differ most, first those with other classes of which both are sure."""
         both, items = (self, other), self.items
         notes: list[str] = []
         if self.classes is None:

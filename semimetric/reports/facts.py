@@ -32,8 +32,7 @@ from ..distances.pairs.monotone_scales import WarpedEmbedding
 from ..distances.pairs.scales_and_tables import MixedEmbedding
 from ..distances.search.votes import HeldOutNeighbors, VoteRule
 from ..distances.solvers.base import Solution
-from .packed_numbers import packed
-from .subjects import MeasuredPairs, ReportItems, ScoringSubject
+from .subjects import MeasuredPairs, ReportItems, ScoringSubject, packed
 
 _MOST_COLUMNS = 60  # of items that break the triangle inequality
 
@@ -249,11 +248,7 @@ _EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of the shares of votes bet
 
 
 def vote_rule_of_page(model: Any, shown: ReportItems | None, items: ReportItems | None) -> dict[str, Any] | None:
-    """Return how neighbors vote, if the items of the page are all that vote, and count alike.
-
-    It is None if the items were given or sampled, or if items or classes have weights: the page would vote otherwise than the
-    model.
-    """
+    """Return how neighbors vote; None unless the items of the page are all that vote, and count alike."""
     rule, kept = getattr(model, "vote_rule_", None), fitted_items(model)
     if not isinstance(rule, VoteRule) or kept is None or shown is None or items is None or shown.targets is None:
         return None
@@ -267,11 +262,7 @@ def vote_rule_of_page(model: Any, shown: ReportItems | None, items: ReportItems 
 
 
 def vote_facts(model: Any) -> dict[str, Any] | None:
-    """Return how often votes were right on items held out when the distance was chosen; None where none are stored.
-
-    A row counts the items whose most voted class has a share of votes between two numbers: that share, the mean over the items,
-    should be about the share of them that are right.
-    """
+    """Return how often held-out votes were right, in bins of the most voted class's share; None where none are stored."""
     rule, of_items = getattr(model, "vote_rule_", None), fitted_items(model)
     if not isinstance(rule, VoteRule) or of_items is None or of_items.has_class_weights:
         return None
@@ -296,10 +287,7 @@ def vote_facts(model: Any) -> dict[str, Any] | None:
 
 
 def share_rows(share: Floats, right: Floats, weight: Floats) -> tuple[list[list[Any]], float]:
-    """Return rows that count items by the share of votes or the probability: number, mean share, how often right.
-
-    The second result is the mean difference of the last two over the items, the expected calibration error.
-    """
+    """Return rows of bins (number, mean share, how often right), and the expected calibration error."""
     bins = np.clip(np.searchsorted(_EDGES, share, side="left") - 1, 0, len(_EDGES) - 2)
     rows: list[list[Any]] = []
     apart = 0.0
@@ -386,8 +374,10 @@ def _orders(d: Semimetric) -> dict[int, list[int]]:
 def middles_of(grid: Grid, found: Floats | None) -> Floats:
     """Return a first value of every embedded column: the median or the most frequent one, else the middle of the range."""
     middles = np.where(np.array(grid.kinds) == "categorical", 0.0, grid.low / 2 + grid.high / 2)
-    for f in range(len(middles)) if found is not None else ():
-        column = found[~np.isnan(found[:, f]), f]  # type: ignore[index]  # it is an array where there are columns
+    if found is None:
+        return middles
+    for f in range(len(middles)):
+        column = found[~np.isnan(found[:, f]), f]
         if len(column):
             middle = np.bincount(column.astype(np.int64)).argmax() if grid.kinds[f] == "categorical" else np.median(column)
             middles[f] = np.clip(middle, grid.low[f], grid.high[f]) if grid.kinds[f] == "numeric" else middle
@@ -507,7 +497,6 @@ def distance_tables(d: Semimetric) -> tuple[dict[str, Any] | None, str]:
 
 
 def _link(d: Semimetric) -> dict[str, Any]:
-    """Return the link as ``makeLink`` of ``page/distance.js`` reads it."""
     exponent, bends, slopes = d.link_function.parts
     return {"exponent": exponent, "bends": bends.tolist(), "slopes": slopes.tolist()}
 

@@ -19,8 +19,7 @@ from ..data.schema import Feature, Schema
 from ..vectors.machines.classifier import EmbeddedLinearClassifier
 from ..vectors.machines.shapes import machine_of
 from .additive import AdditiveModel, additive_model, scaling_of
-from .packed_numbers import packed
-from .subjects import Importances, ReportItems, ScoringSubject
+from .subjects import Importances, ReportItems, ScoringSubject, packed
 
 _MOST_NUMBERS = 750_000  # of a machine in a page, 8 MB of base64
 _DIFFERENT = 1e-6  # by which a sum of functions may differ from what the last step of a pipeline computes
@@ -32,13 +31,7 @@ _GOES_ON = "The range is that of the items, outside of which the functions go on
 
 
 class MachineSubject(ScoringSubject):
-    """A fitted machine, or a pipeline that ends in one or in an embedding and a linear model.
-
-    Raises
-    ------
-    NotSupportedError
-        If its terms are no functions of one column or two, or are too many numbers for a page.
-    """
+    """A fitted machine, or a pipeline that ends in one or in an embedding and a linear model."""
 
     kind = "machine"
 
@@ -84,7 +77,6 @@ class MachineSubject(ScoringSubject):
 
     @cached_property
     def _features(self) -> list[tuple[int, ...]]:
-        """Columns of every term."""
         return [(f,) for f in range(self.n_features)] + [table.features for table in self._given.tables]
 
     @property
@@ -145,7 +137,6 @@ class MachineSubject(ScoringSubject):
 
     @property
     def _probability(self) -> dict[str, Any] | None:
-        """Settings by which a page makes probabilities of scores."""
         if isinstance(self._last, LogisticRegression):
             return {"kind": "logistic" if len(self._weights) == 1 else "softmax"}
         if isinstance(self._last, EmbeddedLinearClassifier) and hasattr(self._last, "score_curves_"):

@@ -27,9 +27,8 @@ from .facts import (
     versions,
     vote_rule_of_page,
 )
-from .packed_numbers import packed
 from .report import Report
-from .subjects import DistanceSubject, Importances, MeasuredPairs, ReportItems, ScoringSubject, Subject
+from .subjects import DistanceSubject, Importances, MeasuredPairs, ReportItems, ScoringSubject, Subject, packed
 
 _MOST_VALUES = 50_000  # of all items in a page
 _FEWEST = 20  # items in a page, however many columns they have
@@ -238,7 +237,6 @@ def _probes_of_scores(subject: ScoringSubject, shown: ReportItems | None, rng: n
 
 
 def _random_items(subject: ScoringSubject, rng: np.random.Generator) -> Floats:
-    """Return items whose values lie in and around the ranges, some of them missing where they may be."""
     grid = subject.grid
     beyond = 0.0 if subject.refuses_outside else 0.2
     out = grid.low + (grid.high - grid.low) * rng.uniform(-beyond, 1 + beyond, (_PROBES, grid.n_features))
@@ -248,12 +246,9 @@ def _random_items(subject: ScoringSubject, rng: np.random.Generator) -> Floats:
 
 
 def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | None:
-    """Return coordinates of the items of a page by classical scaling, and how far they can be trusted.
+    """Return coordinates of items by classical scaling (Torgerson 1952), and their trustworthiness.
 
-    Classical scaling (Torgerson 1952) centers the squares of the distances and takes the two leading eigenvectors, which
-    `sklearn.decomposition.KernelPCA` finds. An asymmetric distance is replaced by the mean of both directions. There is no map
-    of fewer than four items, of items that coincide, or where a distance is negative, as it can be without axioms. The trust is
-    that of `sklearn.manifold.trustworthiness`: 1 if the nearest on the map are among the nearest under the distance.
+    Distances are made symmetric. There is no map of fewer than four items, of items that coincide, or of negative distances.
     """
     if shown is None or len(shown) < _FEWEST_OF_MAP:
         return None
@@ -267,7 +262,6 @@ def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | N
 
 
 def _distances(d: Semimetric, values: Floats) -> Floats:
-    """Return the distances of all encoded items, symmetric, shape (n, n)."""
     n = len(values)
     rows, columns = np.triu_indices(n, 1)
     one = d.paired_by_index(values, np.column_stack([rows, columns]))
@@ -279,10 +273,7 @@ def _distances(d: Semimetric, values: Floats) -> Floats:
 
 
 def classical_scaling(distances: Floats) -> Floats | None:
-    """Return two coordinates of items, shape (n, 2), from their distances (n, n); None where the distances are all equal to 0.
-
-    The coordinates are in units of the largest distance. The sign of each is such that its largest value is positive.
-    """
+    """Return coordinates (n, 2) in units of the largest distance, each with its largest value positive; None for all 0."""
     largest = distances.max()
     if not largest > 0 or not np.isfinite(largest):
         return None

@@ -20,8 +20,7 @@ from ..vectors.pieces.piecewise_boundary import Pieces
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from ..vectors.pieces.two_classes import votes_of_pairs
 from .facts import distance_tables
-from .packed_numbers import packed
-from .subjects import Importances, ReportItems, ScoringSubject
+from .subjects import Importances, ReportItems, ScoringSubject, packed
 
 _MOST_NUMBERS = 250_000  # of points in a page, 2.7 MB of base64
 _APART = 1e-7  # by which the two nearest points must differ, as a share of the distance, for the nearest to be beyond doubt
@@ -68,7 +67,7 @@ class PlanesSubject(_PiecesSubject):
 
     @property
     def _sides(self) -> list[tuple[str, str | None]]:
-        """The classes on both sides of every set, the positive one first; None stands for all others."""
+        """Return the classes on both sides of every set, the positive one first; None stands for all others."""
         assert self.classes is not None
         if len(self._sets) == 1:
             return [(self.classes[1], self.classes[0])]
@@ -78,12 +77,10 @@ class PlanesSubject(_PiecesSubject):
 
     @property
     def _pairs(self) -> Integers | None:
-        """The numbers of the classes of every set, where pairs of classes vote."""
         return getattr(self.model, "class_pairs_", None)
 
     @property
     def _numbers(self) -> list[tuple[int, int]]:
-        """The number of the set and of the plane in it, for every plane."""
         return [(k, j) for k, pieces in enumerate(self._sets) for j in range(pieces.n_components)]
 
     @property
@@ -165,10 +162,7 @@ class PlanesSubject(_PiecesSubject):
         return {"pieces": {"kind": "planes", "sets": sets, "pairs": pairs}, "terms": terms, "probability": probability}
 
     def _right(self, items: ReportItems | None, found: list[Integers] | None, k: int, j: int) -> float | None:
-        """Return how often the side of a plane is right for the items that it decides, of its two classes if pairs vote.
-
-        None without any such items, or without classes.
-        """
+        """Return how often a plane's side is right for the items that it decides; None without such items or classes."""
         if items is None or found is None or items.targets is None or items.target_name != "class":
             return None
         one, other = self._sides[k]

@@ -20,8 +20,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .._foundation.files import write_file
-from .packed_numbers import script_json
 
+_ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _FILES = Path(__file__).parent / "page"
 _SCRIPTS = (
     "distance", "machine", "pieces", "elements", "axes", "controls", "term_list", "distance_tab", "items_tab", "votes",
@@ -102,7 +102,6 @@ class Report:
 
     @property
     def _tabs(self) -> tuple[tuple[str, str], ...]:
-        """The names of the tabs and what they are called; that of several models stands before the data."""
         tabs = _TABS[self.page["kind"]]
         return (*tabs[:-1], _MODELS, tabs[-1]) if self.facts["comparison"] else tabs
 
@@ -111,16 +110,13 @@ class Report:
         environment = Environment(loader=FileSystemLoader(_FILES), autoescape=True, undefined=StrictUndefined)
         style = (_FILES / "report.css").read_text(encoding="utf-8")
         # one function, so that nothing of the page is reached by name from outside
-        script = '(() => {\n"use strict";\n' + "\n".join(_script(name) for name in _SCRIPTS) + "})();\n"
+        scripts = [(_FILES / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+        script = '(() => {\n"use strict";\n' + "\n".join(scripts) + "})();\n"
         text = environment.get_template("report.html").render(
             facts=_finite(self.facts), tabs=self._tabs, style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters
-
-
-def _script(name: str) -> str:
-    return (_FILES / f"{name}.js").read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
@@ -129,7 +125,6 @@ def _digest(text: str) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Return ``value`` with null for numbers that are not finite."""
     if isinstance(value, dict):
         return {str(key): _finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -205,3 +200,9 @@ def _escaped(text: str) -> str:
     """Return text on one line in which nothing is markup of Markdown or HTML, nor an address that becomes a link."""
     plain = " ".join("".join(" " if ord(c) < 32 else c for c in text).split())
     return "".join(_ENTITIES.get(c, c) for c in _SPECIAL.sub(lambda found: "\\" + found.group(), plain))
+
+
+def script_json(values: Any) -> str:
+    """Return JSON in which no character can end a script element, begin another or be a line end of JavaScript."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":"))
+    return "".join(_ESCAPED.get(c, c) for c in text) if any(c in text for c in _ESCAPED) else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.arrays import as_cells, as_classes, as_floats, as_vector, check_finite, input_errors, n_axes
 from .._foundation.errors import InputError
 from .._foundation.tables import row_labels
-from .._foundation.types import Floats, Integers, distinct
+from .._foundation.types import ArrayLike, Floats, Integers, distinct
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..distances.estimators.votes import fitted_items
@@ -111,13 +112,7 @@ class Subject(ABC):
 
 
 class DistanceSubject(Subject):
-    """A distance, and the model that has learned it.
-
-    Raises
-    ------
-    InputError
-        If the model has no distance.
-    """
+    """A distance, and the model that has learned it."""
 
     kind = "distance"
     range_note = (
@@ -236,13 +231,7 @@ class ScoringSubject(Subject):
 
 
 def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
-    """Return the items that were given, or those that the model holds; None if there are none.
-
-    Raises
-    ------
-    InputError
-        If they do not fit the columns of the model, or one another.
-    """
+    """Return the items that were given, or those that the model holds; None if there are none."""
     if X is None:
         if y is not None or names is not None:
             raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
@@ -256,7 +245,6 @@ def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None)
 
 
 def _own_items(subject: Subject) -> ReportItems | None:
-    """Return the items of an index, or of the index of a model that has neighbors, with their classes or values."""
     index: Any = getattr(subject.model, "index_", subject.model)
     if not hasattr(index, "get_items"):
         return None
@@ -267,7 +255,6 @@ def _own_items(subject: Subject) -> ReportItems | None:
 
 
 def _named(labels: Any) -> tuple[str, ...]:
-    """Return names that differ; a number is that of a row."""
     whole = (int, np.integer)
     return distinct([f"row {label}" if isinstance(label, whole) else str(label) for label in labels])
 
@@ -295,13 +282,7 @@ def _are_classes(given: NDArray[Any]) -> bool:
 
 
 def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
-    """Return the measured distances of pairs, which are vectors or row numbers of the items, beside those of the model.
-
-    Raises
-    ------
-    InputError
-        If only one of the two is given, or they do not fit one another.
-    """
+    """Return the measured distances of pairs, which are vectors or row numbers of the items, beside those of the model."""
     if pairs is None and distances is None:
         return None
     if pairs is None or distances is None:
@@ -333,10 +314,16 @@ def _numbered(pairs: Any, items: ReportItems | None) -> tuple[Floats, Floats]:
 
 
 def _points(d: Semimetric, pairs: Any) -> tuple[Floats, Floats]:
-    """Return both items of pairs of vectors, encoded."""
     points = as_floats(pairs, "pairs") if d.schema.plain else as_cells(pairs, "pairs")
     if points.ndim != 3 or points.shape[1:] != (2, d.n_features) or not len(points):
         raise InputError(
             f"pairs has shape {points.shape}; (n_pairs, 2, {d.n_features}) is required, or row numbers of shape (n_pairs, 2)"
         )
     return d.schema.encode(points[:, 0], name="pairs"), d.schema.encode(points[:, 1], name="pairs")
+
+
+def packed(values: ArrayLike) -> dict[str, str]:
+    """Return whole numbers as little-endian int32 and all others as float64, in base64, to the last bit."""
+    array = np.asarray(values)
+    kind = "i4" if array.dtype.kind in "iub" else "f8"
+    return {"type": kind, "base64": base64.b64encode(array.astype(f"<{kind}").tobytes()).decode()}

@@ -62,7 +62,7 @@ OF_FOLDS = {
 @pytest.mark.parametrize("name", OF_FOLDS)
 @pytest.mark.parametrize("action", ["default", "always"])
 def test_a_cause_is_told_once_in_all_folds_at_the_line_of_the_caller(name, action, monkeypatch):
-    monkeypatch.setattr(errors, "_TOLD", set())
+    monkeypatch.setattr(errors, "_WARNED", set())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action)
         OF_FOLDS[name](*tied())
@@ -71,7 +71,7 @@ def test_a_cause_is_told_once_in_all_folds_at_the_line_of_the_caller(name, actio
 
 
 def test_a_model_that_a_person_fits_tells_it_once_every_time(monkeypatch):
-    monkeypatch.setattr(errors, "_TOLD", set())
+    monkeypatch.setattr(errors, "_WARNED", set())
     X, y = tied()
     model = SemimetricClassifier(LEARNER)
     for fit in (model.fit, make_pipeline(StandardScaler(), model).fit):
@@ -83,7 +83,7 @@ def test_a_model_that_a_person_fits_tells_it_once_every_time(monkeypatch):
 
 
 def test_a_warning_that_is_an_error_is_one_in_every_fold(monkeypatch):
-    monkeypatch.setattr(errors, "_TOLD", set())
+    monkeypatch.setattr(errors, "_WARNED", set())
     with warnings.catch_warnings():
         warnings.simplefilter("error", SemimetricWarning)
         warnings.simplefilter("ignore", FitFailedWarning)
@@ -92,7 +92,7 @@ def test_a_warning_that_is_an_error_is_one_in_every_fold(monkeypatch):
 
 
 def test_other_causes_at_the_same_line_are_told(monkeypatch):
-    monkeypatch.setattr(errors, "_TOLD", set())
+    monkeypatch.setattr(errors, "_WARNED", set())
     X, y = tied()
     constant = np.column_stack([X, np.ones(len(X))])
     with warnings.catch_warnings(record=True) as caught:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semimetric._foundation.near_names import did_you_mean
+from semimetric._foundation.names import did_you_mean
 
 
 def test_up_to_three_names_that_are_spelt_alike_are_offered():

@@ -6,8 +6,8 @@ import pytest
 from command_line import call
 
 import semimetric
-from semimetric.cli import demo_command, main
-from semimetric.cli.demo_command import typed_command
+from semimetric.cli import demo, main
+from semimetric.cli.demo import typed_command
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from semimetric.cli.demo_command import typed_command
     ],
 )
 def test_commands_are_said_as_they_can_be_typed(program, found, said, monkeypatch):
-    monkeypatch.setattr(demo_command, "which", lambda name: found)
+    monkeypatch.setattr(demo, "which", lambda name: found)
     monkeypatch.setattr("sys.argv", [program])
     assert typed_command() == said
 
@@ -31,7 +31,7 @@ def test_demo_runs_small_and_says_commands_that_work(tmp_path, monkeypatch, caps
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     fast = partial(semimetric.DistanceRegressor, alpha=0.1)  # to choose it takes a while
-    monkeypatch.setattr(demo_command.demo, "DistanceRegressor", fast)
+    monkeypatch.setattr(demo, "DistanceRegressor", fast)
     sizes = ["--train-images", 150, "--train-pairs", 400, "--test-pairs", 50, "--queries", 2]
     code, out, err = call(capsys, "demo", *sizes, "--output", "small")
     assert (code, err) == (0, "")
@@ -47,7 +47,7 @@ def test_demo_runs_small_and_says_commands_that_work(tmp_path, monkeypatch, caps
 
 
 def test_demo_checks_the_folder_before_the_work(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo_command.demo, "run", lambda sizes, **options: pytest.fail("ran before the folder was checked"))
+    monkeypatch.setattr(demo, "run", lambda sizes, **options: pytest.fail("ran before the folder was checked"))
     code, out, err = call(capsys, "demo", "--json", "--output", tmp_path / "none" / "x")
     assert (code, out) == (1, "")
     assert "there is no folder" in err

@@ -11,11 +11,11 @@ from searches import search_problem
 
 import semimetric
 from semimetric._foundation.files import read_state
-from semimetric.cli.interrupts import end_soon_on_ctrl_c
+from semimetric.cli.entry_point import end_soon_on_ctrl_c
 
 STUCK = """
 import signal, time
-from semimetric.cli.interrupts import end_soon_on_ctrl_c
+from semimetric.cli.entry_point import end_soon_on_ctrl_c
 
 def stuck(*ignored):
     print("stuck", flush=True)

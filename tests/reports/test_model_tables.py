@@ -15,7 +15,8 @@ import semimetric as sm
 from semimetric import NotSupportedError
 from semimetric.reports import facts
 from semimetric.reports.facts import distance_tables
-from semimetric.reports.packed_numbers import packed, script_json
+from semimetric.reports.report import script_json
+from semimetric.reports.subjects import packed
 
 PAGE = Path(facts.__file__).parent / "page"
 AGREE = 1e-9

@@ -11,7 +11,7 @@ from scipy import sparse
 from tqdm import tqdm
 
 from ..._foundation.errors import InputError
-from ..._foundation.near_names import did_you_mean
+from ..._foundation.names import did_you_mean
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance

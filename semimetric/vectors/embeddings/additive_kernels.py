@@ -28,7 +28,6 @@ def min_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
 
     Examples
     --------
-    >>> from semimetric.vectors import min_kernel
     >>> min_kernel([[0.0, 1.0], [0.5, 0.2]])
     array([[1. , 0.2],
            [0.2, 0.7]])
@@ -67,7 +66,6 @@ def spline_kernel(
 
     Examples
     --------
-    >>> from semimetric.vectors import spline_kernel
     >>> spline_kernel([[0.2], [0.9]]).round(3)
     array([[0.2, 0.2],
            [0.2, 0.9]])

@@ -25,14 +25,14 @@ _BLOCK = 1 << 19  # distances that are held at a time
 
 
 def check_power(name: str, p: object) -> float:
-    """The power p, which must be a number > 0 or infinity."""
+    """Return the power p, a number > 0 or infinity; refuse others."""
     if isinstance(p, bool) or not isinstance(p, (int, float, np.integer, np.floating)) or not p > 0:
         raise InputError(f"{name}={p!r}: a number > 0 or float('inf') is required, such as 1 or 2")
     return float(p)
 
 
 def check_band(band: object) -> tuple[float, float]:
-    """The percentiles (low, high), which must satisfy 0 <= low <= high <= 100."""
+    """Return the percentiles (low, high), with 0 <= low <= high <= 100; refuse others."""
     array = np.asarray(band, dtype=object)
     if array.shape == (2,) and all(isinstance(v, (int, float, np.integer, np.floating)) for v in array):
         low, high = float(array[0]), float(array[1])
@@ -42,13 +42,7 @@ def check_band(band: object) -> tuple[float, float]:
 
 
 def powers(items: Floats, anchors: Floats, p: float) -> Floats:
-    """``|x_l - a_l|^p`` for every feature, or ``|x_l - a_l|`` for p = inf; 0 where x_l is missing. Shape (n, n_features).
-
-    Raises
-    ------
-    InputError
-        If a power is too large for a float.
-    """
+    """Return ``|x_l - a_l|^p`` for every feature, or ``|x_l - a_l|`` for p = inf, 0 where x_l is missing: (n, n_features)."""
     gap = np.abs(items - anchors)
     gap[np.isnan(gap)] = 0.0
     if p not in (1.0, np.inf):
@@ -60,19 +54,13 @@ def powers(items: Floats, anchors: Floats, p: float) -> Floats:
 
 
 def cone(items: Floats, anchors: Floats, p: float) -> Floats:
-    """``||x - a||_p^p`` for every row, or the largest ``|x_l - a_l|`` for p = inf: shape (n,)."""
+    """Return ``||x - a||_p^p`` for every row, or the largest ``|x_l - a_l|`` for p = inf: shape (n,)."""
     parts = powers(items, anchors, p)
     return parts.max(axis=1, initial=0.0) if p == np.inf else parts.sum(axis=1)
 
 
 def as_sets(anchors: Any, n_features: int) -> list[Floats]:
-    """The anchors that a user gives, as a list of sets, each of shape (n_anchors, n_features).
-
-    Raises
-    ------
-    InputError
-        If they are no finite numbers, have another number of features, or a set is empty.
-    """
+    """Return the anchors that a user gives, as a list of sets, each of shape (n_anchors, n_features)."""
     several = isinstance(anchors, (list, tuple)) and any(n_axes(part) == 2 for part in anchors)
     sets = []
     for part in anchors if several else [anchors]:
@@ -93,28 +81,17 @@ def as_sets(anchors: Any, n_features: int) -> list[Floats]:
 
 
 class AnchorSet:
-    """A set of anchors, of which the one nearest to an item is found (paper 4, eq. 2).
-
-    Many anchors in few dimensions are searched by a tree. Else all distances are computed, for p = 2 by matrix products.
-
-    Parameters
-    ----------
-    anchors : ndarray of shape (n_anchors, n_features)
-    p : float
-        The power of the distance.
-    n_jobs : int or None, default None
-        The number of threads of a search.
-    """
+    """A set of anchors, of which the nearest to an item is found: many in few dimensions by a tree (paper 4, eq. 2)."""
 
     def __init__(self, anchors: Floats, p: float, *, n_jobs: int | None = None) -> None:
-        self.anchors = anchors
-        self.p = p
-        self.n_jobs = n_jobs
+        self.anchors = anchors  # (n_anchors, n_features)
+        self.p = p  # the power of the distance
+        self.n_jobs = n_jobs  # the number of threads of a search
         many = len(anchors) >= _TREE_ANCHORS and anchors.shape[1] <= _TREE_DIMENSIONS
         self._tree = KDTree(anchors) if many and p >= 1 else None
 
     def nearest(self, items: Floats) -> Integers:
-        """The number of the nearest anchor of each item, shape (n_items,), by the features that are not missing."""
+        """Return the number of the nearest anchor of each item, (n_items,), by the features that are not missing."""
         missing = np.isnan(items)
         incomplete = missing.any(axis=1)
         if len(self.anchors) == 1:
@@ -134,11 +111,11 @@ class AnchorSet:
         return out
 
     def distances(self, items: Floats) -> Floats:
-        """``cone(x | a)`` for the nearest anchor a of each item, shape (n_items,)."""
+        """Return ``cone(x | a)`` for the nearest anchor a of each item, shape (n_items,)."""
         return cone(items, self.anchors[self.nearest(items)], self.p)
 
     def nearest_of_complete(self, items: Floats) -> Integers:
-        """The number of the nearest anchor of each item without missing values, shape (n_items,)."""
+        """Return the number of the nearest anchor of each item without missing values, shape (n_items,)."""
         search = self._searcher(items.shape[1])
         out = np.empty(len(items), np.int64)
 
@@ -149,17 +126,14 @@ class AnchorSet:
         return out
 
     def _searcher(self, n_features: int) -> Callable[[Floats], Integers]:
-        """The fastest function from items without missing values to the numbers of their nearest anchors."""
+        """Return the fastest function from items without missing values to the numbers of their nearest anchors."""
         tree = self._tree
         if tree is not None:
             return lambda items: np.asarray(tree.query(items, p=self.p)[1], np.int64)
         return self._by_products if self.p == 2 and n_features > _BLAS_DIMENSIONS else self._by_distances
 
     def _by_products(self, items: Floats) -> Integers:
-        """The nearest anchors for p = 2: of ||x - a||² only ||a||² - 2 <x, a> depends on a.
-
-        Items and anchors are shifted by the mean anchor first, so that fewer digits are lost.
-        """
+        """Return the nearest anchors for p = 2, by ||a||² - 2 <x, a>; their mean is subtracted, for fewer lost digits."""
         middle = self.anchors.mean(axis=0)
         shifted = self.anchors - middle
         half = np.einsum("kd,kd->k", shifted, shifted) / 2
@@ -173,13 +147,7 @@ class AnchorSet:
 
 
 def cluster_centers(items: Floats, n: int, random_state: int | None) -> Floats:
-    """The centres of ``n`` clusters by k-means, sorted by their coordinates: shape (n, n_features).
-
-    Raises
-    ------
-    InputError
-        If there are fewer than ``n`` different items.
-    """
+    """Return the centres of ``n`` clusters by k-means, sorted by their coordinates: shape (n, n_features)."""
     different = len(np.unique(items, axis=0))
     if different < n:
         raise InputError(f"n_anchors={n}, but there are only {different} different items to cluster; ask for fewer anchors")
@@ -191,27 +159,9 @@ def cluster_centers(items: Floats, n: int, random_state: int | None) -> Floats:
 def class_anchors(
     items: Floats, labels: Integers, *, band: tuple[float, float], p: float, n_jobs: int | None = None
 ) -> list[Floats]:
-    """For each class, the items whose distance to the nearest item of another class is within a band of percentiles (§S.2).
+    """Return for each class its items whose distance to the nearest of another is in a band of percentiles (§S.2).
 
-    The percentiles are those of the items of the class. The closest items are likely support vectors, the farthest outliers.
-
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        Items without missing values.
-    labels : ndarray of shape (n_items,)
-        The numbers of the classes, from 0; each class has an item.
-    band : tuple of float
-        The percentiles (low, high), both included.
-    p : float
-        The power of the distance.
-    n_jobs : int or None, default None
-        Threads: None is one, -1 all.
-
-    Returns
-    -------
-    list of ndarray of shape (n_anchors, n_features)
-        The items of each class; none if no item is in the band.
+    The closest items are likely support vectors, the farthest outliers.
     """
     found = []
     for c in range(int(labels.max()) + 1):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, NotRequired, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import check_feature_names, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
+from ..._foundation.stored import storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
@@ -66,17 +67,21 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     zero_preserving: bool = False
     n_jobs: int | None = None
     n_columns_: int
-    terms_: tuple[Term, ...]
     _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         """Check the parameters; then set ``n_columns_``, ``terms_`` and what `write` needs."""
 
+    if TYPE_CHECKING:  # some embeddings set it, others compute it
+
+        @property
+        def terms_(self) -> tuple[Term, ...]: ...
+
     @property
     @abstractmethod
     def most_nonzeros(self) -> int:
-        """The most entries that a row can have, for which buffers must have room."""
+        """The most entries that a row can have, which buffers must hold."""
 
     def nonzeros_at_most(self, items: Floats | sparse.csr_array) -> Integers:
         """Return the most entries that the row of each encoded item can have, shape (n_items,); at most `most_nonzeros`."""
@@ -90,7 +95,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         """
 
     def write_phi(self, items: Floats, new_chunk: Callable[[int], Chunk]) -> Chunk | None:
-        """phi of the encoded ``items`` where that is quicker than sums of what `write` gives; elsewhere None.
+        """Return phi of the encoded ``items`` if that is quicker than sums of the rows of `write`; else None.
 
         ``new_chunk`` gives buffers for rows with so many entries in all.
         """
@@ -152,20 +157,13 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         raise NotImplementedError
 
     def _check_output(self) -> None:
-        """Refuse values of ``missing``, ``sparse_output`` and ``dtype`` that no embedding has."""
         check_choice("missing", self.missing, self.missing_choices)
         check_choice("sparse_output", self.sparse_output, ("auto", True, False))
         if not _is_float_type(self.dtype):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
 
-    @property
-    def _missing_advice(self) -> str:
-        """The advice about missing values: the last of the choices of the class is the most that it can do with them."""
-        choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
-        return f"fill them in, drop these rows{choice}"
-
     def transform(self, X: ArrayLike) -> Any:
-        """phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
+        """Return phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
 
         Indices are int32 if they fit, else int64. Every row is sorted and has no explicit zeros.
 
@@ -184,7 +182,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         return matrix if self.sparse_output and container == "default" else matrix.toarray()
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64, of which `dense_rows` takes blocks for `write`.
+        """Return the valid table X as float64, of which `dense_rows` takes blocks for `write`.
 
         Raises
         ------
@@ -198,17 +196,19 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
                 "zero_preserving=True where the map has it, so that zeros add nothing"
             )
-        options: Any = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "advice": self._missing_advice}
+        choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
+        advice = f"fill them in, drop these rows{choice}"
+        options: Any = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "advice": advice}
         return validated(self, X, may_miss=self.missing != "error", reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """The names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
+        """Return the names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
         check_is_fitted(self, "n_columns_")
         check_feature_names(self, input_features)
         return np.array(list(self.names), dtype=object)
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
-        """All rows: every thread writes its blocks where they have room, and the gaps between blocks are closed at the end."""
+        """Return all rows: threads write blocks at places that are long enough, and gaps are closed at the end."""
         n = items.shape[0]
         reserved = np.concatenate([[0], np.cumsum(self.nonzeros_at_most(items))])
         most = int(reserved[-1])
@@ -248,17 +248,18 @@ class DenseMap(FeatureMap):
     """An embedding whose rows are dense: `values` gives them, and `transform` returns an array."""
 
     sparse_output = False
+    terms_: tuple[Term, ...]
 
     @abstractmethod
     def values(self, items: Floats) -> Floats:
-        """phi of encoded items, float64 of shape (B, n_columns_)."""
+        """Return phi of encoded items, float64 of shape (B, n_columns_)."""
 
     @property
     def most_nonzeros(self) -> int:
         return self.n_columns_
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """phi of every row, shape (n_items, n_columns_)."""
+        """Return phi of every row, shape (n_items, n_columns_)."""
         items = self.encode(X)
         out = np.empty((items.shape[0], self.n_columns_), self.dtype)
 
@@ -290,19 +291,54 @@ def dense_rows(items: Floats | sparse.csr_array, rows: slice | Integers) -> Floa
 
 
 def check_columns_fit(n_columns: int, what: str) -> int:
-    """The number of columns, refused if an int64 cannot number them; ``what`` says where they come from, for the message."""
+    """Return the number of columns; refuse more than an int64 can number (``what`` says where they come from)."""
     if n_columns > np.iinfo(np.int64).max:
         raise InputError(f"{what} makes {n_columns} columns; at most 2**63 - 1 can be numbered: use fewer knots or features")
     return n_columns
 
 
 def distinct_labels(values: Floats) -> list[str]:
-    """Increasing numbers written with as few digits as make them distinct, at least 3.
-
-    If 17 digits do not make them distinct, their places are appended.
-    """
+    """Return increasing numbers with as few digits, at least 3, as make them distinct; else with positions appended."""
     for digits in range(3, 18):
         labels = [f"{value:.{digits}g}" for value in values]
         if len(set(labels)) == len(labels):
             return labels
     return [f"{label}#{k}" for k, label in enumerate(labels)]
+
+
+@storable
+class IdentityEmbedding(FeatureMap):
+    """phi(x) = x, as sparse rows; X may be sparse too."""
+
+    zero_preserving = True
+    missing_choices = ("error",)
+
+    def __init__(self, *, dtype: Any = np.float64, n_jobs: int | None = None) -> None:
+        self.dtype = dtype  # the dtype of phi
+        self.n_jobs = n_jobs  # the number of threads
+
+    def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
+        self.n_columns_ = items.shape[1]
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self.n_columns_ = self.n_features_in_
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:
+        """One summand for each feature, made anew each time the attribute is read."""
+        return tuple(Term((k,), k, k + 1) for k in range(self.n_columns_))
+
+    @property
+    def most_nonzeros(self) -> int:
+        return self.n_columns_
+
+    @property
+    def names(self) -> list[str]:
+        return self.feature_names
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        rows, columns = np.nonzero(items)
+        out.indptr[0] = 0
+        np.cumsum(np.bincount(rows, minlength=len(items)), out=out.indptr[1:])
+        out.indices[: len(columns)] = columns
+        out.data[: len(columns)] = items[rows, columns]

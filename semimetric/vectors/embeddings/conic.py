@@ -1,4 +1,4 @@
-"""Conic embeddings: vectors together with their distances to anchors, for non-linear functions (Ceylan and Birbil, paper 4).
+"""Conic embeddings: vectors with their distances to anchors, for non-linear functions (Ceylan and Birbil, paper 4).
 
     phi_{p,1}(x | a) = (x, ||x - a||_p^p)                            one more feature
     phi_{p,d}(x | a) = (x, |x_1 - a_1|^p, ..., |x_d - a_d|^p)        twice the features
@@ -35,41 +35,36 @@ class ConicEmbedding(DenseMap):
 
     These are the maps phi_{p,1}, phi_{p,d} and phi_{p,M} of Ceylan & Birbil (2020).
 
-    Bring the features to one scale first: ``make_pipeline(StandardScaler(), ConicEmbedding(), LinearSVC(dual=False))``. Powers
-    of distances have long tails all the same, on which LIBLINEAR can stop after 1,000 steps far from its optimum. Newton steps
-    do not mind: ``EmbeddedLinearClassifier(ConicEmbedding(2, "each"), solver="newton")`` has the same objective. A second
-    `StandardScaler` behind the embedding helps LIBLINEAR too, but then penalises other weights.
+    Bring the features to one scale first. LIBLINEAR can stop after 1,000 steps far from its optimum on the long tails of
+    powers; ``EmbeddedLinearClassifier(ConicEmbedding(2, "each"), solver="newton")`` has the same objective and does not mind.
 
     Parameters
     ----------
     p : float, default 1
-        The power and the norm, > 0. Level sets are polyhedra for 1, ellipsoids for 2, and boxes for ``float("inf")``, where
-        the distance is the largest ``|x_l - a_l|``, without a power.
+        The power and the norm, > 0. Level sets are polyhedra for 1, ellipsoids for 2, and boxes for ``float("inf")``, where the
+        distance is the largest ``|x_l - a_l|``, without a power.
     expand : {"one", "each"}, default "one"
-        "one": a column for every set of anchors, the distance to its nearest anchor. "each": a column for every feature and
-        anchor, ``|x_l - a_l|^p``.
+        "one": a column for every set, the distance to its nearest anchor. "each": a column ``|x_l - a_l|^p`` for every feature
+        and anchor.
     anchors : {"mean", "class", "kmeans"}, array or list of arrays, default "mean"
-        "mean": the mean item. "class": a set for every class, of the items within ``band`` (§S.2). "kmeans": one set, the
-        centres of ``n_anchors`` clusters. An array of shape (n_features,) is one anchor, and an array of shape (n_anchors,
-        n_features) is one set. A list of such arrays, of which at least one has two dimensions, is a list of sets.
+        "mean": the mean item. "class": for every class its items within ``band`` (§S.2). "kmeans": the centres of ``n_anchors``
+        clusters. An array of shape (n_features,) is one anchor, one of shape (n_anchors, n_features) a set. A list of arrays,
+        at least one with two dimensions, is a list of sets.
     n_anchors : int or None, default None
-        For "kmeans" the number of clusters, 8 if None. For "class", the centres of so many clusters replace the items of
-        every class.
+        Number of clusters for "kmeans", 8 if None. For "class", the centres of so many clusters replace the items of every
+        class.
     concatenate : bool, default True
-        Whether, with "each" and sets of several anchors, every anchor has columns. False takes the nearest anchor of each set,
-        as the paper does (eq. 2), which has fewer columns, but then f jumps where the nearest anchor changes. The columns of
-        "one" are continuous.
+        True gives every anchor columns with "each". False takes the nearest of each set, as the paper does (eq. 2): fewer
+        columns, but f jumps where the nearest anchor changes.
     band : tuple of float, default (30, 50)
         For "class", the percentiles (low, high) of the distance to the nearest item of another class.
     band_p : float or None, default None
         The norm of that distance; ``p`` if None.
     missing : {"error", "zeros"}, default "error"
-        With "zeros" a missing value adds nothing to any column. Means are then those of the values that are not missing, and
-        sets and clusters are made of items without missing values.
+        With "zeros" a missing value adds nothing; means leave it out, and sets and clusters are made of complete items.
     dtype : float64 or float32, default float64
-        The dtype of the columns.
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
     random_state : int or None, default 0
         The seed of the clusters.
 
@@ -155,7 +150,6 @@ class ConicEmbedding(DenseMap):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Name the sets of anchors, and number their columns."""
         of_classes = isinstance(self.anchors, str) and self.anchors == "class"
         self._set_names = [f"A[{c}]" for c in self.classes_] if of_classes else [
             f"{'a' if len(anchors) == 1 else 'A'}{k}" for k, anchors in enumerate(self.anchors_)
@@ -218,7 +212,6 @@ class ConicEmbedding(DenseMap):
             check_choice("anchors", self.anchors, ANCHORS)
 
     def _find_anchors(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
-        """The sets of anchors, given or found among the items."""
         if not isinstance(self.anchors, str):
             return as_sets(self.anchors, items.shape[1])
         if len(items) < 2:
@@ -233,7 +226,6 @@ class ConicEmbedding(DenseMap):
         return self._of_classes(items, y)
 
     def _of_classes(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
-        """The set of anchors of every class."""
         self.classes_, labels = _labels(items, y)
         items, complete = _complete(items)
         if len(np.unique(labels[complete])) < len(self.classes_):
@@ -256,12 +248,11 @@ class ConicEmbedding(DenseMap):
 
 
 def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "one", anchor: Any = None) -> Floats:
-    """``k_{p,1}`` or ``k_{p,d}``: inner products of conic embeddings, for ``SVC(kernel=partial(conic_kernel, p=2))``.
+    """Return inner products ``k_{p,1}`` or ``k_{p,d}`` of conic embeddings, for ``SVC(kernel=partial(conic_kernel, p=2))``.
 
         k(x, z | a) = <x, z> + ||x - a||_p^p ||z - a||_p^p,   or   <x, z> + sum_l |x_l - a_l|^p |z_l - a_l|^p
 
-    See Ceylan & Birbil 2020, section 2. The embeddings have few columns, so a linear model on `ConicEmbedding` finds the same
-    function faster.
+    See Ceylan & Birbil 2020, section 2. A linear model on `ConicEmbedding` finds the same function faster.
 
     Parameters
     ----------
@@ -296,7 +287,7 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
 
 
 def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool) -> Iterator[Floats]:
-    """The columns that follow the features, one set of anchors after another: arrays of shape (n, number of columns)."""
+    """Return the columns that follow the features, one set of anchors after another: arrays of shape (n, number of columns)."""
     for chosen in sets:
         if expand == "one":
             yield chosen.distances(items)[:, None]
@@ -307,13 +298,13 @@ def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool)
 
 
 def _mean(items: Floats) -> Floats:
-    """The mean of the values of every feature that are not missing, 0 if all are: shape (n_features,)."""
+    """Return the mean of the values of every feature that are not missing, 0 if all are: shape (n_features,)."""
     known = ~np.isnan(items)
     return np.where(known, items, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def _complete(items: Floats) -> tuple[Floats, np.ndarray]:
-    """The items without missing values, and whether each item is one of these, shape (n_items,)."""
+    """Return the items without missing values, and a mask of them, shape (n_items,)."""
     complete = np.asarray(~np.isnan(items).any(axis=1))
     if not complete.any():
         raise InputError("no item is without missing values, so none can be an anchor; fill them in, or give an array anchors=")
@@ -321,7 +312,7 @@ def _complete(items: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def _labels(items: Floats, y: ArrayLike | None) -> tuple[np.ndarray, Integers]:
-    """The classes, and the number of the class of each item, shape (n_items,)."""
+    """Return the classes, and the number of the class of each item, shape (n_items,)."""
     if y is None:
         raise InputError(
             'anchors="class" requires y to be passed, but the target y is None; give the classes, or other anchors'

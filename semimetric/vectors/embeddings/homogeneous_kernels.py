@@ -53,7 +53,7 @@ class AdditiveChi2Embedding(DenseMap):
     low_, high_ : ndarray of shape (n_features,)
         The ranges of the fit, between which functions are drawn; values outside are taken as they are.
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value.
+        True for features with more than one value.
     n_columns_ : int
     terms_ : tuple of Term
 
@@ -64,7 +64,6 @@ class AdditiveChi2Embedding(DenseMap):
 
     Examples
     --------
-    >>> from semimetric import AdditiveChi2Embedding
     >>> X = [[0.2, 0.8], [0.5, 0.5]]
     >>> phi = AdditiveChi2Embedding(sample_steps=3).fit_transform(X)
     >>> round(float(phi[0] @ phi[1]), 2), round(2 * 0.2 * 0.5 / 0.7 + 2 * 0.8 * 0.5 / 1.3, 2)

@@ -44,34 +44,30 @@ class IDEmbedding(KnotMap):
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2, default 8
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature; one with fewer distinct values has those, a constant one a single column of 1.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
-        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
-        numbers.
+        Knots from the minimum to the maximum: k-means centres of least inertia (the paper's), quantiles, equal steps,
+        thresholds of a decision tree on the feature for the y of `fit`, or increasing numbers.
     groups : {"pairs", "singles", "all"} or list of tuples, default "pairs"
-        All pairs; single features; one group of all features; or tuples of numbers or column names. The last feature of a group
-        runs fastest. Groups of one and two are PL1 and the pair terms of PL2.
+        All pairs; single features; one group of all; or tuples of numbers or column names, the last fastest. Groups of one and
+        two are PL1 and the pair terms of PL2.
     most_vertices : int, default 1 << 20
-        A group whose grid has more vertices has columns only for those that the rows of the fit touch (with `partial_fit`,
-        of the sample); at others, met by `transform`, there is no column, and the entry is left out: its weight counts as 0.
+        A group with a larger grid has columns only for vertices that rows of the fit touch; at others its entry is left out.
     shared_knots : bool, default False
-        Whether all values of all features make one set of knots, so that features are on the same scale.
+        True gives all features the same knots, so that they are on one scale.
     extrapolation : {"clip", "error"}, default "clip"
         Values outside of the knots are those at the nearest, or are refused.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
-        With "zeros" a group with a missing value has no entry; with "indicator" missing is a level of its own on the feature's
-        axis of the grid.
+        NaN is refused; leaves groups without an entry; or is a level of its own in every feature, also where the fit has seen
+        none.
     dtype : {float64, float32}, default float64
-        Type of the rows that `transform` returns.
     sparse_output : bool or "auto", default "auto"
-        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        Seed of the sample of 100,000 rows from which knots are placed, where there are more.
 
     Attributes
     ----------
@@ -89,7 +85,6 @@ class IDEmbedding(KnotMap):
 
     Examples
     --------
-    >>> from semimetric import IDEmbedding
     >>> embedding = IDEmbedding(knots=[[0.0, 1.0]] * 3, groups="all", sparse_output=False).fit([[0.0] * 3, [1.0] * 3])
     >>> row = embedding.transform([[0.5, 0.25, 0.75]])[0]
     >>> embedding.get_feature_names_out()[row > 0]
@@ -180,7 +175,6 @@ class IDEmbedding(KnotMap):
         self._tables = _tables(np.cumsum([0, *widths[:-1]]), self.vertices_)
 
     def _used_vertices(self, items: Floats | sparse.csr_array, group: tuple[int, ...]) -> Integers:
-        """The sorted numbers of the vertices of a group that have an entry in the row of some item."""
         steps = _steps(self._located, (group,))
         tables = _tables(np.zeros(1, np.int64), (None,))
 
@@ -193,7 +187,7 @@ class IDEmbedding(KnotMap):
         return np.unique(np.concatenate(map_blocks(find, items.shape[0], size=_ROWS, n_jobs=self.n_jobs)))
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+    def terms_(self) -> tuple[Term, ...]:
         """One summand for each group, made anew each time the attribute is read."""
         starts = [0, *self._stops[:-1].tolist()]
         return tuple(Term(*term) for term in zip(self.groups_, starts, self._stops.tolist(), strict=True))
@@ -216,12 +210,10 @@ class IDEmbedding(KnotMap):
 
 
 def _are_vertices(used: Integers, size: int) -> bool:
-    """Return True if these are numbers of vertices of a group that has ``size`` of them, in ascending order."""
     return used.ndim == 1 and bool((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all())
 
 
 def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:
-    """The names of the given vertices of a group, or of all, from the labels of the places along each of its features."""
     if vertices is None:
         return ["*".join(parts) for parts in product(*labels)]
     places = np.unravel_index(vertices, [len(part) for part in labels])
@@ -229,7 +221,7 @@ def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[st
 
 
 def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
-    """The groups that contain each feature, and by how much a vertex number grows in a step along it, as kernels take them."""
+    """Return the groups that contain each feature, and the change of a vertex number in a step along it."""
     rows = [
         (f, g, math.prod(int(axes.width[other]) for other in group[k + 1 :]))
         for g, group in enumerate(groups)
@@ -241,7 +233,7 @@ def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
 
 
 def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> Tables:
-    """The first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
+    """Return the first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
     keys = [np.empty(0, np.int64) if v is None else v for v in vertices]
     only_some = np.array([v is not None for v in vertices])
     return Tables(base, only_some, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))

@@ -45,29 +45,9 @@ def place_vectors(
     names: Sequence[str],
     shared: bool,
 ) -> list[Floats]:
-    """The knots of every feature: at most ``n_knots``, from the minimum to the maximum of its values.
+    """Return the knots of every feature: at most ``n_knots``, from the minimum to the maximum of its values.
 
-    A feature of which a sparse sample stores no value has no knots.
-
-    Parameters
-    ----------
-    knots : {"kmeans", "quantile", "uniform", "tree"} or sequence of array-like
-        The strategy, or the knots of every feature. The strategy "tree" takes the thresholds of a decision tree of n_knots - 1
-        leaves, grown on each feature alone.
-    n_knots : int or sequence of int
-    sample : Reservoir
-        The rows from which knots are placed.
-    y : ndarray of shape (rows of the sample,) or None
-        The labels or numbers for which trees are grown.
-    names : sequence of str
-        The names of the features.
-    shared : bool
-        Whether the values of all features together make one set of knots.
-
-    Raises
-    ------
-    InputError
-        If n_knots is no number >= 2, or a feature has only missing values.
+    A feature of which a sparse sample stores no value has none; ``y`` has a label for each row of the sample, for trees.
     """
     if not isinstance(knots, str):
         return [np.asarray(k, np.float64).ravel() for k in knots]
@@ -86,7 +66,6 @@ def place_vectors(
 
 
 def _place(values: Floats, rows: Integers, y: np.ndarray | None, n_knots: int, knots: str) -> Floats:
-    """The knots of one feature, whose values come from the given rows of the sample."""
     if not len(values):
         return np.empty(0)
     if y is not None and knots == "tree":
@@ -95,7 +74,7 @@ def _place(values: Floats, rows: Integers, y: np.ndarray | None, n_knots: int, k
 
 
 def _tree_knots(values: Floats, rows: Integers, y: np.ndarray, n_knots: int) -> Floats:
-    """The minimum, the maximum, and the thresholds of a decision tree; values of row -1 have no label."""
+    """Return the minimum, the maximum, and the thresholds of a decision tree; values of row -1 have no label."""
     ends = np.array([values.min(), values.max()])
     if n_knots == 2 or ends[0] == ends[1]:
         return np.unique(ends)
@@ -111,18 +90,12 @@ STORED_KNOTS: dict[str, Any] = {"flat_knots": Floats, "knot_counts": Integers}
 
 
 def stored_knots(knots: Sequence[Floats]) -> dict[str, Any]:
-    """The knots of all features, one feature after another, and their numbers, shape (n_features,)."""
+    """Return the knots of all features, one feature after another, and their numbers, shape (n_features,)."""
     return {"flat_knots": np.concatenate([np.empty(0), *knots]), "knot_counts": np.array([len(k) for k in knots], np.int64)}
 
 
 def knots_of_stored(fitted: dict[str, Any], n_features: int) -> list[Floats]:
-    """The knots of every feature, of which `stored_knots` gave the arrays; that they increase is left to the caller.
-
-    Raises
-    ------
-    InputError
-        If there are not so many features, or the numbers of knots do not add up to those that are there.
-    """
+    """Return the knots of every feature from the arrays of `stored_knots`; the caller checks that they increase."""
     flat, counts = fitted["flat_knots"], fitted["knot_counts"]
     if counts.shape != (n_features,) or flat.ndim != 1 or not ((counts >= 0) & (counts <= len(flat))).all():
         raise InputError(f"there are knots of {counts.shape} features; numbers >= 0 of {n_features} features are required")
@@ -135,13 +108,7 @@ _SLACK = 16.0  # an entry is at most so many times as large as the number of cel
 
 
 def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """The least and the greatest value of every feature, each of shape (n_features,); NaN if all values are missing.
-
-    Raises
-    ------
-    InputError
-        If the difference of the two overflows.
-    """
+    """Return the least and greatest value of every feature, each (n_features,); NaN if all values are missing."""
     low, high = np.fmin.reduce(items, axis=0), np.fmax.reduce(items, axis=0)
     with np.errstate(over="ignore"):
         wide = np.isinf(high - low)
@@ -152,7 +119,7 @@ def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]
 
 
 def restored_ranges(fitted: Mapping[str, Any], n_features: int) -> tuple[Floats, Floats]:
-    """``low_`` and ``high_`` of a saved embedding, each of shape (n_features,), refused if they are not ranges of features."""
+    """Return ``low_`` and ``high_`` (n_features,) of a saved embedding; refuse what are no ranges of features."""
     low, high = fitted["low_"], fitted["high_"]
     if not low.shape == high.shape == (n_features,):
         raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({n_features},) is required")
@@ -164,13 +131,7 @@ def restored_ranges(fitted: Mapping[str, Any], n_features: int) -> tuple[Floats,
 
 
 def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names: Sequence[str], dtype: DTypeLike) -> None:
-    """Refuse values so far from the outer knots that ``extrapolation="linear"`` overflows in ``dtype``.
-
-    Raises
-    ------
-    InputError
-        If there is such a value.
-    """
+    """Refuse values so far from the outer knots that ``extrapolation="linear"`` overflows in ``dtype``."""
     if not items.shape[0]:
         return
     least = _extreme(items, "min")
@@ -189,7 +150,7 @@ def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names
 
 
 def _extreme(items: Floats | sparse.csr_array, name: str) -> Floats:
-    """The least ("min") or the greatest ("max") value of every feature, ignoring NaN: shape (n_features,)."""
+    """Return the least ("min") or the greatest ("max") value of every feature, ignoring NaN: shape (n_features,)."""
     if isinstance(items, np.ndarray):
         return getattr(np, f"f{name}").reduce(items, axis=0)
     return np.asarray(getattr(items, f"nan{name}")(axis=0).toarray()).ravel()
@@ -228,12 +189,10 @@ class KnotMap(FeatureMap):
     _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used, whatever the data are."""
         check_choice("extrapolation", self.extrapolation, self._extrapolations)
         check_placement(self.knots, self.n_features_in_, self.shared_knots)
 
     def _check(self, y: ArrayLike | None) -> None:
-        """Refuse parameters that cannot be used, before any work."""
         self._check_parameters()
         if self.supervised and y is None:
             raise InputError(
@@ -295,19 +254,18 @@ class KnotMap(FeatureMap):
         return self
 
     def _place(self, sample: Reservoir, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
-        """Place the knots from the sample, and lay out the columns."""
         if sample.seen < 2:
             raise InputError("X has 1 sample; at least 2 are required to place knots: give more rows")
         chosen = None if y is None else y[sample.number]
         names = self.feature_names
         knots = place_vectors(self.knots, self.n_knots, sample, chosen, names=names, shared=self.shared_knots)
         if self.zero_preserving:
-            knots = [np.union1d(k, [0.0]) for k in knots] if isinstance(self.knots, str) else _with_zero(knots)
+            knots = [np.union1d(k, [0.0]) for k in (knots if isinstance(self.knots, str) else Grid(knots).knots)]
         self.grid_ = Grid(knots, missing=[self.missing == "indicator"] * len(knots))
         self._lay_out(items, y)
 
     def _without_zeros(self, items: Floats | sparse.csr_array) -> Floats | sparse.csr_array:
-        """The items as knots are placed from them: if zeros add nothing, a sparse matrix without explicit zeros."""
+        """Return the items as knots are placed from them: if zeros add nothing, a sparse matrix without explicit zeros."""
         if not self.zero_preserving:
             return items
         packed = sparse.csr_array(items, copy=True)
@@ -316,7 +274,6 @@ class KnotMap(FeatureMap):
         return packed
 
     def _labels(self, y: ArrayLike, n: int) -> np.ndarray:
-        """y as an array of shape (n,)."""
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise InputError(f"y has shape {labels.shape} for {n} rows; one label or number a row is required")
@@ -324,7 +281,7 @@ class KnotMap(FeatureMap):
         return labels
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64.
+        """Return the valid table X as float64.
 
         Values outside the knots are refused if ``extrapolation="error"``, or if they are so far away that "linear" overflows.
         """
@@ -336,7 +293,6 @@ class KnotMap(FeatureMap):
         return items
 
     def _refuse_outside(self, items: Floats | sparse.csr_array) -> None:
-        """Refuse values outside the outer knots of their features."""
         low, high = self.grid_.low, self.grid_.high
         if isinstance(items, np.ndarray):
             values, feature = items, np.broadcast_to(np.arange(items.shape[1]), items.shape)
@@ -351,7 +307,7 @@ class KnotMap(FeatureMap):
             )
 
     def _axes(self) -> Axes:
-        """The knots and columns of every feature, as kernels take them; the columns of features follow one another."""
+        """Return the knots and columns of every feature, as kernels take them; the columns of features follow one another."""
         grid = self.grid_
         zeros = [np.searchsorted(k, 0.0) if self.zero_preserving else -1 for k in grid.knots]
         zero_knot = np.array(zeros, dtype=np.int64)  # the knot of each feature that has no column; -1 if all have
@@ -360,7 +316,6 @@ class KnotMap(FeatureMap):
         return Axes(grid.flat, grid.starts, zero_knot, level, width, np.cumsum(width) - width)
 
     def _vertex_labels(self) -> list[list[str]]:
-        """The labels of the columns of every feature, such as ``x0@5.1``."""
         labels = []
         for name, knots, missing in zip(self.feature_names, self.grid_.knots, self.grid_.missing, strict=True):
             named = zip(distinct_labels(knots), knots, strict=True)
@@ -369,7 +324,7 @@ class KnotMap(FeatureMap):
         return labels
 
     def _active(self, items: Floats | sparse.csr_array) -> Integers:
-        """The number of features of every row that may have entries, shape (n_items,)."""
+        """Return the number of features of every row that may have entries, shape (n_items,)."""
         if not self.zero_preserving:
             return np.full(items.shape[0], items.shape[1])
         return np.count_nonzero(items, axis=1) if isinstance(items, np.ndarray) else np.diff(items.indptr).astype(np.int64)
@@ -378,8 +333,3 @@ class KnotMap(FeatureMap):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.supervised
         return tags
-
-
-def _with_zero(knots: list[Floats]) -> list[Floats]:
-    """Knots that a user gives, with the knot 0 added; `Grid` refuses knots that do not increase."""
-    return [np.union1d(k, [0.0]) for k in Grid(knots).knots]

@@ -25,7 +25,6 @@ class _OrthogonalMap(DenseMap):
     _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {"low_": Floats, "high_": Floats}
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used."""
         check_count("degree", self.degree)
         check_choice("penalty_order", self.penalty_order, (1, 2))
         self._check()
@@ -45,37 +44,33 @@ class _OrthogonalMap(DenseMap):
         self._lay_out()
 
     def _restored_scale(self, fitted: dict[str, Any]) -> tuple[Floats, Floats]:
-        """The centre and the unit of every feature of a saved embedding."""
+        """Return the centre and the unit of every feature of a saved embedding."""
         return self._scaled_to_range()
 
     def _lay_out(self) -> None:
-        """Number the columns."""
         self._n_functions = n = self._count_functions() + (self.missing == "indicator")
         self.n_columns_ = check_columns_fit(n * self.n_features_in_, f"degree={self.degree}")
         self.terms_ = tuple(Term((f,), n * f, n * (f + 1)) for f in range(self.n_features_in_))
 
     @abstractmethod
-    def _check(self) -> None:
-        """Refuse values of the parameters that only this embedding has."""
+    def _check(self) -> None: ...
 
     def _count_functions(self) -> int:
-        """The number of functions of a feature."""
         return self.degree
 
     @abstractmethod
-    def _labels(self) -> list[str]:
-        """The names of the functions of a feature."""
+    def _labels(self) -> list[str]: ...
 
     @abstractmethod
     def _basis(self, z: Floats) -> Floats:
-        """The functions at the scaled values ``z``, shape (*z.shape, n_functions)."""
+        """Return the functions at the scaled values ``z``, shape (*z.shape, n_functions)."""
 
     def _scale(self, items: Floats) -> tuple[Floats, Floats]:
-        """The centre and the unit by which every feature is scaled, each of shape (n_features,)."""
+        """Return the centre and the unit by which every feature is scaled, each of shape (n_features,)."""
         return self._scaled_to_range()
 
     def _scaled_to_range(self) -> tuple[Floats, Floats]:
-        """The centre and the unit that take the range of every feature to [-1, 1] (eq. 16), each of shape (n_features,)."""
+        """Return the centre and the unit (n_features,) that take the range of every feature to [-1, 1] (eq. 16)."""
         return 0.5 * self.low_ + 0.5 * self.high_, np.where(self.varies_, 0.5 * (self.high_ - self.low_), 1.0)
 
     def values(self, items: Floats) -> Floats:
@@ -111,28 +106,26 @@ class FourierEmbedding(_OrthogonalMap):
     penalty_order : {1, 2}, default 1
         The order d of the derivative.
     span : float in (0, 1] or "half", default 1.0
-        The part of the period that the range of a feature takes up. f has period 2, so with 1, as in the paper, the least and
-        the greatest value of a feature are the same point. This is right for angles and hours, but cannot fit a function that
-        rises from one end to the other. A smaller number leaves a gap between the ends; "half" takes the range to [0, 1] and
+        The part of the period, 2, that the range of a feature takes up. With 1, as in the paper, its ends are the same point,
+        which suits angles and hours alone. A smaller number leaves a gap between the ends; "half" takes the range to [0, 1] and
         has only the cosines, which are complete there.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own.
     dtype : float64 or float32, default float64
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
         The ranges of the fit; values outside are clipped (libspline does not clip).
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value; if not, all of its columns are 0.
+        True for features with more than one value; all columns of others are 0.
     n_columns_ : int
     terms_ : tuple of Term
 
     Examples
     --------
-    >>> from semimetric import FourierEmbedding
     >>> embedding = FourierEmbedding(degree=2).fit([[0.0], [12.0]])
     >>> embedding.transform([[6.0], [9.0]]).round(3)
     array([[ 1. ,  0. ,  0.5,  0. ],
@@ -198,25 +191,24 @@ class HermiteEmbedding(_OrthogonalMap):
     penalty_order : {1, 2}, default 1
         The order of the derivative that is penalised.
     scale : {"minmax", "standard"}, default "minmax"
-        How a feature is scaled to z: to the range [-1, 1] (eq. 16), or to mean 0 and variance 1, as in Table 1.
+        A feature is scaled to the range [-1, 1] (eq. 16), or to mean 0 and variance 1, as in Table 1.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own.
     dtype : float64 or float32, default float64
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
         The ranges of the fit; values outside are clipped, because polynomials grow fast.
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value; if not, all of its columns are 0.
+        True for features with more than one value; all columns of others are 0.
     n_columns_ : int
     terms_ : tuple of Term
 
     Examples
     --------
-    >>> from semimetric import HermiteEmbedding
     >>> embedding = HermiteEmbedding(degree=2).fit([[0.0], [2.0]])
     >>> embedding.transform([[0.0], [1.0], [2.0]])
     array([[-1. ,  0. ],
@@ -287,7 +279,7 @@ class HermiteEmbedding(_OrthogonalMap):
         return mean, spread
 
     def _basis(self, z: Floats) -> Floats:
-        """See the base. Since k! overflows, h_k = H_k / sqrt(k!) = (z h_{k-1} - sqrt(k - 1) h_{k-2}) / sqrt(k) is computed."""
+        """Compute h_k = H_k / sqrt(k!) = (z h_{k-1} - sqrt(k - 1) h_{k-2}) / sqrt(k), since k! overflows."""
         h = np.empty((self.degree + 1, *z.shape))
         h[0] = 1.0
         h[1] = z

@@ -62,23 +62,15 @@ def check_pairs(
 
 
 def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
-    """The lengths of the axes, those along which a neighbour may be apart at once together.
-
-    A shape of numbers alone is one such tuple; in one that holds sequences, every member is one.
-    """
+    """Return the axes in groups along which a neighbour may be apart at once; a shape of numbers is one group."""
     if not any(isinstance(side, Sequence | np.ndarray) for side in shape):
-        return [tuple(shape)]  # type: ignore[arg-type]  # which are numbers, or refused as none
+        numbers: tuple[Any, ...] = tuple(shape)  # or refused as none
+        return [numbers]
     return [tuple(side) if isinstance(side, Sequence | np.ndarray) else (side,) for side in shape]
 
 
 def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> Integers | None:
-    """The pairs of a saved embedding, or None where all pairs have terms, which ``none`` says, and none are listed.
-
-    Raises
-    ------
-    InputError
-        If pairs are listed or not where they should be, or they are not different, ascending pairs of features, sorted.
-    """
+    """Return the pairs of a saved embedding, or None where all pairs have terms (``none``) and none are listed."""
     if none != (pairs is None):
         raise InputError("pairs are listed although pairs='all', or missing where pairs are to be some; restore the file")
     if pairs is None:
@@ -93,13 +85,7 @@ def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
-    """The pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted.
-
-    Raises
-    ------
-    InputError
-        If a pair is not of two different features that exist, or is given twice.
-    """
+    """Return the pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted."""
     groups = resolve_groups(pairs, n_features, names, parameter="pairs")
     wrong = [group for group in groups if len(group) != 2]
     if wrong:
@@ -110,11 +96,7 @@ def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: S
 
 
 def neighbours(shape: GridShape, reach: int, periodic: Sequence[int] = ()) -> Integers:
-    """The sorted pairs of features that are neighbours on a grid, shape (n_pairs, 2).
-
-    Neighbours are at most ``reach`` steps apart along every axis of one plane of the ``shape``, and in the same place along all
-    others; see `planes_of`. The last axis runs fastest, and ``periodic`` ones are circles.
-    """
+    """Return the sorted pairs (n_pairs, 2) of neighbours: at most ``reach`` steps apart along the axes of one plane."""
     planes = planes_of(shape)
     sides = np.array([side for plane in planes for side in plane])
     circles = np.isin(np.arange(len(sides)), periodic)[:, None]
@@ -138,13 +120,13 @@ _SWEEPS = 20  # of the additive fit
 
 
 def best_pairs(x: Floats, y: np.ndarray, n_pairs: int, *, n_jobs: int | None) -> Integers:
-    """The pairs of features with the largest scores, sorted by feature: shape (n_pairs, 2)."""
+    """Return the pairs of features with the largest scores, sorted by feature: shape (n_pairs, 2)."""
     pairs, scores = pair_scores(x, y, n_jobs=n_jobs)
     return pairs[np.sort(np.argsort(-scores, kind="stable")[:n_pairs])]
 
 
 def pair_scores(x: Floats, y: np.ndarray, *, n_jobs: int | None = None) -> tuple[Integers, Floats]:
-    """All pairs of the features of ``x``, shape (n_pairs, 2), and their scores for labels or numbers ``y``: (n_pairs,)."""
+    """Return all pairs of the features of ``x``, shape (n_pairs, 2), and their scores (n_pairs,) for ``y``."""
     codes = np.stack([_codes(column) for column in x.T])
     residual = _additive_residual(codes, _outputs(y))
     pairs = np.stack(np.triu_indices(len(codes), 1), axis=1)
@@ -161,7 +143,7 @@ def pair_scores(x: Floats, y: np.ndarray, *, n_jobs: int | None = None) -> tuple
 
 
 def _outputs(y: np.ndarray) -> Floats:
-    """The numbers, or the indicators of K classes, minus their means: shape (n, 1) or (n, K), with K = 1 for two classes."""
+    """Return numbers (n, 1), or indicators of K classes (n, K), minus their means; K = 1 for two classes."""
     if type_of_target(y).startswith("continuous"):
         values = y.astype(np.float64)[:, None]
     else:
@@ -171,17 +153,14 @@ def _outputs(y: np.ndarray) -> Floats:
 
 
 def _codes(column: Floats) -> np.ndarray:
-    """The quantile bin of every value of a feature, shape (n,); missing values have a bin of their own."""
+    """Return the quantile bin of every value of a feature, shape (n,); missing values have a bin of their own."""
     known = column[~np.isnan(column)]
     edges = np.unique(np.quantile(known, np.arange(1, _N_BINS) / _N_BINS)) if len(known) else np.empty(0)
     return np.where(np.isnan(column), _N_BINS, np.searchsorted(edges, column)).astype(np.uint8)
 
 
 def _additive_residual(codes: np.ndarray, values: Floats) -> Floats:
-    """The residual of the least-squares fit of tables of single features to ``values``, shape (n, K).
-
-    Each sweep subtracts the means of the bins of one feature after another.
-    """
+    """Return the residual (n, K) of least-squares tables of single features, fitted by sweeps of means of bins."""
     residual = values.copy()
     tolerance = 1e-3 * values.std(axis=0).max()
     for _ in range(_SWEEPS):
@@ -207,30 +186,28 @@ class PL1Embedding(KnotMap):
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2, default 8
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature; one with fewer distinct values has those, a constant one a single column of 1.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
-        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
-        numbers.
+        Knots from the minimum to the maximum: k-means centres of least inertia (the paper's), quantiles, equal steps,
+        thresholds of a decision tree on the feature for the y of `fit`, or increasing numbers.
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside of the knots are those at the nearest (the paper's); or go on with the slope of the outer cell; or are
+        Values outside of the knots are those at the nearest (the paper's), go on with the slope of the outer cell, or are
         refused.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
     zero_preserving : bool, default False
-        True lets 0 add nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The
-        others are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
+        True lets 0 add nothing: it is one more knot of every feature, without a column (Pele et al. 2013, section 3.1). X may
+        be sparse, and rows have entries for its non-zeros only.
     shared_knots : bool, default False
-        Whether all values of all features make one set of knots, so that features are on the same scale.
+        True gives all features the same knots, so that they are on one scale.
     dtype : {float64, float32}, default float64
-        Type of the rows that `transform` returns.
     sparse_output : bool or "auto", default "auto"
-        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        Seed of the sample of 100,000 rows from which knots are placed, where there are more.
 
     Attributes
     ----------
@@ -245,7 +222,6 @@ class PL1Embedding(KnotMap):
 
     Examples
     --------
-    >>> from semimetric import PL1Embedding
     >>> embedding = PL1Embedding(knots=[[0.0, 1.0, 4.0]], sparse_output=False).fit([[0.0], [4.0]])
     >>> embedding.transform([[2.5], [-7.0]])
     array([[0. , 0.5, 0.5],
@@ -286,12 +262,11 @@ class PL1Embedding(KnotMap):
         self._set_columns()
 
     def _set_columns(self) -> None:
-        """Number the columns of the knots of ``grid_``."""
         self._located = self._axes()
         self.n_columns_ = int(self._located.width.sum())
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+    def terms_(self) -> tuple[Term, ...]:
         """One summand for each feature that has columns, made anew each time the attribute is read."""
         return _single_terms(self._located)
 
@@ -328,53 +303,45 @@ class PL2Embedding(KnotMap):
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2, default 8
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature; one with fewer distinct values has those, a constant one a single column of 1.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-        Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps;
-        the thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing
-        numbers.
+        Knots from the minimum to the maximum: k-means centres of least inertia (the paper's), quantiles, equal steps,
+        thresholds of a decision tree on the feature for the y of `fit`, or increasing numbers.
     pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
-        All; those at most ``reach`` features apart; neighbours on a grid of features (PL2-K, Pele et al. 2013, section 5.2);
-        the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is ordered by feature, and so are
-        pairs.
+        All; those at most ``reach`` features apart; neighbours on a grid (PL2-K, Pele et al. 2013, section 5.2); the
+        ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names, which are sorted.
     n_pairs : int or None, default None
-        Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
-        with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
-        the classes), and a pair gains what its table of 8 by 8 quantile bins explains of the rest, less what noise would.
+        Required with ``pairs="best"``, which ranks as FAST does (Lou et al. 2013, "Accurate intelligible models with pairwise
+        interactions"): tables of single features are subtracted from y, and a pair gains what its table of 8 by 8 quantile bins
+        explains of the rest, less what noise would.
     reach : int >= 1, default 1
-        The most steps between the features of a pair, with ``pairs="chain"`` and ``pairs="grid"``.
+        The most steps between the features of a pair, for "chain" and "grid".
     shape : tuple of int, of which some may be tuples of int, or None, default None
-        Axes of the features with ``pairs="grid"``, such as (rows, columns), the last fastest. Neighbours are at most
-        ``reach`` steps apart along every axis, or, where some axes stand in a tuple of their own, along these alone or another
-        alone: ``((6, 8), 8)`` pairs each of 8 orientations in 6 x 8 bins with itself around, and with those beside it.
+        Axes of the features for "grid", such as (rows, columns), the last fastest. Neighbours are at most ``reach`` steps apart
+        along all axes; with tuples, along the axes of one alone: ``((6, 8), 8)`` pairs each of 8 orientations in 6 x 8 bins
+        with itself around, and with those beside it.
     periodic : sequence of int, default ()
-        The axes of ``shape``, counted from 0 whatever tuple they stand in, that are circles. ``(2,)`` with the shape above has
-        the 1,600 pairs of bins whose ground distance (Pele & Werman 2009) is below 2, its threshold; the paper has 1,605.
+        The axes of ``shape`` that are circles, counted from 0 without regard to tuples. ``(2,)`` with the shape above has the
+        1,600 pairs of bins whose ground distance (Pele & Werman 2009) is below its threshold 2; the paper has 1,605.
     shared_knots : bool, default False
-        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (ibid., section 3).
+        True gives all features the same knots: then |x_n - x_l|, max and min are in the span (ibid., section 3).
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
-        single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
+        Values outside of the knots are those at the nearest (the paper's), go on, or are refused. With "linear" only terms of
+        single features go on, since the formula of a triangle would jump between cells.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused; has no entry; or is a level of its own in every feature, also where the fit has seen none.
-        A missing value is a row of its own in the grids of its pairs, or, with "zeros", a pair with one has no entry.
+        As for `PL1Embedding`; a missing value is a level in the grids of its pairs, or, with "zeros", gives them no entry.
     zero_preserving : bool, default False
-        True lets 0 add nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The
-        others are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
-        Grid points with a coordinate 0 have no columns, so a pair has entries only where neither value is 0, and time and room
-        go with the pairs of those. With an intercept the functions are the same: what a table says where a value is 0 are
-        functions of single features and a constant. Where many values are 0, as in indicators of categories, that is the better
-        choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction of the mean row, along which
-        machines learn slowly, 11 instead of 71 % of their squared length.
+        As for `PL1Embedding`; a pair has entries only where neither value is 0. With an intercept the functions are the same.
+        Where many values are 0, as in indicators of categories, it suits dense X too: on covtype_75k rows have a tenth of the
+        entries, and the mean row, along which machines learn slowly, has 11 instead of 71 % of their squared length.
     dtype : {float64, float32}, default float64
-        Type of the rows that `transform` returns.
     sparse_output : bool or "auto", default "auto"
-        True returns a sparse matrix from `transform`. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
     random_state : int or None, default 0
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        Seed of the sample of 100,000 rows from which knots are placed, where there are more.
 
     Attributes
     ----------
@@ -391,7 +358,6 @@ class PL2Embedding(KnotMap):
 
     Examples
     --------
-    >>> from semimetric import PL2Embedding
     >>> embedding = PL2Embedding(knots=[[0.0, 1.0], [0.0, 1.0]], sparse_output=False).fit([[0.0, 0.0], [1.0, 1.0]])
     >>> embedding.get_feature_names_out()[4:]
     array(['x0@0*x1@0', 'x0@0*x1@1', 'x0@1*x1@0', 'x0@1*x1@1'], dtype=object)
@@ -463,7 +429,6 @@ class PL2Embedding(KnotMap):
         self._set_columns()
 
     def _set_columns(self) -> None:
-        """Number the columns of the knots of ``grid_``, and of the pairs."""
         self._located = axes = self._axes()
         width = [int(w) for w in axes.width]
         if self._listed is None:
@@ -474,7 +439,7 @@ class PL2Embedding(KnotMap):
         self._partners = _all_partners(axes) if self._listed is None else _partners(axes, self._listed)
 
     def _chosen(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> Integers:
-        """The pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
+        """Return the pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
         if y is None or self.n_pairs is None:
             return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach, self.periodic)
         rows = np.arange(len(y))
@@ -488,7 +453,7 @@ class PL2Embedding(KnotMap):
         return np.stack(np.triu_indices(self.n_features_in_, 1), axis=1) if self._listed is None else self._listed
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+    def terms_(self) -> tuple[Term, ...]:
         """One summand for each feature, then one for each pair, if they have columns; made anew each time they are read."""
         axes, pairs = self._located, self.pairs_
         size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
@@ -516,16 +481,12 @@ class PL2Embedding(KnotMap):
 
 
 def _single_terms(axes: Axes) -> tuple[Term, ...]:
-    """One summand for each feature that has columns."""
     rows = enumerate(zip(axes.column.tolist(), axes.width.tolist(), strict=True))
     return tuple(Term((f,), start, start + width) for f, (start, width) in rows if width)
 
 
 def _all_partners(axes: Axes) -> Partners:
-    """All pairs, as kernels take them: the first column of a pair is computed from its features.
-
-    Before the columns of the pair (f, l) come those of the pairs of features below f, and those of (f, k) with f < k < l.
-    """
+    """Return all pairs as kernels take them: (f, l) follows the pairs of features below f, and (f, k) with f < k < l."""
     width = axes.width
     before = np.cumsum(width) - width
     blocks = width * (width.sum() - before - width)
@@ -534,7 +495,7 @@ def _all_partners(axes: Axes) -> Partners:
 
 
 def _partners(axes: Axes, pairs: Integers) -> Partners:
-    """The given pairs, as kernels take them: for every first feature its second features, and the first column of each pair."""
+    """Return for every first feature its second features, and the first column of each pair, as kernels take them."""
     size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
     first = np.searchsorted(pairs[:, 0], np.arange(len(axes.width) + 1))
     return Partners(first, np.ascontiguousarray(pairs[:, 1]), axes.width.sum() + np.cumsum(size) - size)

@@ -9,43 +9,23 @@ from sklearn.utils import check_random_state
 
 from ..._foundation.types import Floats, Integers
 
-_ROOM = 100_000  # the most rows that are kept
+_MOST_ROWS = 100_000  # the most rows that are kept
 
 
 class Reservoir:
-    """A sample of the rows that are added; each row draws a random number, and the rows with the smallest numbers are kept.
+    """A sample of the rows that are added: those with the smallest random numbers, however rows are divided into blocks."""
 
-    The sample does not depend on how the rows are divided into blocks. While there are at most ``room`` rows, all are kept.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-    room : int
-        The most rows that are kept.
-
-    Attributes
-    ----------
-    rows : ndarray or csr_array of shape (min(seen, room), n_features)
-        The rows that are kept, in the order in which they were added; sparse if the first block was sparse.
-    number : ndarray of int64, shape (len(rows),)
-        The number of rows that were added before each of them.
-    seen : int
-        The number of rows that were added.
-    low, high : ndarray of shape (n_features,)
-        The minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the stored values;
-        infinite if none is stored.
-    """
-
-    rows: Floats | sparse.csr_array
+    rows: Floats | sparse.csr_array  # (min(seen, most), n_features), in the order of addition; sparse as the first block
+    # (n_features,) each: extremes of all rows that were added without NaN, of sparse rows of stored values; infinite if none
     low: Floats
     high: Floats
 
-    def __init__(self, random_state: int | np.random.RandomState | None = 0, room: int = _ROOM) -> None:
+    def __init__(self, random_state: int | np.random.RandomState | None = 0, most: int = _MOST_ROWS) -> None:
         self._draw = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        self._room = room
+        self._most = most
         self._keys = np.empty(0)
-        self.number = np.empty(0, np.int64)
-        self.seen = 0
+        self.number = np.empty(0, np.int64)  # (len(rows),); the number of rows that were added before each of them
+        self.seen = 0  # the number of rows that were added
 
     def add(self, items: Floats | sparse.csr_array) -> Self:
         """Add a block of rows."""
@@ -60,7 +40,7 @@ class Reservoir:
             number = np.append(self.number, number)
             low = np.fmin(self.low, low)
             high = np.fmax(self.high, high)
-        kept = _smallest(keys, self._room)
+        kept = _smallest(keys, self._most)
         self.rows = items[kept]
         self._keys = keys[kept]
         self.number = number[kept]
@@ -70,11 +50,7 @@ class Reservoir:
         return self
 
     def columns(self) -> Iterator[tuple[Floats, Integers]]:
-        """For every feature, its values in the sample without NaN, and the rows of the sample that they are in.
-
-        For sparse rows these are the stored values. If some rows were not kept, the minimum and maximum over all rows are
-        appended, with the row number -1.
-        """
+        """Return for every feature its stored values without NaN, and their rows, -1 for extremes outside the sample."""
         packed = None if isinstance(self.rows, np.ndarray) else sparse.csc_array(self.rows)
         for feature in range(self.rows.shape[1]):
             if packed is None:
@@ -84,19 +60,18 @@ class Reservoir:
                 values, rows = packed.data[place], packed.indices[place]
             known = ~np.isnan(values)
             values, rows = values[known], rows[known]
-            if self.seen > self._room and np.isfinite(self.low[feature]):
+            if self.seen > self._most and np.isfinite(self.low[feature]):
                 values = np.append(values, [self.low[feature], self.high[feature]])
                 rows = np.append(rows, [-1, -1])
             yield values, rows
 
 
-def _smallest(keys: Floats, room: int) -> Integers | slice:
-    """The sorted places of the ``room`` smallest keys; all places if there are no more keys."""
-    return slice(None) if len(keys) <= room else np.sort(np.argpartition(keys, room)[:room])
+def _smallest(keys: Floats, most: int) -> Integers | slice:
+    """Return the sorted positions of the ``most`` smallest keys; all if there are no more keys."""
+    return slice(None) if len(keys) <= most else np.sort(np.argpartition(keys, most)[:most])
 
 
 def _extremes(items: Floats | sparse.csr_array) -> tuple[Floats, Floats]:
-    """The minimum and maximum of every feature, as `Reservoir` has them."""
     if isinstance(items, np.ndarray):
         return np.fmin.reduce(items), np.fmax.reduce(items)
     low, high = np.full(items.shape[1], np.inf), np.full(items.shape[1], -np.inf)

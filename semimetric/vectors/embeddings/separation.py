@@ -1,4 +1,4 @@
-"""A check whether an anchor separates two classes: Proposition 1 of paper 4, and Corollary 1 for sets of anchors."""
+"""A check that an anchor separates two classes: Proposition 1 of paper 4, and Corollary 1 for sets of anchors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .anchors import AnchorSet, as_sets, check_power, cone, powers
 
 @dataclass(frozen=True, eq=False)
 class Separation(FrozenValue):
-    """The answer to whether an anchor, or the nearest of a set, separates two classes; true if the distance or a feature does.
+    """The result of `separates`, true if the distance to an anchor, or a feature of it, separates two classes.
 
     A gap is the width of the band of distances between the classes. It is > 0 if all items of one class are strictly nearer
     than all items of the other; else it is minus the width of the overlap. Equal distances do not separate. A linear model
@@ -31,7 +31,6 @@ class Separation(FrozenValue):
 
     Examples
     --------
-    >>> from semimetric.vectors import separates
     >>> separates([[0.0], [1.0], [3.0]], ["in", "in", "out"], [0.0]).gap
     2.0
     """
@@ -108,6 +107,6 @@ def separates(X: ArrayLike, y: ArrayLike, anchor: Any, *, p: float = 1.0) -> Sep
 
 
 def _gap(values: Floats, first: np.ndarray) -> Floats:
-    """The least value of one class minus the largest of the other, along the rows, for the order that makes it larger."""
+    """Return the least value of one class minus the largest of the other, along the rows, in the better order."""
     one, other = values[first], values[~first]
     return np.maximum(one.min(axis=0) - other.max(axis=0), other.min(axis=0) - one.max(axis=0))

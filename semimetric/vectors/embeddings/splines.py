@@ -37,11 +37,10 @@ def check_null_space_ridge(value: float | None, widths: Sequence[int]) -> None:
 
 
 def difference_basis(m: int, factor: float, *, order: int, ridge: float, level: bool = False) -> Floats:
-    """The map A of one feature with m B-splines, shape (m, m - 1), with ``level`` (m, m): polynomials, then differences.
+    """Return the map A of one feature with m B-splines, shape (m, m - 1), with ``level`` (m, m).
 
-    Columns of polynomials of degree 1, 2, ..., ``order - 1`` in the number of the B-spline are orthogonal to one another and to
-    constants, which are the first column with ``level``. All end at 1 / (factor sqrt(ridge)): times rows psi that are c =
-    ``factor`` times B-splines, at 1 / sqrt(ridge).
+    Columns of polynomials of degree 1, 2, ..., ``order - 1`` in the number of the B-spline come first. They are orthogonal to
+    one another and to constants, and end at 1 / (factor sqrt(ridge)). Differences follow.
     """
     low = min(order, m)
     powers = np.linalg.qr(np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, m), low - 1))[0] if m else np.empty((0, 0))
@@ -58,11 +57,7 @@ def difference_basis(m: int, factor: float, *, order: int, ridge: float, level: 
 def block_maps(
     widths: Integers, factors: Floats, order: int, ridge: float | None, *, missing: Integers, level: bool
 ) -> BlockMaps:
-    """The maps of all features, with ``widths`` B-splines that are ``factors`` times as long, and that of missing values.
-
-    ``missing`` is 1 for features whose B-splines are followed by a column of missing values, which stays as it is. With
-    ``level`` every feature has a column of its level, as it needs where missing values add nothing.
-    """
+    """Return the maps of all features; ``missing`` is 1 where a column of missing values follows, which stays as it is."""
     bases = {
         key: difference_basis(*key, order=order, ridge=1.0 if ridge is None else ridge, level=level)
         for key in zip(widths.tolist(), factors.tolist(), strict=True)
@@ -81,11 +76,7 @@ _INT32 = np.iinfo(np.int32).max
 
 
 def climbed(psi: sparse.csr_array, difference_operator: DifferenceOperator, *, n_jobs: int | None = None) -> sparse.csr_array:
-    """phi of the rows psi, of the same shape and dtype, without explicit zeros; indices are int32 if they fit, else int64.
-
-    Within each block of columns of the difference operator, phi is the suffix sum of psi, taken as many times as the order
-    says.
-    """
+    """Return phi, suffix sums of psi of the given order in each block of columns, with int32 indices if they fit."""
     n, width = psi.shape
     source = Chunk(psi.indptr, psi.indices, psi.data)
     starts, order = difference_operator.starts, difference_operator.order
@@ -126,38 +117,35 @@ class BSplineEmbedding(FeatureMap):
     degree : {1, 2, 3}, default 1
         The degree of the B-splines, with linear, quadratic or cubic pieces.
     penalty_order : {0, 1, 2, 3, 4}, default 1
-        With 0 rows are sparse, with degree + 1 entries for each feature. Else the rows of `transform` are dense up to the place
-        of the value; linear models of this package keep psi, and make phi of a block of rows while they learn from these. From
-        order 2 on the columns of a feature have ever more unlike sizes, and machines need more passes.
+        With 0 rows are sparse, with degree + 1 entries for each feature; else they are dense up to the place of the value, and
+        linear models of this package store the sparse psi. From order 2 on machines need more passes, because the columns of a
+        feature have unlike sizes.
     null_space_ridge : float or None, default None
-        None has the regular D above. With a number r, of at least 1e-12, D is the rectangular matrix of Eilers & Marx (1996),
-        which takes differences alone, and whose null space are the coefficients v that are a polynomial of a degree below
-        ``penalty_order``. A machine that learns an intercept then minimises ``|D v|^2 + r |t|^2``: t are the polynomials of
-        degree 1 and more of each feature, in units of what they reach at its outer B-splines. As r falls, less of a straight
-        line is lost (order 2 or more), and solvers need more steps; 0.01 is a good start. The level of a feature is no column,
-        since levels and the intercept are one constant; a machine should not penalise it, or little. With order 1 there is no
-        t: the penalty is exactly that of Eilers and Marx, for every r, and with a free intercept fits are those of the regular
-        D. But with ``missing="zeros"`` a level counts only where the value is known, so t has the level of each feature too.
-        The result does not depend on the direction of features. Rows are dense, with n_bins + degree - 1 columns a feature,
-        and one more with ``missing="zeros"``. Without effect for order 0.
+        None has the regular D above. With a number r >= 1e-12, D is the matrix of Eilers & Marx (1996), which takes differences
+        alone and leaves polynomials below ``penalty_order`` free. A machine with an intercept then minimises
+        ``|D v|^2 + r |t|^2``, where t are polynomials of degree 1 and more, in units of their values at the outer B-splines. A
+        smaller r bends straight lines less and needs more solver steps; 0.01 is a good start, and the intercept should be
+        penalised little. With order 1 there is no t: fits with a free intercept are those of the regular D. With
+        ``missing="zeros"`` t also has the level of each feature, and the result does not depend on the direction of features.
+        Rows are dense, with n_bins + degree - 1 columns a feature, or one more with ``missing="zeros"``. It has no effect for
+        order 0.
     knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
-        The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one is kept. The paper has uniform knots. On
-        other knots D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
-        evenly spaced), but D_2 no longer vanishes on straight lines, so orders from 2 on require knots at equal distances.
+        The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one stays. The paper has uniform knots, which
+        orders from 2 on require; D_1 penalises steps from knot to knot on any.
     norm : {"kernel", "unity"}, default "kernel"
-        c = sqrt(1/n_bins), with which C means the same for every n_bins and for the min kernel; or c = 1, a partition of unity.
-        libspline has the square root of the cell's width instead, so that features in larger units weigh more.
+        c = sqrt(1/n_bins), with which C means the same for every n_bins and the min kernel; or c = 1, a partition of unity.
+        libspline takes the root of the cell's width, so that features in larger units weigh more.
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside the knots are moved to the nearest knot (as in the paper), or f continues along its tangent, or they are
-        refused by `transform`.
+        Values outside the knots move to the nearest knot (as in the paper), f continues along its tangent, or `transform`
+        refuses them.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused, adds nothing, or has a column of its own for every feature, even if the fit has seen none.
+        NaN is refused; has no entry; or is a column of its own in every feature, also where the fit has seen none.
     dtype : float64 or float32, default float64
     sparse_output : bool or "auto", default "auto"
-        Whether `transform` returns a sparse matrix. "auto" does, but an array where `set_output`, or scikit-learn's
-        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
+        True returns a sparse matrix from `transform`; "auto" does too, unless `set_output` asks for a table, which cannot hold
+        one.
     n_jobs : int or None, default None
-        The number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
@@ -172,8 +160,6 @@ class BSplineEmbedding(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import BSplineEmbedding
     >>> X = np.array([[0.0], [0.25], [1.0]])
     >>> BSplineEmbedding(n_bins=2, penalty_order=0, norm="unity").fit_transform(X).toarray()
     array([[1. , 0. , 0. ],
@@ -195,6 +181,7 @@ class BSplineEmbedding(FeatureMap):
     _splines: Splines
     _starts: Integers
     _maps: BlockMaps | None
+    terms_: tuple[Term, ...]
 
     def __init__(
         self,
@@ -224,7 +211,6 @@ class BSplineEmbedding(FeatureMap):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used."""
         check_choice("degree", self.degree, (1, 2, 3))
         check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * self.n_features_in_, f"n_bins={self.n_bins}")
         check_choice("penalty_order", self.penalty_order, (0, 1, 2, 3, 4))
@@ -263,7 +249,6 @@ class BSplineEmbedding(FeatureMap):
         self._lay_out()
 
     def _placed(self, column: Floats, low: float, high: float) -> Floats:
-        """The knots of one feature, from its values, their minimum and their maximum."""
         if not low < high:
             return np.full(int(low == high), low)  # no knot if all values are missing, and low and high are NaN
         if self.knots == "quantile":
@@ -271,7 +256,6 @@ class BSplineEmbedding(FeatureMap):
         return np.linspace(low, high, self.n_bins + 1)
 
     def _given(self) -> tuple[Floats, ...]:
-        """The valid knots that a user gives, one array for each feature."""
         given: Any = self.knots
         if not isinstance(given, Sequence | np.ndarray):
             raise InputError(f"knots={given!r}: one of {_STRATEGIES}, an array, or one array a feature is required")
@@ -290,7 +274,7 @@ class BSplineEmbedding(FeatureMap):
         return tuple(arrays)
 
     def _check_steps(self) -> None:
-        """Set whether the cells of every feature are equal, up to rounding of the knots, as orders from 2 on require."""
+        """Find out if the cells of every feature are equal, up to rounding, as orders from 2 on require."""
         self._equal = isinstance(self.knots, str) and self.knots == "uniform" or all(map(_evenly_spaced, self.knots_))
         if self.penalty_order >= 2 and not self._equal:
             raise NotSupportedError(
@@ -311,7 +295,8 @@ class BSplineEmbedding(FeatureMap):
         low = np.array([knots[0] if len(knots) else 0.0 for knots in self.knots_])
         width = np.array([np.ptp(knots) if len(knots) > 1 else 1.0 for knots in self.knots_])
         extended = [_extended(knots, self.degree) for knots in self.knots_]
-        self.centres_ = tuple(_support_centers(knots, self.degree) for knots in extended)
+        outer = self.degree + 1
+        self.centres_ = tuple(0.5 * (k[:-outer] + k[outer:]) if len(k) > 1 else k for k in extended)
         flat = np.concatenate([np.empty(0), *([] if self._equal else extended)])
         offset = np.cumsum([0, *([0 if self._equal else len(knots) for knots in extended])])
         missing = np.where(marks, first + widths, -1)
@@ -346,7 +331,7 @@ class BSplineEmbedding(FeatureMap):
         return found
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64.
+        """Return the valid table X as float64.
 
         Raises
         ------
@@ -361,7 +346,6 @@ class BSplineEmbedding(FeatureMap):
         return items
 
     def _check_inside(self, items: Any) -> None:
-        """Refuse values outside the knots of their features."""
         for f, knots in enumerate(self.knots_):
             outside = (items[:, f] < knots[0]) | (items[:, f] > knots[-1]) if len(knots) else ~np.isnan(items[:, f])
             if outside.any():
@@ -397,7 +381,7 @@ class BSplineEmbedding(FeatureMap):
 
 
 def _extended(knots: Floats, degree: int) -> Floats:
-    """The knots with ``degree`` more on either side, at the distance of the two outermost."""
+    """Return the knots with ``degree`` more on either side, at the distance of the two outermost."""
     if len(knots) < 2:
         return knots
     steps = np.arange(1, degree + 1)
@@ -406,13 +390,7 @@ def _extended(knots: Floats, degree: int) -> Floats:
     return np.concatenate([below, knots, above])
 
 
-def _support_centers(extended: Floats, degree: int) -> Floats:
-    """The middle of the support of every B-spline on the extended knots."""
-    return 0.5 * (extended[: -degree - 1] + extended[degree + 1 :]) if len(extended) > 1 else extended
-
-
 def _evenly_spaced(knots: Floats) -> bool:
-    """Return True if the knots are at equal distances, up to rounding."""
     if len(knots) < 3:
         return True
     rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()

@@ -24,8 +24,7 @@ from ..._foundation.validation import check_alpha, check_choice, check_count, ch
 from ..._kernels.coordinate_descent import Machine, Problem
 from ...data.rows import distinct_rows
 from ...data.schema import column_numbers
-from ..embeddings.base import FeatureMap
-from ..embeddings.identity import IdentityEmbedding
+from ..embeddings.base import FeatureMap, IdentityEmbedding
 from ..embeddings.piecewise import PL1Embedding
 from .dual_descent import DualDescent
 from .fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
@@ -84,16 +83,13 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         self._check_scores()
         self._state = state_of_stored(fitted, self.embedding_, self._n_machine_columns)
 
-    def _check_scores(self) -> None:
-        """Refuse what a file says of the classes, where there are any."""
+    def _check_scores(self) -> None: ...
 
     @property
     def _n_machine_columns(self) -> int:
-        """The number of columns of weights that are trained."""
         return 1
 
     def _check(self) -> None:
-        """Refuse parameters that are out of their range."""
         check_choice("loss", self.loss, self._losses)
         check_choice("solver", self.solver, tuple(MAX_ITER))
         check_alpha("C", self.C, strict=True)
@@ -116,23 +112,19 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         return self.loss.startswith("squared")
 
     def _chosen_embedding(self) -> FeatureMap:
-        """The embedding that ``embedding`` stands for; it is fitted only if a fitted one was given."""
+        """Return the embedding that ``embedding`` stands for; it is fitted only if a fitted one was given."""
         if isinstance(self.embedding, FeatureMap):
             return self.embedding if hasattr(self.embedding, "n_columns_") else clone(self.embedding)
         return IdentityEmbedding() if self.embedding == "linear" else PL1Embedding()
 
     def _fit_embedding(self, X: ArrayLike, y: ArrayLike) -> None:
-        """Set ``embedding_``, fitted on X and y unless a fitted one was given."""
         embedding = self._chosen_embedding()
         self.embedding_ = embedding if hasattr(embedding, "n_columns_") else embedding.fit(X, y)
 
     def _without_repeats(
         self, X: ArrayLike, targets: np.ndarray, weight: Floats | None
     ) -> tuple[Any, Integers | slice, Floats | None]:
-        """Rows of X, their numbers and weights, where a row that is given several times is one with the sum of the weights.
-
-        With ``warm_start`` rows are in one order whatever their weights are, to which the dual variables that are kept belong.
-        """
+        """Return distinct rows of X, their numbers and summed weights; ``warm_start`` orders them whatever their weights."""
         embedding = self._chosen_embedding()
         items = embedding.encode(X, reset=not hasattr(embedding, "n_columns_"))
         counts = np.ones(len(targets)) if weight is None else weight
@@ -160,7 +152,6 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         return columns
 
     def _solver(self) -> DualDescent | PrimalNewton | Pegasos:
-        """The solver with the parameters of this model."""
         random = check_random_state(self.random_state)
         max_iter = self.max_iter or MAX_ITER[self.solver]
         if self.solver == "dual":
@@ -187,7 +178,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         self.n_iter_, self.duality_gap_, self.status_ = report
 
     def _raise_if_interrupted(self) -> None:
-        """After Ctrl-C has ended the training, whose weights are kept, the caller gets the KeyboardInterrupt."""
+        """Raise KeyboardInterrupt if Ctrl-C has ended the training, whose weights are set."""
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt("interrupted; the weights so far are kept")
 
@@ -206,14 +197,14 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         self.status_ = Status.FINISHED
 
     def _decision_values(self, X: ArrayLike) -> Floats:
-        """W phi(x) + b, shape (n_items, n_classes)."""
+        """Return W phi(x) + b, shape (n_items, n_classes)."""
         check_is_fitted(self, "_state")
         rows = self._embedded_rows(X)
         record_features(self, X, reset=False)
         return decision_values(self._state.machine, rows, self.n_jobs)
 
     def _coefficients(self) -> tuple[Floats, Floats]:
-        """The weights of phi, shape (n_classes, n_columns), and the intercepts, shape (n_classes,)."""
+        """Return the weights of phi, shape (n_classes, n_columns), and the intercepts, shape (n_classes,)."""
         if not hasattr(self, "_state"):
             raise AttributeError(f"{type(self).__name__} has no coefficients before fit")
         return coefficients(self._state.machine), intercepts(self._state.machine)
@@ -227,13 +218,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
 
 
 def drop_zero_weights(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tuple[Any, np.ndarray, Floats | None]:
-    """X, y and the weights without the rows of weight 0; the weights are None if None was given.
-
-    Raises
-    ------
-    InputError
-        If the weights are not one non-negative number a row, or all are 0.
-    """
+    """X, y and the weights without the rows of weight 0; the weights are None if None was given."""
     if sample_weight is None:
         return X, y, None
     if n_axes(sample_weight) == 0:

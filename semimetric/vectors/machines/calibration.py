@@ -31,15 +31,10 @@ _SKLEARN_METHODS = {"logistic": "sigmoid", "isotonic": "isotonic"}
 @storable
 @dataclass(frozen=True, eq=False)
 class ScoreCurves(FrozenValue):
-    """The functions that take scores to probabilities, one for every class, or one for the second of two classes.
+    """The functions that take scores to probabilities, one for every class, or one for the second of two classes."""
 
-    Parameters
-    ----------
-    curves : tuple of ndarray
-        For each class the numbers (a, b), shape (2,), of the logistic function ``1 / (1 + exp(a f + b))``; or the ascending
-        scores and the probabilities there, shape (2, m), between which an isotonic function is linear.
-    """
-
+    # for each class the numbers (a, b), shape (2,), of the logistic function ``1 / (1 + exp(a f + b))``; or the ascending
+    # scores and the probabilities there, shape (2, m), between which an isotonic function is linear
     curves: tuple[Floats, ...]
 
     @classmethod
@@ -49,18 +44,12 @@ class ScoreCurves(FrozenValue):
         return cls(tuple(_curve(function) for function in fitted.calibrators))
 
     def check(self, n: int) -> None:
-        """Refuse what are not ``n`` functions of the kinds above.
-
-        Raises
-        ------
-        InputError
-            If a number is not finite, scores do not ascend, or probabilities do not ascend between 0 and 1.
-        """
+        """Refuse what are not ``n`` functions of the kinds above."""
         if len(self.curves) != n or not all(map(_is_curve, self.curves)):
             raise InputError(f"the calibration is not {n} functions from scores to probabilities; restore the file")
 
     def predict_proba(self, scores: Floats) -> Floats:
-        """Probabilities of shape (n, n_classes) of scores of shape (n, number of curves); rows sum to 1."""
+        """Return probabilities (n, n_classes), whose rows sum to 1, of scores (n, number of curves)."""
         columns = [_on_curve(curve, scores[:, k]) for k, curve in enumerate(self.curves)]
         if len(columns) == 1:
             return np.column_stack([1 - columns[0], columns[0]])
@@ -70,14 +59,12 @@ class ScoreCurves(FrozenValue):
 
 
 def _curve(function: Any) -> Floats:
-    """The numbers of one function that scikit-learn has fitted."""
     if hasattr(function, "X_thresholds_"):
         return np.array([function.X_thresholds_, function.y_thresholds_], np.float64)
     return np.array([function.a_, function.b_], np.float64)
 
 
 def _is_curve(curve: Floats) -> bool:
-    """Return True if these are the numbers of a function from scores to probabilities."""
     if curve.ndim not in (1, 2) or len(curve) != 2 or not np.isfinite(curve).all():
         return False
     if curve.ndim == 1:
@@ -88,7 +75,6 @@ def _is_curve(curve: Floats) -> bool:
 
 
 def _on_curve(curve: Floats, scores: Floats) -> Floats:
-    """The values of one function at scores of shape (n,)."""
     first, second = curve
     return np.interp(scores, first, second) if curve.ndim == 2 else expit(-(first * scores + second))
 
@@ -114,15 +100,7 @@ class _ScoresAsFeatures(ClassifierMixin, BaseEstimator):
 def calibrate(
     machine: BaseEstimator, X: ArrayLike, y: np.ndarray, sample_weight: Floats | None, method: str, seed: int
 ) -> ScoreCurves:
-    """The map from scores to probabilities, from five folds, or fewer where a class has fewer items.
-
-    Raises
-    ------
-    InputError
-        If a class has one row only, or identical ones.
-    KeyboardInterrupt
-        On Ctrl-C, as soon as the machine of a fold has kept its weights.
-    """
+    """Return the map from scores to probabilities, from five folds, or fewer where a class has fewer items."""
     classes = np.unique(y)
     items = ItemClasses(_matrix(X), y)
     counts = np.array([(items.labels == c).sum() for c in classes])
@@ -147,11 +125,10 @@ def calibrate(
 
 
 def _matrix(X: ArrayLike) -> Any:
-    """The rows as float64, dense or sparse; missing values are NaN."""
     matrix = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     return sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
 
 
 def probabilities(calibrator: ScoreCurves, scores: Floats) -> Floats:
-    """Probabilities of shape (n, n_classes), whose rows sum to 1, from scores of shape (n,) or (n, n_classes)."""
+    """Return probabilities of shape (n, n_classes), whose rows sum to 1, from scores of shape (n,) or (n, n_classes)."""
     return calibrator.predict_proba(scores.reshape(len(scores), -1))

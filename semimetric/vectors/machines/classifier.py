@@ -43,56 +43,49 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     Parameters
     ----------
     embedding : FeatureMap, "linear" or None, default None
-        Embedding of the rows. None is `PL1Embedding()`, which writes every feature as weights of its two nearest knots, of at
-        most 8; "linear" keeps the features as they are, for comparison. An embedding that is not fitted is cloned and fitted
-        on X, y; a fitted one is used as it is.
+        Embedding of the rows; None is `PL1Embedding()`, "linear" the features as they are. One that is not fitted is cloned and
+        fitted on X, y; a fitted one is used as it is.
     C : float, default 1.0
-        Weight of the losses. Where C |phi|² is far above 10, margins are nearly hard and
-        many passes are needed. So long rows need a small C: on the 54 features of covtype_75k the rows of PL2 have
-        |phi|² = 1,300, and those of ``PL2Embedding(zero_preserving=True)``, which make the same functions, 46.
+        Weight of the losses. Many passes are needed where C |phi|² is far above 10, so long rows need a small C: on covtype_75k
+        |phi|² is 1,300 for PL2, and 46 for ``PL2Embedding(zero_preserving=True)``, which has the same functions.
     loss : {"squared_hinge", "hinge"}, default "squared_hinge"
         ``max(0, 1 - y f)²`` or ``max(0, 1 - y f)``.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
         One class against the rest, all in the same passes; or ``max(0, 1 + max_{m != y} f_m - f_y)``, which needs
         ``loss="hinge"``.
     solver : {"dual", "newton", "pegasos"}, default "dual"
-        Dual coordinate descent, until the duality gap is within ``tol``; or Pegasos, which keeps no dual variables. "newton" is
-        for squared losses and at most 5,000 columns: ten or twenty steps, of which each solves with the second moments of the
-        rows that cost something (Keerthi & DeCoste 2005). Scales of columns and large C do not slow it down, so it is the
-        choice for a few hundred columns or less, such as those of `ConicEmbedding`. Where C |phi|² is beyond 1e15 or so,
-        rounding can end it before the gap is within ``tol``, which a warning says.
+        Dual coordinate descent, until the duality gap is within ``tol``; Pegasos, without dual variables; or "newton", ten or
+        twenty steps on squared losses (Keerthi & DeCoste 2005). It suits a few hundred of its at most 5,000 columns, since
+        scales and large C do not slow it down; a warning says where rounding ends it first, with C |phi|² beyond 1e15.
     fit_intercept : bool, default True
-        True gives rows one column more, a constant, whose weight makes the intercept.
+        True adds a constant column, whose weight makes the intercept.
     intercept_scaling : float, default 1.0
-        Value of the column whose weight is penalised like the others and makes the intercept (B of Maji 2011).
+        Value of this column, whose weight is penalised like the others (B of Maji 2011).
     positive : bool or list of int or str, default False
-        Weights that must not be negative: True means all but the intercept's, or numbers or names of features, for the columns
-        that depend on these alone. With a `ConicEmbedding` they make a weighted norm (Ceylan & Birbil 2020), and with a
-        `BSplineEmbedding` of ``penalty_order=1``, whose weights are differences, functions that never fall. It needs the solver
-        "dual".
+        Weights that must not be negative, with the solver "dual": True means all but the intercept's; numbers or names of
+        features mean the columns of these alone. It makes a weighted norm of a `ConicEmbedding` (Ceylan & Birbil 2020), and
+        functions that never fall of a `BSplineEmbedding` with ``penalty_order=1``.
     tol : float, default 1e-4
         Relative duality gap at which "dual" and "newton" stop.
     max_iter : int or None, default None
-        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all of them. With "newton"
+        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With "newton" most
         steps of each column of weights, of about two passes; None is 200.
     class_weight : dict, "balanced" or None, default None
         Factors of C. One against the rest, the rest has the factor 1, as in `LinearSVC`.
     warm_start : bool, default False
-        True starts from the dual variables (with "newton" and "pegasos" from the weights) of the fit before, which are kept
-        for that. Weights that were trained for another objective, such as another C, count as one pass of "pegasos".
+        True starts from the dual variables (or, with "newton" and "pegasos", the weights) of the fit before, and stores them.
+        Weights of another objective, such as another C, count as one pass of "pegasos".
     calibration : {None, "logistic", "isotonic"}, default None
-        `predict_proba` from scores held out in five folds, each class against the rest, divided by their sum. Costs five more
-        fits. `predict` stays with the largest score.
+        `predict_proba` from held-out scores of five folds, each class against the rest, divided by their sum, for five more
+        fits; `predict` takes the largest score.
     block_size : int or None, default None
-        Number of rows that are embedded at a time: fewer rows need less memory, and more passes. None takes as many as an
-        eighth of the bytes of X holds, but at least 128 KiB and at most 32 MiB.
+        Rows that are embedded at a time; None takes as many as an eighth of the bytes of X holds, within 128 KiB to 32 MiB.
     n_jobs : int or None, default None
-        Number of threads in predictions: None is one, -1 all.
+        Threads of predictions: None is one, -1 all.
     random_state : int, RandomState or None, default 0
         Orders the rows.
     verbose : bool or None, default None
-        True shows progress bars, False does not; None shows them at a terminal and in notebooks for work of more than ten
-        seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
 
     Attributes
     ----------
@@ -105,8 +98,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     n_iter_ : int
         Number of passes over the rows, or of Newton steps.
     duality_gap_ : float
-        ``(P - D) / P`` with the objective P at ``coef_`` and a value D of its dual, so the optimum is at least ``(1 - gap) P``;
-        with every class against the rest, the largest gap of a class. It is loose for "pegasos", and NaN after `partial_fit`.
+        ``(P - D) / P`` with the objective P at ``coef_`` and a value D of its dual: the optimum is at least ``(1 - gap) P``,
+        for every class against the rest. It is loose for "pegasos", and NaN after `partial_fit`.
     status_ : Status
         SOLVED to ``tol``, LIMIT at ``max_iter``, INACCURATE where rounding ends "newton", FINISHED after all passes of
         "pegasos" and after `partial_fit`, or INTERRUPTED by Ctrl-C.
@@ -266,7 +259,6 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return self
 
     def _check_same_classes(self, classes: ArrayLike | None) -> np.ndarray:
-        """The classes of the first call of `partial_fit`; others are refused."""
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError(
                 f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
@@ -275,7 +267,6 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return self.classes_
 
     def _check_classes(self, classes: ArrayLike | None) -> np.ndarray:
-        """The different classes that the first call of `partial_fit` names, sorted; at least two."""
         if classes is None:
             raise InputError("classes=None in the first call of partial_fit: all are required; give classes=np.unique(y)")
         known = np.unique(classes)
@@ -284,14 +275,14 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return known
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Scores W phi(x) + b, shape (n_items, n_classes); for two classes those of the second, shape (n_items,)."""
+        """Return scores W phi(x) + b, (n_items, n_classes); for two classes those of the second, (n_items,)."""
         f = self._decision_values(X)
         if len(self.classes_) > 2:
             return f
         return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class with the largest score, shape (n_items,)."""
+        """Return the class with the largest score, shape (n_items,)."""
         f = self.decision_function(X)
         return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
 
@@ -318,7 +309,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return self._second_minus_first(self._coefficients()[1])
 
     def _second_minus_first(self, by_column: Floats) -> Floats:
-        """One row for two classes where Crammer and Singer's loss has two; anything else as it is."""
+        """Return one row for two classes where Crammer and Singer's loss has two; anything else as it is."""
         return by_column[1:] - by_column[:1] if len(by_column) == 2 else by_column
 
     def _check(self) -> None:
@@ -339,26 +330,20 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     @property
     def _joint(self) -> bool:
-        """True for the loss of Crammer and Singer, which joins the classes of a row."""
         return self.multi_class == "crammer_singer"
 
     @property
     def _n_machine_columns(self) -> int:
-        """Number of columns of weights that are trained: one for two classes, unless their loss is joint."""
         return 1 if len(self.classes_) == 2 and not self._joint else len(self.classes_)
 
     def _labels(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """y as an array (n_items,) of class labels, checked against X."""
         labels = as_classes(y, X)
         if not len(labels):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
     def _class_weights(self, classes: np.ndarray, codes: Integers, weight: Floats | None) -> Floats:
-        """C times the weight of every class, and C itself, shape (n_classes + 1,).
-
-        "balanced" counts rows by their weights, which `compute_class_weight` of scikit-learn 1.6 cannot do.
-        """
+        """Return C times the weight of every class, and C, shape (n_classes + 1,); "balanced" counts rows by their weights."""
         if self.class_weight == "balanced":
             totals = np.bincount(codes, weight)
             factors = totals.sum() / (len(classes) * totals)

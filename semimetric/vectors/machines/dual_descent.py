@@ -40,23 +40,12 @@ class TrainingReport(NamedTuple):
 
 @dataclass(frozen=True)
 class DualDescent:
-    """Dual coordinate descent until the relative duality gap is within ``tol``.
-
-    Parameters
-    ----------
-    tol : float
-    max_iter : int
-        Most epochs.
-    random : RandomState
-        Orders the rows.
-    verbose : bool or None
-        Whether to show a progress bar; None shows it to those who look, if it takes long.
-    """
+    """Dual coordinate descent until the relative duality gap is within ``tol``."""
 
     tol: float
-    max_iter: int
-    random: np.random.RandomState
-    verbose: bool | None = None
+    max_iter: int  # most epochs
+    random: np.random.RandomState  # orders the rows
+    verbose: bool | None = None  # see `progress_bar`
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> TrainingReport:
         """Descend from the dual variables ``dual`` (n, K) and their weights, of phi, in ``machine``; both change in place."""
@@ -69,24 +58,7 @@ class DualDescent:
 
 
 class _ShrinkingDescent:
-    """Epochs of dual coordinate descent over the rows that are not shrunk.
-
-    Attributes
-    ----------
-    active : ndarray of int
-        Numbers of the rows that the next epoch visits.
-    state : ndarray of int8, shape (n, K)
-        What every dual variable does, as `dual_pass` has it.
-    limits : ndarray of shape (K,)
-        A dual variable is shrunk if it keeps to its bound by more than this slope, the worst violation of the optimality
-        conditions in the epoch before: that of its column, or with Crammer and Singer's loss the first, which is of all.
-    optimal : bool
-        Whether the last pass found no violation at all.
-    gap : float
-        The relative duality gap: the estimate of the last epoch, or what `compute_gap` found after it.
-    gap_per_estimate : float
-        The gap that `compute_gap` found, divided by the estimate of the epoch before.
-    """
+    """Epochs of dual coordinate descent over the rows that are not shrunk."""
 
     objective = np.nan  # it is not computed on the way
 
@@ -106,13 +78,17 @@ class _ShrinkingDescent:
         self.random = random
         self.tol = tol
         self.n_sweeps = _SWEEPS if rows.embedding.difference_operator is None else _SWEEPS_OF_PHI
-        self.state = np.full(dual.shape, AWAKE, np.int8)
+        self.state = np.full(dual.shape, AWAKE, np.int8)  # (n, K); what every dual variable does, as `dual_pass` has it
+        # (K,); A dual variable is shrunk if it keeps to its bound by more than this slope, the worst violation of the
+        # optimality conditions in the epoch before: that of its column, or with Crammer and Singer's loss the first, which is
+        # of all
         self.limits = np.full(len(machine.bias), np.inf)
+        # the gap that `compute_gap` found, divided by the estimate of the epoch before
         self.gap_per_estimate = _GAP_PER_ESTIMATE
-        self.optimal = False
-        self.gap = np.inf
+        self.optimal = False  # True if the last pass found no violation at all
+        self.gap = np.inf  # the relative duality gap: the estimate of the last epoch, or what `compute_gap` found after it
         self._numbers = np.arange(len(rows), dtype=rows.index_dtype)  # the one array of row numbers: active ones come first
-        self.active: Integers = self._numbers
+        self.active: Integers = self._numbers  # numbers of the rows that the next epoch visits
 
     def look(self) -> Status | None:
         """Compute the gap where its estimate is small enough, and return SOLVED if the gap is within ``tol``."""
@@ -153,27 +129,21 @@ class _ShrinkingDescent:
         return gap
 
     def _keep_active(self, n_active: int, numbers: Integers) -> int:
-        """Write the numbers of rows that do not sleep behind the ``n_active`` that are kept; returns how many there are now.
-
-        No number is overwritten before its block was read, since a block keeps at most as many rows as it has.
-        """
+        """Write numbers of awake rows behind the ``n_active`` first, none before its block is read; return the count."""
         kept = numbers[(self.state[numbers] != ASLEEP).any(axis=1)]
         stop = n_active + len(kept)
         self._numbers[n_active:stop] = kept
         return stop
 
     def _dual_objective(self) -> Floats:
-        """D of every column, shape (K,); with Crammer and Singer's loss only the sum has a meaning."""
+        """Return D of every column, shape (K,); with Crammer and Singer's loss only the sum has a meaning."""
         value = np.empty(len(self.machine.bias))
         dual_values(self.problem, self.dual, value)
         return value - 0.5 * squared_norms(self.machine)
 
 
 def relative_gap(gap: Floats, dual_value: Floats, joint: bool) -> float:
-    """(P - D) / P from the gaps P - D (K,) and the dual objectives D (K,), 0 where the gap is 0.
-
-    It is the largest over the columns, or, if ``joint``, that of their sums.
-    """
+    """Return (P - D) / P from gaps and dual objectives (K,): the largest, or that of the sums if ``joint``."""
     if joint:
         gap = gap.sum(keepdims=True)
         dual_value = dual_value.sum(keepdims=True)

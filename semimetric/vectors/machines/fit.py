@@ -1,4 +1,4 @@
-"""Fitting a linear machine to embedded rows: from where the solver starts, what is kept for the next fit, what is warned of."""
+"""The fit of a linear machine to embedded rows: the start of the solver, the state for the next fit, and warnings."""
 
 from __future__ import annotations
 
@@ -20,33 +20,17 @@ MAX_ITER = {"dual": 1000, "newton": 200, "pegasos": 20}
 
 @dataclass
 class TrainedState:
-    """A trained machine, and what another fit can start from.
+    """A trained machine, and what another fit can start from."""
 
-    Parameters
-    ----------
-    machine : Machine
-        Its weights.
-    counter : StepCounter
-        Steps of Pegasos that the weights are worth.
-    objective : tuple
-        What makes the objective that the weights were trained for, as `_objective_of` returns it; empty before training.
-    dual : ndarray of shape (n, K) or None
-        Dual variables, if they are kept.
-    codes : ndarray of shape (n,) or None
-        Classes of the rows that the dual variables belong to.
-    """
-
-    machine: Machine
-    counter: StepCounter = field(default_factory=StepCounter)
+    machine: Machine  # its weights
+    counter: StepCounter = field(default_factory=StepCounter)  # steps of Pegasos that the weights are worth
+    # what makes the objective that the weights were trained for, as `_objective_of` returns it; empty before training
     objective: tuple = ()
-    dual: np.ndarray | None = None
-    codes: np.ndarray | None = None
+    dual: np.ndarray | None = None  # (n, K); dual variables, if they are kept
+    codes: np.ndarray | None = None  # (n,); classes of the rows that the dual variables belong to
 
     def warm_start(self, machine: Machine, problem: Problem, *, stochastic: bool) -> TrainedState:
-        """The state from which a fit of the zero ``machine`` starts: this one where it fits, else zeros, with a warning.
-
-        Pegasos (``stochastic``) goes on from the weights, and dual descent from the dual variables.
-        """
+        """Return the state to start a fit of the zero ``machine`` from: this one where it fits, else zeros, with a warning."""
         if stochastic and _have_the_same_columns(machine, self.machine):
             bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
             counter = self.counter if self.objective == _objective_of(problem) else self.counter.after_one_epoch()
@@ -57,7 +41,6 @@ class TrainedState:
         return TrainedState(machine)
 
     def _has_dual_of(self, problem: Problem, n_columns: int) -> bool:
-        """Return True if there are dual variables for the rows and the columns of this problem."""
         if self.dual is None or self.codes is None:
             return False
         return self.dual.shape == (len(problem.codes), n_columns) and np.array_equal(self.codes, problem.codes)
@@ -103,7 +86,7 @@ def fit_machine(
 
 
 def _start_dual(rows: EmbeddedRows, problem: Problem, state: TrainedState, machine: Machine) -> np.ndarray:
-    """Dual variables to start from, shape (n, K), whose weights of phi ``machine`` then has: zeros, or those of the state."""
+    """Return dual variables (n, K) to start from, zeros or those of the state, and give ``machine`` their weights."""
     shape = (len(rows), len(machine.bias))
     dual = np.zeros(shape, np.float64 if problem.joint else rows.embedding.dtype)
     if state.dual is not None:
@@ -114,11 +97,7 @@ def _start_dual(rows: EmbeddedRows, problem: Problem, state: TrainedState, machi
 
 
 def _make_feasible(problem: Problem, dual: np.ndarray) -> None:
-    """Bring the dual variables of another loss into the bounds of this one, in place.
-
-    Those of a hinge lie in [-1, 1]. Those of Crammer and Singer's loss are at most 0, except for the class of the row, whose
-    variable is at most 1 and makes the sum of the row 0.
-    """
+    """Bring dual variables in place into [-1, 1]; in a joint loss to sum 0, and at most 0, or 1 for the class of the row."""
     if problem.joint:
         own_class = (np.arange(len(dual)), problem.codes)
         dual[own_class] = 0.0
@@ -132,8 +111,7 @@ def _make_feasible(problem: Problem, dual: np.ndarray) -> None:
 def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedState, order: np.ndarray) -> None:
     """Take one step of Pegasos on every row of a block, in the order given.
 
-    The number n of rows in the objective grows as the square root of the number t of steps taken, from the size of the first
-    block on. So the step sizes n / (t + 1) fall all the same, and the penalty fades as it does in a fit on more rows.
+    The number n of rows in the objective grows as the square root of the number t of steps, so the step sizes n / (t + 1) fall.
     """
     counter = state.counter
     state.objective = state.objective or _objective_of(problem)
@@ -148,7 +126,7 @@ def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedStat
 
 
 def _warn_unless_solved(report: TrainingReport, unit: str, keep_dual: bool) -> None:
-    """Warn after Ctrl-C, and where a solver used up its passes or steps, whose ``unit`` is said, or met rounding."""
+    """Warn after Ctrl-C, and where a solver used up its passes or steps (``unit``), or met rounding."""
     known = f"the objective is at most {report.gap:.2g} of its value above the optimum (duality_gap_)"
     if report.status is Status.INTERRUPTED:
         then = "call fit again to go on" if keep_dual else "only with warm_start=True does another fit go on from there"

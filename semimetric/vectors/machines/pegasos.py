@@ -20,41 +20,23 @@ from .rows import EmbeddedRows, squared_norms
 
 @dataclass
 class StepCounter:
-    """Numbers that make the step size n_rows / (n_steps + 1).
+    """Numbers that make the step size n_rows / (n_steps + 1)."""
 
-    Parameters
-    ----------
-    n_steps : float
-        Steps that were taken.
-    n_rows : float
-        Rows in the objective.
-    """
-
-    n_steps: float = 0.0
-    n_rows: float = 0.0
+    n_steps: float = 0.0  # steps that were taken
+    n_rows: float = 0.0  # rows in the objective
 
     def after_one_epoch(self) -> StepCounter:
-        """The counter as it was after at most one epoch: weights of another objective are worth no more."""
+        """Return the counter after at most one epoch: weights of another objective are worth no more."""
         return StepCounter(min(self.n_steps, self.n_rows), self.n_rows)
 
 
 @dataclass(frozen=True)
 class Pegasos:
-    """A given number of epochs of stochastic steps.
+    """A given number of epochs of stochastic steps."""
 
-    Parameters
-    ----------
-    max_iter : int
-        The number of epochs.
-    random : RandomState
-        Orders the rows of every epoch.
-    verbose : bool or None
-        Whether to show a progress bar; None shows it to those who look, if it takes long.
-    """
-
-    max_iter: int
-    random: np.random.RandomState
-    verbose: bool | None = None
+    max_iter: int  # the number of epochs
+    random: np.random.RandomState  # orders the rows of every epoch
+    verbose: bool | None = None  # see `progress_bar`
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
         """Go on from the weights of the machine, which are of phi, and the steps of the counter; both change in place."""
@@ -101,11 +83,10 @@ def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Ma
 
 
 def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine, known: Floats | float = 0.0) -> float:
-    """An upper bound of the relative duality gap, from one pass over the rows and a second set of weights.
+    """Return an upper bound of the relative duality gap from one pass over the rows.
 
-    The dual variables are s a, with a = -loss'(f) and a common factor s per column. The dual objective is then
-    s linear - s² quadratic, and its best factor is linear / (2 quadratic), between 0 and, unless the loss is squared, 1.
-    ``known`` (K,) are dual objectives that were found otherwise, which count where they are larger.
+    The dual variables are s a, with a = -loss'(f). The dual objective s linear - s² quadratic is best at
+    s = linear / (2 quadratic), between 0 and, unless the loss is squared, 1. ``known`` (K,) counts where it is larger.
     """
     machine_of_dual = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
     sums = np.zeros((3, len(machine.bias)))

@@ -54,20 +54,11 @@ _OF_TOL = 0.5  # the gap at which a column of weights is done, so that rounding 
 
 @dataclass(frozen=True)
 class PrimalNewton:
-    """Newton steps until the relative duality gap is within ``tol``.
-
-    Parameters
-    ----------
-    tol : float
-    max_iter : int
-        Most steps of each column of weights.
-    verbose : bool or None
-        Whether to show a progress bar; None shows it to those who look, if it takes long.
-    """
+    """Newton steps until the relative duality gap is within ``tol``."""
 
     tol: float
-    max_iter: int
-    verbose: bool | None = None
+    max_iter: int  # most steps of each column of weights
+    verbose: bool | None = None  # see `progress_bar`
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine) -> TrainingReport:
         """Go on from the weights of the machine, which are of phi; they change in place."""
@@ -88,10 +79,7 @@ class PrimalNewton:
                 return TrainingReport(self.max_iter - min(left), gap, Status.INTERRUPTED)
 
     def _descend(self, column: _WeightColumn, left: list[int], known: Floats, bar: Any) -> None:
-        """Take steps until the column is done, or as many as are ``left`` for it, which are counted down.
-
-        ``known`` (K,) are dual objectives that were found before, and becomes what the column finds.
-        """
+        """Take at most ``left`` steps, counted down, until the column is done; set its dual objective in ``known`` (K,)."""
         c = column.c
         column.dual_value = known[c]
         while left[c] and (gap := column.relative_gap) > _OF_TOL * self.tol:
@@ -105,32 +93,21 @@ class PrimalNewton:
 
 
 class _WeightColumn:
-    """One column of weights, that of the intercept last, and the second moments of the rows that cost something there.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (d + 1,)
-    scores : ndarray of shape (n,)
-    curvature, centres : ndarray of shape (n,)
-        2 c_i where a row costs something and else 0, and its z_i.
-    moments : ndarray of shape (d + 1, d + 1)
-        G; only its lower triangle is kept up.
-    pull, gradient : ndarray of shape (d + 1,)
-        b, and (I + G) W - b.
-    dual_value : float
-        A dual objective, which the optimum is not below.
-    """
+    """One column of weights, that of the intercept last, and the second moments of the rows that cost something there."""
 
     def __init__(self, rows: EmbeddedRows, problem: Problem, machine: Machine, c: int) -> None:
         self.rows, self.problem, self.machine, self.c = rows, problem, machine, c
         own = problem.codes == c
         self.targets = np.where(own, problem.target, -problem.target)
         self.costs = 2.0 * problem.sample * np.where(own, problem.own[c], problem.other[c])
-        self.weights = np.append(machine.weights.reshape(-1, len(machine.bias))[:, c], machine.bias[c])
-        self.scores = self._products(self.weights)
+        self.weights = np.append(machine.weights.reshape(-1, len(machine.bias))[:, c], machine.bias[c])  # (d + 1,)
+        self.scores = self._products(self.weights)  # (n,)
+        # (n,) each: 2 c_i where a row costs something and else 0, and its z_i
         self.curvature, self.centres = np.zeros_like(self.scores), np.zeros_like(self.scores)
+        # G, of which only the lower triangle is kept up, and b
         self.moments, self.pull = np.zeros((len(self.weights),) * 2), np.zeros_like(self.weights)
-        self.gradient, self.dual_value = self.weights, 0.0
+        self.gradient = self.weights  # (I + G) W - b
+        self.dual_value = 0.0  # a dual objective, which the optimum is not below
         self._follow()
 
     @property
@@ -146,7 +123,7 @@ class _WeightColumn:
         return gap / objective if objective else 0.0
 
     def step(self) -> bool:
-        """Take a step; returns whether it lowered the objective, which rounding forbids near the optimum."""
+        """Take a step; return True if it lowered the objective, which rounding forbids near the optimum."""
         direction = self._solution() - self.weights
         slope = float(self.gradient @ direction)
         if not slope < 0.0:
@@ -156,7 +133,7 @@ class _WeightColumn:
         return self._go_to(self.weights + length * direction, self.scores + length * along)
 
     def dual_step(self) -> bool:
-        """Raise the dual objective by the equations of the dual variables, if they are few; returns whether P fell too."""
+        """Raise the dual objective by the equations of the dual variables, if they are few; return True if P fell too."""
         rows = np.flatnonzero(self.curvature)
         if not 0 < len(rows) <= len(self.weights):
             return False
@@ -185,7 +162,7 @@ class _WeightColumn:
         return self._go_to(factor * weights, self._products(factor * weights))
 
     def _go_to(self, weights: Floats, scores: Floats) -> bool:
-        """Take these weights and their scores if they lower the objective; returns whether they do."""
+        """Take these weights and their scores if they lower the objective; return True then."""
         old, before = (self.weights, self.scores), self.objective
         self.weights, self.scores = weights, scores
         self._follow()
@@ -198,7 +175,7 @@ class _WeightColumn:
         return True
 
     def _solution(self) -> Floats:
-        """(I + G)^{-1} b."""
+        """Return (I + G)^{-1} b."""
         try:
             return linalg.cho_solve(linalg.cho_factor(self._matrix(), overwrite_a=True), self.pull)
         except linalg.LinAlgError:  # G is so large that rounding hides I: its eigenvalues are at least 1 all the same
@@ -206,7 +183,7 @@ class _WeightColumn:
             return vectors @ ((vectors.T @ self.pull) / np.maximum(values, 1.0))
 
     def _matrix(self) -> Floats:
-        """A copy of I + G to overwrite: its upper triangle, by columns as LAPACK has it, which needs no other copy."""
+        """Return a copy of I + G to overwrite, its upper triangle by columns as LAPACK has it."""
         matrix = self.moments.copy().T
         np.fill_diagonal(matrix, matrix.diagonal() + 1.0)
         return matrix
@@ -228,7 +205,6 @@ class _WeightColumn:
         return length
 
     def _costs_at(self, scores: Floats) -> tuple[Floats, Floats]:
-        """``curvature`` and ``centres`` at these scores."""
         if self.problem.two_sided:
             residuals = self.targets - scores
             centres = self.targets - self.problem.epsilon * np.sign(residuals)
@@ -265,14 +241,14 @@ class _WeightColumn:
         self.pull[d] += scaling * pull.sum()
 
     def _products(self, weights: Floats) -> Floats:
-        """The products of all rows with weights (d + 1,), shape (n,)."""
+        """Return the products of all rows with weights (d + 1,), shape (n,)."""
         out = np.empty((len(self.rows), 1))
         for place, _, chunk in self.rows.phi_blocks():
             gather_block(chunk, weights[:-1], out[place])
         return out[:, 0] + self.machine.scaling * weights[-1]
 
     def _dense(self, numbers: Integers) -> Floats:
-        """The rows of these numbers, with the column of the intercept."""
+        """Return the rows of these numbers, with the column of the intercept."""
         out = np.full((len(numbers), len(self.weights)), self.machine.scaling)
         for place, _, chunk in self.rows.phi_blocks(numbers):
             out[place, :-1] = _stored(chunk, place.stop - place.start, len(self.weights) - 1).toarray()
@@ -280,6 +256,5 @@ class _WeightColumn:
 
 
 def _stored(chunk: Chunk, n: int, d: int) -> sparse.csr_array:
-    """The n rows of a chunk, of d columns."""
     entries = int(chunk.indptr[n])
     return sparse.csr_array((chunk.data[:entries], chunk.indices[:entries], chunk.indptr), shape=(n, d))

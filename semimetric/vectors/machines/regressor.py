@@ -27,50 +27,43 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     Parameters
     ----------
     embedding : FeatureMap, "linear" or None, default None
-        Embedding of the rows. None is `PL1Embedding()`, which writes every feature as weights of its two nearest knots, of at
-        most 8; "linear" keeps the features as they are, for comparison. An embedding that is not fitted is cloned and fitted
-        on X, y; a fitted one is used as it is.
+        Embedding of the rows; None is `PL1Embedding()`, "linear" the features as they are. One that is not fitted is cloned and
+        fitted on X, y; a fitted one is used as it is.
     epsilon : float, default 0.0
         Residuals up to it cost nothing, in units of y.
     C : float, default 1.0
-        Weight of the losses. Where C |phi|² is far above 10, margins are nearly hard and
-        many passes are needed. So long rows need a small C: on the 54 features of covtype_75k the rows of PL2 have
-        |phi|² = 1,300, and those of ``PL2Embedding(zero_preserving=True)``, which make the same functions, 46.
+        Weight of the losses. Many passes are needed where C |phi|² is far above 10, so long rows need a small C: on covtype_75k
+        |phi|² is 1,300 for PL2, and 46 for ``PL2Embedding(zero_preserving=True)``, which has the same functions.
     loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, default "squared_epsilon_insensitive"
         Squares of what residuals exceed ``epsilon`` by, or the excess itself.
     solver : {"dual", "newton", "pegasos"}, default "dual"
-        Dual coordinate descent, until the duality gap is within ``tol``; or Pegasos, which keeps no dual variables. "newton" is
-        for squared losses and at most 5,000 columns: ten or twenty steps, of which each solves with the second moments of the
-        rows that cost something (Keerthi & DeCoste 2005). Scales of columns and large C do not slow it down, so it is the
-        choice for a few hundred columns or less, such as those of `ConicEmbedding`. Where C |phi|² is beyond 1e15 or so,
-        rounding can end it before the gap is within ``tol``, which a warning says.
+        Dual coordinate descent, until the duality gap is within ``tol``; Pegasos, without dual variables; or "newton", ten or
+        twenty steps on squared losses (Keerthi & DeCoste 2005). It suits a few hundred of its at most 5,000 columns, since
+        scales and large C do not slow it down; a warning says where rounding ends it first, with C |phi|² beyond 1e15.
     fit_intercept : bool, default True
-        True gives rows one column more, a constant, whose weight makes the intercept.
+        True adds a constant column, whose weight makes the intercept.
     intercept_scaling : float, default 1.0
-        Value of the column whose weight is penalised like the others and makes the intercept (B of Maji 2011).
+        Value of this column, whose weight is penalised like the others (B of Maji 2011).
     positive : bool or list of int or str, default False
-        Weights that must not be negative: True means all but the intercept's, or numbers or names of features, for the columns
-        that depend on these alone. With a `ConicEmbedding` they make a weighted norm (Ceylan & Birbil 2020), and with a
-        `BSplineEmbedding` of ``penalty_order=1``, whose weights are differences, functions that never fall. It needs the solver
-        "dual".
+        Weights that must not be negative, with the solver "dual": True means all but the intercept's; numbers or names of
+        features mean the columns of these alone. It makes a weighted norm of a `ConicEmbedding` (Ceylan & Birbil 2020), and
+        functions that never fall of a `BSplineEmbedding` with ``penalty_order=1``.
     tol : float, default 1e-4
         Relative duality gap at which "dual" and "newton" stop.
     max_iter : int or None, default None
-        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all of them. With "newton"
+        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With "newton" most
         steps of each column of weights, of about two passes; None is 200.
     warm_start : bool, default False
-        True starts from the dual variables (with "newton" and "pegasos" from the weights) of the fit before, which are kept
-        for that. Weights that were trained for another objective, such as another C, count as one pass of "pegasos".
+        True starts from the dual variables (or, with "newton" and "pegasos", the weights) of the fit before, and stores them.
+        Weights of another objective, such as another C, count as one pass of "pegasos".
     block_size : int or None, default None
-        Number of rows that are embedded at a time: fewer rows need less memory, and more passes. None takes as many as an
-        eighth of the bytes of X holds, but at least 128 KiB and at most 32 MiB.
+        Rows that are embedded at a time; None takes as many as an eighth of the bytes of X holds, within 128 KiB to 32 MiB.
     n_jobs : int or None, default None
-        Number of threads in predictions: None is one, -1 all.
+        Threads of predictions: None is one, -1 all.
     random_state : int, RandomState or None, default 0
         Orders the rows.
     verbose : bool or None, default None
-        True shows progress bars, False does not; None shows them at a terminal and in notebooks for work of more than ten
-        seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
 
     Attributes
     ----------
@@ -88,10 +81,9 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> machine = EmbeddedLinearRegressor(C=10, loss="squared_epsilon_insensitive").fit(X, np.sin(6 * X[:, 0]))
-    >>> bool(machine.score(X, np.sin(6 * X[:, 0])) > 0.99)
+    >>> X = [[k / 200] for k in range(200)]
+    >>> y = [(x - 0.3) ** 2 for (x,) in X]
+    >>> bool(EmbeddedLinearRegressor(C=10).fit(X, y).score(X, y) > 0.99)
     True
     """
 
@@ -175,7 +167,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """The values w · phi(x) + b, shape (n_items,)."""
+        """Return the values w · phi(x) + b, shape (n_items,)."""
         return self._decision_values(X)[:, 0]
 
     @property
@@ -193,7 +185,6 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         check_alpha("epsilon", self.epsilon)
 
     def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
-        """y as finite floats, shape (n_items,)."""
         values = as_targets(y, X)
         check_squares(values, "y")
         return values

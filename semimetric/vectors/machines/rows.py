@@ -24,31 +24,20 @@ _INT32 = np.iinfo(np.int32).max
 
 
 class EmbeddedRows:
-    """The rows of ``items`` under a fitted embedding; memory is one `Chunk`, whatever the number of rows.
-
-    For embeddings with a difference operator it is two: rows psi, and while a machine learns the rows phi of the same block.
-
-    Parameters
-    ----------
-    embedding : FeatureMap
-        Fitted.
-    items : ndarray or csr_array of shape (n, n_features)
-        As `FeatureMap.encode` returns them.
-    size : int or None
-        Number of rows that are embedded at a time, at least one. None takes as many rows as an eighth of the items' bytes
-        holds, but at least 128 KiB and at most 32 MiB. Solvers take several steps on a row while it is embedded, which is worth
-        more when there are more rows: with 300 instead of 64 rows, and five sweeps over them instead of one, training on 7,291
-        digits took a third of the time.
-    """
+    """The rows of ``items`` under a fitted embedding, in one `Chunk`, or two with a difference operator."""
 
     def __init__(self, embedding: FeatureMap, items: Floats | sparse.csr_array, size: int | None = None) -> None:
-        self.embedding = embedding
-        self.items = items
+        self.embedding = embedding  # fitted
+        self.items = items  # (n, n_features); as `FeatureMap.encode` returns them
         width = max(embedding.most_nonzeros, 1)
         index = np.dtype(np.int32 if embedding.n_columns_ <= _INT32 else np.int64)
         data = np.dtype(embedding.dtype)
         if size is None:
-            size = _buffer_bytes(items) // (width * (index.itemsize + data.itemsize))
+            n_bytes = items.nbytes if isinstance(items, np.ndarray) else items.data.nbytes + items.indices.nbytes
+            buffer = min(max(n_bytes // _ITEMS_PER_BUFFER, _MIN_BUFFER), _MAX_BUFFER)
+            size = buffer // (width * (index.itemsize + data.itemsize))
+        # Rows that are embedded at a time. Solvers take several steps on each meanwhile, which is worth more on more rows: 300
+        # rows and five sweeps took a third of the time of 64 rows and one, on 7,291 digits.
         self.size = max(1, min(size, len(self)))
         n_entries = self.size * width
         self._chunk = Chunk(np.zeros(self.size + 1, np.int64), np.empty(n_entries, index), np.empty(n_entries, data))
@@ -63,17 +52,7 @@ class EmbeddedRows:
         return np.int32 if len(self) <= _INT32 else np.int64
 
     def blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
-        """Embed the rows numbered ``rows``, or all rows for None, block by block.
-
-        Yields
-        ------
-        place : slice
-            Where the block is in ``rows``.
-        numbers : ndarray of int
-            ``rows[place]``: the row numbers in the block.
-        chunk : Chunk
-            The embedding of these rows, which the next block overwrites.
-        """
+        """Embed the rows numbered ``rows``, or all rows for None, block by block."""
         for place, numbers in self._numbered(rows):
             yield place, numbers, self._written(dense_rows(self.items, numbers))
 
@@ -93,20 +72,19 @@ class EmbeddedRows:
             )
 
     def _numbered(self, rows: Integers | None) -> Iterator[tuple[slice, Integers]]:
-        """The place of every block among ``rows``, and the numbers of its rows."""
+        """Return the position of every block among ``rows``, and the numbers of its rows."""
         n = len(self) if rows is None else len(rows)
         for start in range(0, n, self.size):
             place = slice(start, min(start + self.size, n))
             yield place, np.arange(place.start, place.stop, dtype=self.index_dtype) if rows is None else rows[place]
 
     def _written(self, items: Floats) -> Chunk:
-        """Return the rows that the embedding writes for a block of items."""
         chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(items) + 1])
         self.embedding.write(items, chunk)
         return chunk
 
     def _buffer(self, n: int, n_entries: int) -> Chunk:
-        """Buffers for n rows phi with so many entries; the next call gives the same."""
+        """Return buffers for n rows phi with so many entries; the next call returns the same."""
         if len(self._phi.data) < n_entries:
             most = int(n_entries * _SPARE)
             self._phi = self._phi._replace(
@@ -115,18 +93,12 @@ class EmbeddedRows:
         return self._phi._replace(indptr=np.zeros(n + 1, np.int64))
 
     def _suffix_sums(self, psi: Chunk, difference_operator: DifferenceOperator, n: int) -> Chunk:
-        """phi of the n rows of psi; the next call writes over it."""
+        """Return phi of the n rows of psi; the next call overwrites it."""
         widths = suffix_sum_widths(psi, (0, n), difference_operator.starts)
         out = self._buffer(n, int(widths.sum()))
         np.cumsum(widths, out=out.indptr[1:])
         suffix_sum_rows(psi, (0, n), difference_operator.starts, difference_operator.order, out)
         return out
-
-
-def _buffer_bytes(items: Floats | sparse.csr_array) -> int:
-    """Bytes of the buffer for these items."""
-    n_bytes = items.nbytes if isinstance(items, np.ndarray) else items.data.nbytes + items.indices.nbytes
-    return min(max(n_bytes // _ITEMS_PER_BUFFER, _MIN_BUFFER), _MAX_BUFFER)
 
 
 _ONE = np.ones(1)  # stands for a target or a weight of 1 on every row
@@ -136,20 +108,9 @@ _MOST_IN_A_BYTE = np.iinfo(np.int8).max  # so many classes are numbered in one b
 def classification_problem(
     codes: Integers, sample_weight: Floats | None, class_weight: Floats, *, squared: bool, joint: bool
 ) -> Problem:
-    """The hinge losses of rows whose classes are ``codes`` (n,), numbers from 0 to K - 1.
+    """Return the hinge losses of rows with class numbers ``codes`` (n,); ``joint`` is Crammer and Singer's loss.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-    sample_weight : ndarray of shape (n,) or None
-    class_weight : ndarray of shape (K + 1,)
-        C times the weight of every class, and C itself. One class against the rest, the rest has the weight C and not its
-        own, as in LIBLINEAR.
-    squared : bool
-        Whether the hinges are squared.
-    joint : bool
-        Whether the loss is that of Crammer and Singer. Otherwise two classes have one column, the second class against the
-        first, and more classes have a column each, the class against the rest.
+    ``class_weight`` (K + 1,) has C times the weight of every class, and C itself: the weight of the rest, as in LIBLINEAR.
     """
     n_classes = len(class_weight) - 1
     if joint:
@@ -176,7 +137,7 @@ def classification_problem(
 
 
 def regression_problem(y: Floats, sample_weight: Floats | None, C: float, *, epsilon: float, squared: bool) -> Problem:
-    """The epsilon-insensitive losses of the targets y (n,), in one column that all rows belong to."""
+    """Return the epsilon-insensitive losses of the targets y (n,), in one column that all rows belong to."""
     return Problem(
         codes=np.zeros(len(y), np.int8),
         target=y,
@@ -196,11 +157,7 @@ _ROWS_PER_TASK = 4096  # rows whose decision values one thread computes at a tim
 def zero_machine(
     embedding: FeatureMap, n_classes: int, intercept_scaling: float, positive: NDArray[np.bool_] | None = None
 ) -> Machine:
-    """A machine whose weights are all 0.
-
-    ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept. ``positive`` (n_columns,) says whose
-    weights W of phi must not be negative.
-    """
+    """Return a machine whose weights are all 0; ``positive`` (n_columns,) marks weights that must not be negative."""
     weights = np.zeros(embedding.n_columns_ * n_classes)
     bias = np.zeros(n_classes)
     order, starts = 0, np.zeros(2, np.int64)
@@ -212,7 +169,7 @@ def zero_machine(
 
 
 def coefficients(machine: Machine) -> Floats:
-    """The weights W of phi, shape (n_classes, n_columns); those that must not be negative are 0 where they would be."""
+    """Return the weights W of phi, (n_classes, n_columns), with those that must not be negative at least 0."""
     weights = of_phi(machine).weights.reshape(-1, len(machine.bias))
     if len(machine.positive):
         weights = np.where(machine.positive[:, None], np.maximum(weights, 0.0), weights)
@@ -220,10 +177,7 @@ def coefficients(machine: Machine) -> Floats:
 
 
 def of_phi(machine: Machine) -> Machine:
-    """The machine with the weights W of phi, which is what kernels learn; without a difference operator it is the same object.
-
-    W = D_d W_d are d times the differences within every block of columns, the first kept. Both share the bias.
-    """
+    """Return the machine with the weights W = D_d W_d of phi, which kernels learn; without D it is the same object."""
     if not machine.order:
         return machine
     weights = machine.weights.reshape(-1, len(machine.bias)).copy()
@@ -243,7 +197,7 @@ def set_weights_of_phi(machine: Machine, learned: Machine) -> None:
 
 
 def intercepts(machine: Machine) -> Floats:
-    """The intercepts b, shape (n_classes,): the value of the intercept's column times its weight."""
+    """Return the intercepts b, (n_classes,): the value of the intercept's column times its weight."""
     return machine.scaling * machine.bias
 
 
@@ -259,7 +213,7 @@ def squared_norms(machine: Machine) -> Floats:
 
 
 def decision_values(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> Floats:
-    """f of every row, shape (n, n_classes); every one of the ``n_jobs`` threads embeds rows into a buffer of its own."""
+    """Return f of every row, (n, n_classes); every thread embeds rows into a buffer of its own."""
     values = np.empty((len(rows), len(machine.bias)))
 
     def fill(task: slice) -> None:

@@ -25,7 +25,7 @@ STORED_STATE: dict[str, Any] = {
 
 
 def stored_state(state: TrainedState) -> dict[str, Any]:
-    """The weights of a machine as its kernels have them, the steps that they are worth, and for which objective."""
+    """Return the weights of a machine as kernels have them, the steps that they are worth, and their objective."""
     machine, counter = state.machine, state.counter
     return {
         "weights": machine.weights,
@@ -38,13 +38,7 @@ def stored_state(state: TrainedState) -> dict[str, Any]:
 
 
 def state_of_stored(stored: dict[str, Any], embedding: FeatureMap, n_classes: int) -> TrainedState:
-    """The machine with ``n_classes`` columns of weights on an embedding, of which `stored_state` gave the numbers.
-
-    Raises
-    ------
-    InputError
-        If there are not as many weights as columns, or a number is not finite or negative where it counts something.
-    """
+    """Return the machine with ``n_classes`` columns of weights from the numbers of `stored_state`."""
     weights, bias, scaling = stored["weights"], stored["bias"], stored["scaling"]
     n = embedding.n_columns_
     if bias.shape != (n_classes,) or weights.shape != (n * n_classes,):

@@ -35,25 +35,7 @@ _IN_A_RANGE = 201  # places in the range of a feature whose functions are waves 
 
 
 def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
-    """The places of every feature, increasing.
-
-    Parameters
-    ----------
-    embedding : FeatureMap
-        Fitted.
-
-    Returns
-    -------
-    dict of int to ndarray
-        Of embeddings on a grid its knots, and so of B-splines of degree 1. Between them functions are linear. Of B-splines of a
-        higher degree 16 places a cell, of Fourier, Hermite and chi-squared embeddings 201 evenly spaced ones. One that does
-        not vary has one place.
-
-    Raises
-    ------
-    NotSupportedError
-        If terms depend on three features or more, or nothing says where functions of single features bend.
-    """
+    """Return the increasing places of every feature: knots of a grid, else 16 for each cell of a spline or 201 in all."""
     if hasattr(embedding, "grid_") and all(len(term.features) <= 2 for term in embedding.terms_):
         return dict(enumerate(embedding.grid_.knots))
     if isinstance(embedding, BSplineEmbedding):
@@ -67,7 +49,7 @@ def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
 
 
 def _between(knots: Floats, degree: int) -> Floats:
-    """The knots, and places between them where splines of this degree are curved."""
+    """Return the knots, and points between them where splines of this degree are curved."""
     if len(knots) < 2:
         return _one(knots[0] if len(knots) else 0.0)
     if degree == 1:
@@ -77,7 +59,7 @@ def _between(knots: Floats, degree: int) -> Floats:
 
 
 def _one(value: float) -> Floats:
-    """The single place of a feature that does not vary; 0 where it is always missing."""
+    """Return the single value of a feature that does not vary; 0 where it is always missing."""
     return np.array([0.0 if np.isnan(value) else float(value)])
 
 
@@ -86,7 +68,7 @@ _TOL = 1e-12  # effects that may be left in a table, divided by its largest entr
 
 
 def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *, base: ArrayLike | None = None) -> Floats:
-    """The function f_n at given values: the sum of all terms of the embedding that depend on this feature alone.
+    """Return the function f_n at given values: the sum of all terms that depend on this feature alone.
 
     Parameters
     ----------
@@ -107,13 +89,10 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semimetric import PL1Embedding
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL1Embedding(2).fit(X)
-    >>> coef = np.ones(embedding.n_columns_)
-    >>> curve(embedding, coef, 0, [0.2, 0.8])
-    array([1., 1.])
+    >>> embedding = PL1Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]])
+    >>> curve(embedding, [0.0, 1.0, 0.0, 2.0], 1, [0.25, 0.5])
+    array([0.5, 1. ])
     """
     values = as_floats(at, "at")
     return _sum_of_terms(embedding, coef, (feature,), values[:, None], base)
@@ -122,7 +101,7 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
 def surface(
     embedding: FeatureMap, coef: ArrayLike, pair: Sequence[int], at: Sequence[ArrayLike], *, base: ArrayLike | None = None
 ) -> Floats:
-    """f_{n,l} at all pairs of given values: all terms of the embedding that depend on these two features alone.
+    """Return f_{n,l} at all pairs of given values: all terms that depend on these two features alone.
 
     Parameters
     ----------
@@ -144,12 +123,8 @@ def surface(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import PL2Embedding
-    >>> X = np.random.default_rng(0).random((50, 2))
-    >>> embedding = PL2Embedding(2).fit(X)
-    >>> coef = np.ones(embedding.n_columns_)
-    >>> surface(embedding, coef, (0, 1), ([0.2, 0.8], [0.5])).shape
+    >>> embedding = PL2Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]])
+    >>> surface(embedding, np.ones(embedding.n_columns_), (0, 1), ([0.2, 0.8], [0.5])).shape
     (2, 1)
     """
     first, second = (as_floats(values, "at") for values in at)
@@ -158,7 +133,7 @@ def surface(
 
 
 def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, ...], points: Floats, base: Any) -> Floats:
-    """The sum, at points (n, len(features)), of the terms that depend on exactly these features; shape (n,)."""
+    """Return the sum, at points (n, len(features)), of the terms that depend on exactly these features; shape (n,)."""
     w = _checked_weights(embedding, coef)
     n = embedding.n_features_in_
     if not all(0 <= f < n for f in features):
@@ -172,7 +147,6 @@ def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, .
 
 
 def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
-    """``coef`` as finite floats, one for each column of the embedding."""
     check_is_fitted(embedding, "n_columns_")
     w = as_floats(coef, "coef")
     if not np.isfinite(w).all():
@@ -206,10 +180,8 @@ class Shapes:
 
     Examples
     --------
-    >>> from semimetric import PL2Embedding
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> embedding = PL2Embedding(n_knots=2).fit(X)
-    >>> shapes = Shapes.of(embedding, [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0])
+    >>> shapes = Shapes.of(PL2Embedding(n_knots=2).fit(X), [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0])
     >>> shapes.purified(X).tables[0, 1]
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
@@ -232,7 +204,7 @@ class Shapes:
         return self.names or tuple(f"x{f}" for f in self.knots)
 
     def feature_number(self, feature: str | int) -> int:
-        """The number of a feature that is given by name or number."""
+        """Return the number of a feature that is given by name or number."""
         names = self.feature_names
         number = names.index(feature) if isinstance(feature, str) and feature in names else feature
         if not isinstance(number, int | np.integer) or number not in self.curves:
@@ -242,19 +214,19 @@ class Shapes:
 
     @classmethod
     def of(cls, model: Any, coef: ArrayLike | None = None, intercept: float | None = None, *, of_class: Any = None) -> Shapes:
-        """The functions of a fitted machine, of a pipeline that ends in one, or of an embedding and weights.
+        """Return the functions of a fitted machine, of a pipeline that ends in one, or of an embedding and weights.
 
         Parameters
         ----------
         model : EmbeddedLinearClassifier, EmbeddedLinearRegressor, Pipeline or FeatureMap
-            Fitted. The features of a pipeline are those that its last step is given; if that is a linear model of
-            scikit-learn, the step before it is the embedding.
+            Fitted; features of a pipeline are those of its last step, or of the embedding before a linear model of
+            scikit-learn.
         coef : array-like of shape (n_columns,) or None
             For an embedding alone, the weights of a linear model, of one class; others bring theirs.
         intercept : float or None
             Beside ``coef``; None is 0.
         of_class : object
-            Which of three classes or more the functions are the score of; of two classes it is the second.
+            The class whose score the functions are, of three or more; of two classes it is the second.
 
         Raises
         ------
@@ -279,7 +251,7 @@ class Shapes:
 
     @classmethod
     def _of_weights(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float) -> Shapes:
-        """The functions that the weights ``coef`` (n_columns,) make of an embedding with knots."""
+        """Return the functions that the weights ``coef`` (n_columns,) make of an embedding with knots."""
         check_is_fitted(embedding, "n_columns_")
         knots = shape_places(embedding)
         w = _checked_weights(embedding, coef)
@@ -293,7 +265,7 @@ class Shapes:
         return cls(float(intercept), knots, curves, tables, tuple(embedding.feature_names))
 
     def purified(self, X: ArrayLike) -> Shapes:
-        """The same f, with parts made unique by the items X (n_items, n_features): pure tables, and curves of mean 0."""
+        """Return the same f with unique parts: over X (n_items, n_features) tables are pure, and curves have mean 0."""
         items = check_items(X, n_features=len(self.knots))
         curves = dict(self.curves)
         tables = {}
@@ -309,7 +281,7 @@ class Shapes:
         return replace(self, intercept=intercept, curves=curves, tables=tables)
 
     def _knot_weights(self, items: Floats, features: tuple[int, ...]) -> Floats:
-        """The mean weight over the items of every knot of a feature, or of every pair of knots of two; the sum is 1."""
+        """Return the mean weight over the items of every knot of a feature, or of every pair of knots of two; the sum is 1."""
         knots = [self.knots[f] for f in features]
         embedding = PL2Embedding(knots=knots).fit(items[:, list(features)])
         mean = np.asarray(embedding.transform(items[:, list(features)]).mean(axis=0)).ravel()
@@ -317,7 +289,7 @@ class Shapes:
         return mean[term.start : term.stop].reshape([len(k) for k in knots])
 
     def to_frame(self) -> Any:
-        """The values of all functions at their knots as a frame of pandas, a row for each.
+        """Return the values of all functions at their knots as a frame of pandas, a row for each.
 
         Returns
         -------
@@ -332,7 +304,6 @@ class Shapes:
         Examples
         --------
         >>> from semimetric import PL1Embedding
-        >>> from semimetric.vectors import Shapes
         >>> Shapes.of(PL1Embedding(2).fit([[0.0], [1.0]]), [-1.0, 1.0]).to_frame()
           feature  value  score
         0      x0    0.0   -1.0
@@ -353,13 +324,7 @@ class Shapes:
 
 
 def machine_of(model: Any) -> tuple[FeatureMap, Any]:
-    """The embedding and the linear model on it: of a fitted machine, or of the end of a pipeline.
-
-    Raises
-    ------
-    NotSupportedError
-        If the model is no additive function of features.
-    """
+    """Return the embedding and the linear model on it: of a fitted machine, or of the end of a pipeline."""
     last, before = model, None
     while isinstance(last, Pipeline):
         check_is_fitted(last)
@@ -384,7 +349,7 @@ def machine_of(model: Any) -> tuple[FeatureMap, Any]:
 
 
 def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
-    """The embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
+    """Return the embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
     embedding, last = machine_of(model)
     weights, intercepts = np.atleast_2d(last.coef_), np.ravel(last.intercept_)
     k = _number_of_class(last, len(weights), of_class)
@@ -392,7 +357,7 @@ def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
 
 
 def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
-    """The row of the weights, of which there are ``n``, that makes the score of a class."""
+    """Return the row of the weights, of which there are ``n``, that makes the score of a class."""
     classes = list(getattr(machine, "classes_", ()))
     if n == 1 and (of_class is None or (classes and of_class == classes[-1])):
         return 0
@@ -406,11 +371,7 @@ def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
 
 
 def split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
-    """A pure table, and the effects of the first and of the second feature that were in it.
-
-    The weighted means of the rows, and then of the columns, are moved out until they vanish. A knot without items has equal
-    weights.
-    """
+    """Return a pure table and the effects of both features that were in it; a knot without items has equal weights."""
     of_rows = _normalized_rows(knot_weights)
     of_columns = _normalized_rows(knot_weights.T)
     first_effect = np.zeros(table.shape[0])
@@ -429,6 +390,6 @@ def split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tupl
 
 
 def _normalized_rows(weights: Floats) -> Floats:
-    """Rows that sum to 1; a row of zeros becomes equal weights."""
+    """Return rows that sum to 1; a row of zeros gets equal weights."""
     positive = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, 1.0)
     return positive / positive.sum(axis=1, keepdims=True)

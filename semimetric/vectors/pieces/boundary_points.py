@@ -23,7 +23,7 @@ from .support_pairs import DistinctPlaces, SupportPairs, check_neighbors, find_d
 
 
 def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
-    """X as floats (n_items, n_features), the sorted classes, at least two, and the number of each item's class, (n_items,)."""
+    """Return X as floats (n_items, n_features), the sorted classes, at least two, and their numbers (n_items,)."""
     items = validated(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
     labels = as_classes(y, items)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -33,7 +33,7 @@ def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, A
 
 
 def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
-    """The places that are support points of any place, and those that are support points of themselves, both sorted."""
+    """Return the sorted positions that are support points of any, and those that are their own."""
     support = np.union1d(pairs.own, pairs.other)
     self_support = np.flatnonzero(pairs.own == np.arange(len(pairs.own)))
     return support, self_support
@@ -41,29 +41,17 @@ def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True)
 class Boundary:
-    """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9).
+    """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9)."""
 
-    Parameters
-    ----------
-    points, directions : ndarray of shape (m, d)
-        In the order of their support points, so that the order of the items plays no part.
-    rows : ndarray of shape (m, 2)
-        The items that are the positive and the negative support point of each boundary point.
-    counts : ndarray of shape (m,)
-        The number of items that lead to each boundary point.
-    member : ndarray of shape (n_items,)
-        The number of the boundary point that each item leads to.
-    """
-
-    points: Floats
-    directions: Floats
-    rows: Integers
-    counts: Integers
-    member: Integers
+    points: Floats  # (m, d); in the order of their support points, so that the order of the items plays no part
+    directions: Floats  # (m, d); in the order of their support points, so that the order of the items plays no part
+    rows: Integers  # (m, 2); the items that are the positive and the negative support point of each boundary point
+    counts: Integers  # (m,); the number of items that lead to each boundary point
+    member: Integers  # (n_items,); the number of the boundary point that each item leads to
 
     @classmethod
     def of(cls, places: DistinctPlaces, pairs: SupportPairs) -> Boundary:
-        """One boundary point for each distinct pair of support points."""
+        """Return one boundary point for each distinct pair of support points."""
         is_positive = (places.codes == 1)[:, None]
         own_first = np.column_stack([pairs.own, pairs.other])
         distinct, member = np.unique(np.where(is_positive, own_first, own_first[:, ::-1]), axis=0, return_inverse=True)
@@ -87,18 +75,17 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
     Many items share a pair, so there are far fewer boundary points than items (Gai & Zhang 2010, "Learning discriminative
     piecewise linear models with boundary points", AAAI; section "Sampling boundary points").
 
-    Items at one place count as one item with a multiplicity. Where they belong to several classes, which the paper does not
-    consider, the place gets the class of most of its items, the first of several such classes, with a warning. Of items that
-    are equally near the first in lexicographic order is chosen, so the order of the items plays no part.
+    Items at one place count as one item with a multiplicity, of the class of most of them, with a warning if there are several.
+    Of items that are equally near the first in lexicographic order is chosen, so the order of the items plays no part.
 
     Parameters
     ----------
     neighbors : estimator or None, default None
         An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
-        scikit-learn's NearestNeighbors. It takes the place of the Euclidean distance in equation 3. Equation 7 is about
-        bisectors and stays Euclidean. Properties 1 and 2 and theorem 1 are then not proved.
+        scikit-learn's NearestNeighbors. It replaces Euclid in equation 3; bisectors, equation 7, stay Euclidean, and properties
+        1 and 2 and theorem 1 are not proved.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------

@@ -44,56 +44,52 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     refined by EM. An item is classified by the plane of its nearest boundary point (equation 24). Several classes are separated
     in pairs, which vote.
 
-    Where the paper leaves room, a parameter chooses a reading. Its gamma densities have a shape and a rate, and equation 23, a
-    sum of densities, is read as the sum of their logarithms.
+    Where the paper can be read in several ways, a parameter chooses one. Its gamma densities have a shape and a rate, and
+    equation 23, a sum of densities, is read as the sum of their logarithms.
 
     Parameters
     ----------
     alpha : float or "auto", default "auto"
-        Concentration of the Dirichlet process, > 0: the larger it is, the more pieces are expected before data are seen; 0.1, 1
-        and 10 in the paper. "auto" draws it from an exponential prior of mean 1 (Escobar & West 1995, section 6).
+        Concentration of the Dirichlet process, > 0: larger numbers expect more pieces; 0.1, 1 and 10 in the paper. "auto" draws
+        it from an exponential prior of mean 1 (Escobar & West 1995, section 6).
     n_components : int, "auto" or None, default None
-        A given number of pieces, at most one for each boundary point, which EM then fits; None infers the number. A
-        `SemimetricWarning` says so where fewer are left, because some lost all their boundary points from every start. With
-        "auto" held-out items choose between what None infers and, for machines, 6, 10, 16 and 24 groups of boundary points that
-        lie and face alike: more pieces than boundary points prove may follow a boundary better that bends everywhere.
+        Number of pieces, at most one for each boundary point, which EM fits; None infers it. A `SemimetricWarning` says if
+        fewer are left. With "auto" held-out items choose between this and, for machines, 6, 10, 16 and 24 groups of boundary
+        points.
     local : {"svm", "plane"}, default "svm"
-        What separates the classes in a piece: a linear support vector machine that is trained on the items of the piece (its
-        plane, if they are all of one class), or its plane. The paper has both; planes follow every item where classes overlap.
+        The classes in a piece are separated by a linear support vector machine on its items (by its plane, if they are all of
+        one class), or by its plane. The paper has both; planes follow every item where classes overlap.
     C : float or "auto", default "auto"
-        Of these machines, for items in units of their largest difference from the mean; "auto" tries 1, 10, 100 on held-out
+        For these machines, on items in units of their largest difference from the mean; "auto" tries 1, 10, 100 on held-out
         items.
     overlap : float or "auto", default "auto"
-        How far a machine learns beyond its piece, >= 1: from the items to which the nearest boundary point of its piece is at
-        most so many times as far as the nearest of all. At 1 every item teaches one machine, as in the paper; with more of
-        them a boundary of many pieces bends less abruptly. "auto" tries 1, and 1.5 with the larger C, on held-out items.
+        A machine learns from the items to which the nearest boundary point of its piece is at most so many times as far as the
+        nearest of all, >= 1. At 1 every item teaches one machine, as in the paper; above, the boundary bends less abruptly.
+        "auto" tries 1, and 1.5 with the larger C, on held-out items.
     multi_class : {"ovo", "ovr"}, default "ovo"
-        How several classes are separated, of which the paper has two: every pair of them, and pairs vote, or each class from
-        the rest, and that with the largest signed distance is taken.
+        Several classes are separated in pairs, which vote, or each from the rest, where the largest signed distance wins; the
+        paper has two classes.
     w_prior : float, "auto", "precision" or "covariance", default "auto"
-        Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. A vague prior makes
-        pieces costly, so that a small data set gets few of them; a narrow one makes planes thick. With ``"auto"``, five folds
-        of the items choose among 1000, 30, 1, and one piece alone. The candidate with the fewest pieces is taken, unless
-        another is right more often by more than 1.5 standard errors; errors of all pairs of classes are counted together.
-        Where no pair has two places of both classes, one piece is taken, with C = 1; of a given number, 1000. The equation
-        prints ``"covariance"``: the variance is sigma^2 itself, so that the result depends on the unit of the features.
-        ``"precision"`` is the variance 1 / sigma^2, the number 1.
+        Variance of w in the prior, equation 26, over the mean variance sigma^2 of the boundary points. A vague prior makes
+        pieces costly, a narrow one makes planes thick. With "auto", five folds choose among 1000, 30, 1, and one piece: that
+        with the fewest pieces, unless another is right more often by more than 1.5 standard errors, over all pairs of classes.
+        Without two places of both classes in a pair, it is one piece with C = 1, or 1000 for a given number. The equation
+        prints "covariance", sigma^2 itself, which depends on the unit of the features; "precision" is 1 / sigma^2.
     counted : bool, default False
-        Whether a boundary point counts in the likelihood and in the Chinese restaurant process once for every item that leads
-        to it, or once in all. Points that count several times rarely change their component, and the chains hardly mix.
+        True counts a boundary point once for every item that leads to it. Then components rarely change, and the chains hardly
+        mix.
     prior_points : {"boundary", "items"}, default "boundary"
         The points x^m of equations 25 to 27, whose mean and covariance set the prior.
     chains : GibbsChains or None, default None
-        Number and length of the chains of Gibbs sampling; None is ``GibbsChains()``, of two chains with 10,000 sweeps.
+        The chains of Gibbs sampling; None is ``GibbsChains()``, two chains with 10,000 sweeps.
     neighbors : estimator or None, default None
         An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
         scikit-learn's NearestNeighbors. It finds the support points of equation 3 in place of Euclid; planes stay Euclidean.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
     random_state : int or None, default 0
     verbose : bool or None, default None
-        True shows the progress of the chains, False does not; None shows it at a terminal and in notebooks, if it takes more
-        than ten seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
 
     Attributes
     ----------
@@ -108,12 +104,11 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     posterior_n_components_ : ndarray, or list of them
         Share of the voting states that have 0, 1, 2, ... components (Fig. 5).
     trace_ : ndarray of shape (n_chains, n_sweeps, 3), or list of them
-        The log joint density, the number of components and the share of points that moved, after every sweep; with
-        ``n_components``, and where held-out items chose one piece, the objective of EM before every M-step; of groups, their
-        log joint density.
+        The log joint density, the number of components and the share of points that moved, after every sweep. Where no chains
+        run, it is the objective of EM before every M-step, or the log joint density of groups.
     r_hat_ : float, or ndarray
-        Gelman and Rubin's split R-hat of the log joint density after the burn-in; a `ConvergenceWarning` says if it is above
-        1.1. Where held-out items chose one piece or groups, no chain runs, and it is 1.
+        Gelman and Rubin's split R-hat of the log joint density after the burn-in, with a `ConvergenceWarning` above 1.1; 1
+        without chains.
     choice_ : PieceChoice
         What "auto" compared: ``n_groups``, ``w_prior``, ``C``, ``overlap``, ``n_components``, ``accuracy`` and
         ``standard_error`` of every candidate by held-out items, and the number of the ``chosen`` one.
@@ -222,7 +217,6 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
 
     @property
     def _given_number(self) -> int | None:
-        """The number of pieces, if it is given."""
         return None if self.n_components is None or isinstance(self.n_components, str) else int(self.n_components)
 
     @property
@@ -311,13 +305,13 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         return votes_of_pairs(values, np.array([pieces.width for pieces in self.pieces_]), len(self.classes_))
 
     def predict(self, X: ArrayLike) -> Any:
-        """The class of each item, shape (n_queries,)."""
+        """Return the class of each item, shape (n_queries,)."""
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities of the two classes, from how far boundary points lie around the plane; only for ``local="plane"``.
+        """Return probabilities of two classes, from the spread of boundary points; only for ``local="plane"``.
 
             P(second class | x) = Phi(sqrt(lambda + w'w) <w, x - mu> / |w|)
 

@@ -56,13 +56,7 @@ class Chain:
         self.state.size[0] = size
 
     def advance(self, n_sweeps: int, n_components: int) -> Floats:
-        """Sweep over the points, and keep the best state with ``n_components``.
-
-        Returns
-        -------
-        ndarray of shape (n_sweeps, 3)
-            After every sweep the log joint density, the number of components, and the share of points that moved.
-        """
+        """Sweep over the points; return the log joint density, components and share of moves (n_sweeps, 3)."""
         if self.best.size[0] != n_components:
             self.best.score[0] = -np.inf
             self.best.size[0] = n_components
@@ -78,10 +72,10 @@ class Chain:
 
 
 def draw_alpha(alpha: float, n_components: int, n_points: float, rng: np.random.Generator) -> float:
-    """A Gibbs step of the concentration under an exponential prior of mean 1, Gamma(1, 1).
+    """Draw the concentration under an exponential prior of mean 1 (Escobar & West 1995, section 6).
 
-    It is that of Escobar & West (1995, section 6): with eta ~ Beta(alpha + 1, n), alpha is Gamma(1 + K, 1 - log eta) or, by
-    the odds n (1 - log eta) to K, Gamma(K, 1 - log eta).
+    With eta ~ Beta(alpha + 1, n), alpha is Gamma(1 + K, 1 - log eta) or, by the odds n (1 - log eta) to K, Gamma(K, 1 - log
+    eta).
     """
     rate = 1.0 / _MEAN_ALPHA - np.log(rng.beta(alpha + 1.0, n_points))
     is_more = rng.random() * (n_components + n_points * rate) < n_components
@@ -89,7 +83,7 @@ def draw_alpha(alpha: float, n_components: int, n_points: float, rng: np.random.
 
 
 def _empty_state(points: Points, n_auxiliary: int) -> Mixture:
-    """A state with room for a component on every point and the auxiliary ones; none of them is in use."""
+    """Return a state that can hold a component on every point and the auxiliary ones; none is in use."""
     m, d = points.x.shape
     n_slots = m + n_auxiliary
     return Mixture(
@@ -104,7 +98,7 @@ def _empty_state(points: Points, n_auxiliary: int) -> Mixture:
 
 
 def _log_constants(planes: Planes) -> Floats:
-    """The terms of log p(x, v | theta_j) that do not depend on x and v, but for powers of 2 pi; shape (K,)."""
+    """Return the terms of log p(x, v | theta_j) that do not depend on x and v, but for powers of 2 pi; shape (K,)."""
     d = planes.mu.shape[1]
     omega = (planes.w**2).sum(axis=1)
     of_x = (d - 1) * np.log(planes.lam) + np.log(planes.lam + omega)
@@ -113,30 +107,14 @@ def _log_constants(planes: Planes) -> Floats:
 
 @dataclass(frozen=True)
 class ChainsResult:
-    """The estimate from the chains, and how they ran.
+    """The estimate from the chains, and how they ran."""
 
-    Parameters
-    ----------
-    planes : Planes
-        The components of the estimate.
-    labels : ndarray of shape (m,)
-        The number of the component of each point.
-    frequencies : ndarray
-        Share of the voting states that have 0, 1, 2, ... components.
-    trace : ndarray of shape (n_chains, n_sweeps, 3)
-        What `Chain.advance` returned.
-    r_hat : float
-        Split R-hat of the log joint density after the burn-in; NaN where that is fewer than four sweeps.
-    interrupted : bool
-        Whether Ctrl-C ended the chains.
-    """
-
-    planes: Planes
-    labels: Integers
-    frequencies: Floats
-    trace: Floats
-    r_hat: float
-    interrupted: bool
+    planes: Planes  # the components of the estimate
+    labels: Integers  # (m,); the number of the component of each point
+    frequencies: Floats  # share of the voting states that have 0, 1, 2, ... components
+    trace: Floats  # (n_chains, n_sweeps, 3); what `Chain.advance` returned
+    r_hat: float  # split R-hat of the log joint density after the burn-in; NaN where that is fewer than four sweeps
+    interrupted: bool  # True after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -225,7 +203,11 @@ def run_chains(
     verbose: bool | None = None,
 ) -> ChainsResult:
     """Run all chains by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
-    chains = _start_chains(points, prior, schedule, rng)
+    starts = [_START_GROUPS[c % len(_START_GROUPS)] for c in range(schedule.n_chains)]
+    chains = [
+        Chain(points, prior, n_start=n_start, alpha=schedule.alpha, n_auxiliary=schedule.n_auxiliary, rng=generator)
+        for n_start, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
+    ]
     trace, interrupted = _sample(chains, schedule, n_jobs, verbose)
     votes = _votes(trace, schedule)
     if not votes.any():  # Ctrl-C came before the first voting state
@@ -235,17 +217,8 @@ def run_chains(
     return ChainsResult(planes, labels, votes / votes.sum(), trace, r_hat, interrupted)
 
 
-def _start_chains(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:
-    """Chains that start from components merged from different numbers of groups."""
-    starts = [_START_GROUPS[c % len(_START_GROUPS)] for c in range(schedule.n_chains)]
-    return [
-        Chain(points, prior, n_start=n_start, alpha=schedule.alpha, n_auxiliary=schedule.n_auxiliary, rng=generator)
-        for n_start, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
-    ]
-
-
 def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool | None) -> tuple[Floats, bool]:
-    """The trace of the chains (n_chains, n_sweeps, 3), or less after Ctrl-C, and whether there was one."""
+    """Return the trace of the chains (n_chains, n_sweeps, 3), and True if Ctrl-C cut it short."""
     trace = np.empty((len(chains), 0, 3))
     with progress_bar(schedule.n_sweeps, "sweeps", verbose=verbose) as bar:
         try:
@@ -262,7 +235,6 @@ def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose
 
 
 def _advance(chains: list[Chain], n_sweeps: int, n_components: int, place: slice) -> Floats:
-    """Advance the one chain at this place."""
     return chains[place.start].advance(n_sweeps, n_components)
 
 
@@ -274,10 +246,7 @@ def _votes(trace: Floats, schedule: Schedule) -> Integers:
 
 
 def _estimate(chains: list[Chain], size: int) -> tuple[Planes, Integers]:
-    """The best state with ``size`` components: its planes, and the labels (m,) of the points.
-
-    Where none was kept, as may be after Ctrl-C, it is the last state of a chain, if possible of one with ``size`` components.
-    """
+    """Return the planes and labels (m,) of the best state with ``size`` components, or of a last state if none was stored."""
     kept = [chain.best for chain in chains if chain.best.size[0] == size and np.isfinite(chain.best.score[0])]
     last = [chain.state for chain in chains if chain.state.size[0] == size] or [chain.state for chain in chains]
     state = max(kept, key=lambda best: best.score[0]) if kept else last[0]

@@ -41,25 +41,23 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     Parameters
     ----------
     n_components : int or None, default None
-        A given number of pieces, which EM then fits; None infers the number. A `SemimetricWarning` says so where fewer are
-        left, because some lost all their points from every start.
+        Number of pieces, which EM fits; None infers it. A `SemimetricWarning` says if fewer are left.
     alpha : float or "auto", default "auto"
         Concentration of the Dirichlet process, > 0; "auto" draws it, from an exponential prior of mean 1.
     w_prior : float, "precision" or "covariance", default 1000.0
-        Variance of w in the prior, in units of the mean variance of the points: the larger it is, the thinner planes may be.
-        The names are readings of equation 26, as in `DPLMClassifier`.
+        Variance of w in the prior, over the mean variance of the points: larger numbers allow thinner planes. The names are
+        readings of equation 26, as in `DPLMClassifier`.
     n_neighbors : int, default 10
-        Number of neighbours through which planes are laid where no directions are given; all others, if there are fewer.
+        Neighbours through which planes are laid where no directions are given; at most all others.
     n_sweeps : int, default 2000
         Number of sweeps of each chain of Gibbs sampling, of which the first tenth is left out.
     n_chains : int, default 2
         Number of chains, which vote on the number of pieces together.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
     random_state : int or None, default 0
     verbose : bool or None, default None
-        True shows the progress of the chains, False does not; None shows it at a terminal and in notebooks, if it takes more
-        than ten seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
 
     Attributes
     ----------
@@ -78,7 +76,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     posterior_n_components_ : ndarray
         Share of the voting states that have 0, 1, 2, ... components; only without ``n_components``.
     r_hat_ : float
-        Gelman and Rubin's split R-hat of the log joint density; a `ConvergenceWarning` says if it is above 1.1; only without
+        Gelman and Rubin's split R-hat of the log joint density, with a `ConvergenceWarning` above 1.1; only without
         ``n_components``.
     trace_ : ndarray
         As in `DPLMClassifier`.
@@ -92,7 +90,6 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (200, 3))
     >>> X[:100, 2] = 0.01 * rng.normal(size=100)
@@ -223,16 +220,16 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         return self.fit(X, directions=directions).labels_
 
     def predict(self, X: ArrayLike) -> Integers:
-        """The most probable piece of each point, shape (n_queries,), by its place alone."""
+        """Return the most probable piece of each point, shape (n_queries,), by its position alone."""
         return self._log_joint(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """The probability of each piece for each point, shape (n_queries, n_components_), by its place alone (equation 15)."""
+        """Return the probability of each piece, (n_queries, n_components_), by position alone (equation 15)."""
         log_joint = self._log_joint(X)
         return np.exp(log_joint - logsumexp(log_joint, axis=1)[:, None])
 
     def distances(self, X: ArrayLike) -> Floats:
-        """The signed distance of each point to the plane of each piece, shape (n_queries, n_components_)."""
+        """Return the signed distances to the plane of each piece, shape (n_queries, n_components_)."""
         return self._heights(self._items(X))
 
     def _items(self, X: ArrayLike) -> Floats:
@@ -243,10 +240,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         return np.stack([(items - c) @ n for c, n in zip(self.centres_, self.normals_, strict=True)], axis=1)
 
     def _log_joint(self, X: ArrayLike) -> Floats:
-        """log (share times p(x | theta)) of each piece up to a constant, shape (n_queries, K), equation 15.
-
-        Offsets from a centre are in units of its spread, and cut off where their squares would overflow.
-        """
+        """Return log (weight times p(x | theta)) of each piece up to a constant, shape (n_queries, K), equation 15."""
         items, d = self._items(X), self.n_features_in_
         across, apart = np.empty((2, len(items), len(self.weights_)))
         with np.errstate(over="ignore"):
@@ -278,7 +272,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
 
 def _checked(directions: ArrayLike, items: Floats) -> Floats:
-    """Directions as floats, of the shape of the points and not all 0."""
+    """Return directions as floats; refuse another shape than that of the points, and only zeros."""
     v = np.ascontiguousarray(np.asarray(directions, np.float64))
     if v.shape != items.shape:
         raise InputError(f"directions have shape {v.shape}, X has {items.shape}; give one direction for each point")
@@ -290,7 +284,7 @@ def _checked(directions: ArrayLike, items: Floats) -> Floats:
 
 
 def _local_normals(items: Floats, n_neighbors: int, n_jobs: int | None) -> Floats:
-    """The normal of the plane through the nearest neighbours of each point, as long as such planes are thick on average."""
+    """Return the normals of planes through the nearest neighbours of each point, as long as these planes are thick."""
     unit = np.abs(items - items.mean(axis=0)).max()
     if unit == 0:
         raise InputError("all points coincide, so that no plane lies through them; give points that differ, or directions")

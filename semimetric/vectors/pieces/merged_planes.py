@@ -24,21 +24,7 @@ _M_STEPS = 1  # of the plane of a pair of groups
 def merged_labels(
     points: Points, prior: Prior, alpha: float, n_start: int, random_state: int, *, n_components: int | None = None
 ) -> Integers:
-    """The component of every point, shape (m,), numbered from 0.
-
-    Parameters
-    ----------
-    points : Points
-    prior : Prior
-    alpha : float
-        The concentration of the Dirichlet process.
-    n_start : int
-        The number of groups before the first merge.
-    random_state : int
-        Of k-means, which makes these groups.
-    n_components : int or None
-        Where merging stops whatever it gains; None stops where no merge raises the joint density.
-    """
+    """Return the component of every point, shape (m,), from ``n_start`` groups merged to ``n_components`` or a maximum."""
     groups = _Groups(points, prior, alpha, fine_labels(points, n_start, random_state))
     while len(groups.alive) > (n_components or 1):
         pair, gain = groups.best_merge()
@@ -64,7 +50,7 @@ class _Groups:
         self.gains = {(a, b): self._gain(a, b) for b in self.alive for a in range(b)}
 
     def best_merge(self) -> tuple[tuple[int, int], float]:
-        """The pair of groups whose merge gains most, and the gain."""
+        """Return the pair of groups whose merge gains most, and the gain."""
         pair = max(self.gains, key=lambda p: self.gains[p])
         return pair, self.gains[pair]
 
@@ -82,7 +68,7 @@ class _Groups:
         return self._score(np.concatenate([self.rows[a], self.rows[b]])) - self.scores[a] - self.scores[b]
 
     def _score(self, rows: Integers) -> float:
-        """The log joint density of the points in these rows as one component, with its plane of highest posterior."""
+        """Return the log joint density of the points in these rows as one component, with its plane of highest posterior."""
         points = Points(self.points.x[rows], self.points.v[rows], self.points.weight[rows])
         plane = planes_of_labels(points, np.zeros(len(rows), np.int64), 1, self.prior, n_steps=_M_STEPS)
         of_points = points.weight @ plane.log_density(points)[:, 0] + plane.log_prior(self.prior)[0]

@@ -40,14 +40,14 @@ class Planes:
 
     @classmethod
     def start(cls, n_components: int, d: int) -> Planes:
-        """Components at the means of the prior, with w along the first axis."""
+        """Return components at the means of the prior, with w along the first axis."""
         w = np.zeros((n_components, d))
         w[:, 0] = np.sqrt(d)
         one = np.ones(n_components)
         return cls(np.zeros((n_components, d)), w, one.copy(), 0.1 * one, 2.0 * one)
 
     def log_density(self, points: Points) -> Floats:
-        """log p(x_i, v_i | theta_j), shape (m, K), equations 14 to 16."""
+        """Return log p(x_i, v_i | theta_j), shape (m, K), equations 14 to 16."""
         d = self.mu.shape[1]
         omega = (self.w**2).sum(axis=1)
         apart = points.x[:, None] - self.mu
@@ -58,7 +58,7 @@ class Planes:
         return 0.5 * (log_det - of_x - of_v) - d * np.log(2 * np.pi)
 
     def log_prior(self, prior: Prior) -> Floats:
-        """log p_0(theta_j), shape (K,), equation 17."""
+        """Return log p_0(theta_j), shape (K,), equation 17."""
         d = self.mu.shape[1]
         omega = (self.w**2).sum(axis=1)
         of_w = d * np.log(prior.w_precision) - prior.w_precision * omega
@@ -79,10 +79,7 @@ def kmeans_labels(points: Points, n_components: int, random_state: int) -> Integ
 
 
 def fine_labels(points: Points, n_groups: int, random_state: int) -> Integers:
-    """Groups of boundary points that lie and face alike, shape (m,): k-means on places and unit directions together.
-
-    There are at most as many groups as points that differ.
-    """
+    """Return groups (m,) of boundary points by k-means on positions and directions; at most one for each distinct point."""
     length = np.linalg.norm(points.v, axis=1, keepdims=True)
     features = np.hstack([points.x, points.v / np.where(length > 0, length, 1.0)])
     n = min(n_groups, len(np.unique(features, axis=0)))
@@ -90,7 +87,7 @@ def fine_labels(points: Points, n_groups: int, random_state: int) -> Integers:
 
 
 def planes_of_labels(points: Points, labels: Integers, n_components: int, prior: Prior, *, n_steps: int = 3) -> Planes:
-    """The planes whose posterior, given the component numbers ``labels`` (m,), is highest, up to ``n_steps`` M-steps."""
+    """Return the planes of highest posterior given ``labels`` (m,), by up to ``n_steps`` M-steps."""
     planes = Planes.start(n_components, points.x.shape[1])
     responsibilities = (labels[:, None] == np.arange(n_components)) * points.weight[:, None]
     for _ in range(n_steps):
@@ -105,10 +102,7 @@ def _m_step(planes: Planes, points: Points, responsibilities: Floats, prior: Pri
 
 
 def _m_step_of_one(planes: Planes, j: int, points: Points, responsibility: Floats, prior: Prior) -> None:
-    """Maximise over the parameters of component j, in place, block by block.
-
-    All moments are taken in a basis of the span of the points, outside of which they vanish.
-    """
+    """Maximise over component j, in place; moments are taken in a basis of the span of the points."""
     n = responsibility.sum()
     d = points.x.shape[1]
     mu = responsibility @ points.x / (n + prior.eta)
@@ -134,21 +128,17 @@ def _m_step_of_one(planes: Planes, j: int, points: Points, responsibility: Float
 
 
 def _second_moment(rows: Floats, weight: Floats) -> Floats:
-    """The sum of the outer products of the rows (m, k) with themselves, times their weights (m,); shape (k, k)."""
+    """Return the sum of the outer products of the rows (m, k) with themselves, times their weights (m,); shape (k, k)."""
     return rows.T @ (weight[:, None] * rows)
 
 
 def _basis_of_span(rows: Floats) -> Floats:
-    """Orthonormal columns that span the rows if these are fewer than their dimensions, else all axes."""
+    """Return orthonormal columns that span the rows if these are fewer than their dimensions, else all axes."""
     return np.linalg.qr(rows.T)[0] if len(rows) < rows.shape[1] else np.eye(rows.shape[1])
 
 
 def _least_eigenvector(matrix: Floats, d: int) -> tuple[float, Floats]:
-    """The smallest eigenvalue of a matrix that is 0 in the rest of its d dimensions, and its eigenvector in the span.
-
-    If the eigenvector lies in the rest, the vector that is returned is 0. LAPACK is called without the checks of SciPy's
-    `eigh`, which take several times as long as a small matrix does.
-    """
+    """Return the least eigenvalue in d dimensions and its eigenvector in the span, 0 if it lies outside."""
     n_work, n_int_work, _ = lapack.dsyevr_lwork(len(matrix), lower=1)
     values, axes, _, _, info = lapack.dsyevr(
         np.asarray_chkfinite(matrix), range="I", il=1, iu=1, lower=1, lwork=int(n_work), liwork=int(n_int_work)
@@ -161,7 +151,6 @@ def _least_eigenvector(matrix: Floats, d: int) -> tuple[float, Floats]:
 
 
 def _orthogonal_to(basis: Floats) -> Floats:
-    """A unit vector that is orthogonal to the columns of the basis, made of the axis that is farthest from their span."""
     axis = np.eye(len(basis))[np.argmin((basis**2).sum(axis=1))]
     rest = axis - basis @ (basis.T @ axis)
     return rest / np.linalg.norm(rest)
@@ -170,15 +159,7 @@ def _orthogonal_to(basis: Floats) -> Floats:
 def run_em(
     points: Points, planes: Planes, share: Floats, prior: Prior, *, max_iter: int = 200, tol: float = 1e-8
 ) -> tuple[Integers, Floats]:
-    """EM from ``planes``, which it changes in place, and their mixture weights ``share`` (K,).
-
-    Returns
-    -------
-    labels : ndarray of shape (m,)
-        The number of the component with the largest responsibility for each point.
-    trace : ndarray
-        The objective before every M-step.
-    """
+    """Run EM on ``planes``, in place; return the labels (m,) and the objective before every M-step."""
     trace: list[float] = []
     for _ in range(max_iter):
         with np.errstate(divide="ignore"):
@@ -196,10 +177,10 @@ def run_em(
 def fit_planes(
     points: Points, n_components: int, prior: Prior, rng: np.random.Generator, *, n_starts: int = 10
 ) -> tuple[Planes, Integers, Floats]:
-    """The best of several runs of EM: the planes, the labels (m,) and the trace of the objective.
+    """Return the planes, labels (m,) and objectives of the best run of EM.
 
-    Runs start from k-means on places alone, and on places and unit directions, in turn. Runs in which every component keeps
-    points go before the others.
+    Runs start in turn from k-means on positions alone, and on positions and directions; those that keep all components go
+    first.
     """
     runs = []
     for start in range(n_starts if n_components > 1 else 1):

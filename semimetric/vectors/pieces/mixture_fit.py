@@ -76,11 +76,11 @@ class _Setup:
         return base_measure(self.boundary.points.shape[1], self.units.sigma, w_prior)
 
     def pieces(self, planes: Planes, labels: Integers) -> Pieces:
-        """The pieces of these planes."""
+        """Return the pieces of these planes."""
         return Pieces.of(self.boundary, planes, labels, self.units)
 
     def with_machine(self, pieces: Pieces, machine: PieceMachine, **limit: int) -> Pieces:
-        """The pieces with machines in place of planes; ``max_iter=`` may limit the passes of each. NaN leaves the planes."""
+        """Return the pieces with machines in place of planes; NaN leaves planes, ``max_iter=`` limits passes."""
         if np.isnan(machine.C):
             return pieces
         problem = self.problem
@@ -92,15 +92,7 @@ class _Setup:
 def find_pieces(
     problems: Sequence[TwoClasses], settings: MixtureSettings, rng: np.random.Generator
 ) -> tuple[list[FoundPieces], PieceChoice | None]:
-    """The pieces that separate the positive items of each problem from the others, and what held-out items chose, if they did.
-
-    After Ctrl-C the problems that are left are answered without sweeps.
-
-    Raises
-    ------
-    InputError
-        If ``n_components`` is more than there are boundary points in one of them.
-    """
+    """Return the pieces of each problem, and the choice by held-out items; after Ctrl-C the others are left unsampled."""
     setups = [_Setup.of(problem, settings) for problem in problems]
     n_points = min(len(setup.boundary.points) for setup in setups)
     if isinstance(settings.n_components, int) and settings.n_components > n_points:
@@ -126,7 +118,7 @@ def find_pieces(
 def _planes(
     setup: _Setup, option: PieceOptions, settings: MixtureSettings, rng: np.random.Generator
 ) -> tuple[Planes, Integers, ChainsResult | Floats]:
-    """The planes, the labels (m,) of the boundary points, and the result of the chains, or the trace of EM or of the groups."""
+    """Return the planes, the labels (m,) of the boundary points, and the result of the chains or a trace."""
     prior = setup.prior(option.w_prior)
     if option.n_groups > 1:
         labels = fine_labels(setup.points, option.n_groups, int(rng.integers(2**31)))
@@ -139,13 +131,7 @@ def _planes(
         warn_if_fewer(len(np.unique(labels)), n_components)
         return planes, labels, trace
     return sample_planes(
-        setup.points,
-        prior,
-        settings.schedule,
-        rng,
-        refine=settings.refine,
-        n_jobs=settings.n_jobs,
-        verbose=settings.verbose,
+        setup.points, prior, settings.schedule, rng, refine=settings.refine, n_jobs=settings.n_jobs, verbose=settings.verbose
     )
 
 
@@ -171,7 +157,6 @@ class _Evaluation:
         return np.array(decided), np.array(n_components, dtype=np.float64)
 
     def _labels(self, points: Points, prior: Prior, option: PieceOptions) -> Integers:
-        """Groups of points, or what merging them finds: as many as are given, or as the joint density asks for."""
         if option.n_groups:
             return fine_labels(points, option.n_groups, 0)
         given = self.settings.n_components if isinstance(self.settings.n_components, int) else None
@@ -180,7 +165,7 @@ class _Evaluation:
 
 
 def _decisions(setup: _Setup, pieces: Pieces, machines: Sequence[PieceMachine], others: Floats) -> list[Floats]:
-    """The decisions on other items by each of the machines; one piece has no neighbour, so that there overlap plays no part."""
+    """Return the decisions on other items by each of the machines."""
     known: dict[PieceMachine, Floats] = {}
     for machine in machines:
         of = replace(machine, overlap=1.0) if pieces.n_components == 1 else machine
@@ -219,7 +204,7 @@ def sample_planes(
     n_jobs: int | None = None,
     verbose: bool | None = None,
 ) -> tuple[Planes, Integers, ChainsResult]:
-    """The planes and the labels (m,) that the chains estimate, refined by EM, and the result of the chains."""
+    """Return the planes and the labels (m,) that the chains estimate, refined by EM, and the result of the chains."""
     run = run_chains(points, prior, schedule, rng=rng, n_jobs=n_jobs, verbose=verbose)
     if not refine:
         return run.planes, run.labels, run

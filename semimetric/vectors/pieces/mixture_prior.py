@@ -36,7 +36,7 @@ class Units:
 
     @classmethod
     def of(cls, x: Floats, fallback: Floats) -> Units:
-        """The units of the points x (n, d); if they all coincide, sigma is the root mean square of ``fallback`` (m, d)."""
+        """Return the units of the points x (n, d), or of ``fallback`` (m, d) around 0 if all x coincide."""
         largest = max(float(np.abs(x).max()), float(np.abs(fallback).max()))  # divided by it, no square overflows
         center = x.mean(axis=0)
         sigma = largest * np.sqrt(np.mean(((x - center) / largest) ** 2))
@@ -58,13 +58,7 @@ def check_w_prior(w_prior: WPrior) -> None:
 
 
 def base_measure(d: int, sigma: float, w_prior: WPrior) -> Prior:
-    """The prior of planes in d dimensions, in the `Units` whose sigma is given.
-
-    Raises
-    ------
-    InputError
-        If the factor f of equation 26 is not a positive finite number.
-    """
+    """Return the prior of planes in d dimensions, in the `Units` whose sigma is given."""
     f = _variance_factor(sigma, w_prior)
     if not 0.0 < f < np.inf:
         raise InputError(
@@ -84,7 +78,7 @@ def base_measure(d: int, sigma: float, w_prior: WPrior) -> Prior:
 
 
 def _variance_factor(sigma: float, w_prior: WPrior) -> float:
-    """The factor f of equation 26 in these units; as printed it is sigma^4, infinity where that overflows."""
+    """Return the factor f of equation 26 in these units; as printed it is sigma^4, infinity where that overflows."""
     if w_prior == "precision":
         return 1.0
     if w_prior == "covariance":

@@ -41,52 +41,33 @@ class PieceMachine:
 
 @dataclass(frozen=True)
 class PieceOptions:
-    """An option to find pieces: as many as the posterior says, in a given number, or as groups of boundary points.
+    """An option to find pieces: as many as the posterior says, in a given number, or as groups of boundary points."""
 
-    Parameters
-    ----------
-    w_prior : float or str
-        The factor of equation 26.
-    n_groups : int
-        The number of groups of boundary points that lie and face alike, each of which is a piece; 0 where the posterior
-        gives the number of pieces, or EM fits a given one.
-    """
-
-    w_prior: WPrior = _VAGUE
+    w_prior: WPrior = _VAGUE  # the factor of equation 26
+    # the number of groups of boundary points that lie and face alike, each of which is a piece; 0 where the posterior gives the
+    # number of pieces, or EM fits a given one
     n_groups: int = 0
 
 
 @storable
 @dataclass(frozen=True, eq=False)
 class PieceChoice:
-    """Results of held-out items for candidates, each of which is an option to find pieces and machines to separate them.
+    """Results of held-out items for candidates, each of which is an option to find pieces and machines to separate them."""
 
-    Parameters
-    ----------
-    n_groups : ndarray of shape (n_candidates,)
-        Groups of boundary points that are pieces, 1 for one piece; 0 where the posterior gives their number, or it is given.
-    w_prior : ndarray of shape (n_candidates,)
-        Factors of equation 26; NaN where it plays no part, or is given by a name.
-    C, overlap : ndarray of shape (n_candidates,)
-        Of the machines; NaN where planes separate.
-    n_components : ndarray of shape (n_candidates,)
-        Mean number of pieces over the folds, summed over the pairs of classes; NaN where there were too few items for folds.
-    accuracy : ndarray of shape (n_candidates,)
-        Share of decisions about held-out items that are right; NaN where there were too few items for folds.
-    standard_error : ndarray of shape (n_candidates,)
-        Standard error of the difference of its accuracy from the highest one, paired by item.
-    chosen : int
-        The number of the candidate that is taken.
-    """
-
+    # (n_candidates,); groups of boundary points that are pieces, 1 for one piece; 0 where the posterior gives their number, or
+    # it is given
     n_groups: Integers
-    w_prior: Floats
-    C: Floats
-    overlap: Floats
+    w_prior: Floats  # (n_candidates,); factors of equation 26; NaN where it plays no part, or is given by a name
+    C: Floats  # (n_candidates,); of the machines; NaN where planes separate
+    overlap: Floats  # (n_candidates,); of the machines; NaN where planes separate
+    # (n_candidates,); mean number of pieces over the folds, summed over the pairs of classes; NaN where there were too few
+    # items for folds
     n_components: Floats
+    # (n_candidates,); share of decisions about held-out items that are right; NaN where there were too few items for folds
     accuracy: Floats
+    # (n_candidates,); standard error of the difference of its accuracy from the highest one, paired by item
     standard_error: Floats
-    chosen: int
+    chosen: int  # the number of the candidate that is taken
 
     @property
     def one_piece(self) -> bool:
@@ -94,13 +75,7 @@ class PieceChoice:
         return bool(self.n_groups[self.chosen] == 1)
 
     def check(self) -> None:
-        """Refuse a choice whose arrays do not agree, as a file may say.
-
-        Raises
-        ------
-        InputError
-            If they do not have one entry for each candidate, or none of them is the chosen one.
-        """
+        """Refuse a choice whose arrays do not agree, as a file may say."""
         n = len(np.ravel(self.n_groups))
         arrays = [getattr(self, f.name) for f in fields(self) if f.name != "chosen"]
         if any(array.shape != (n,) for array in arrays) or not 0 <= self.chosen < n:
@@ -117,7 +92,7 @@ def options_to_try(w_prior: WPrior, n_components: int | str | None, local: str) 
 
 
 def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[PieceMachine]:
-    """Machines of the C and the overlap that are given, or four; a single one where planes separate."""
+    """Return machines of the C and the overlap that are given, or four; a single one where planes separate."""
     if local != "svm":
         return [PieceMachine(np.nan, np.nan)]
     tried = {(c if C == "auto" else float(C), o if overlap == "auto" else float(overlap)): None for c, o in _MACHINES}
@@ -142,20 +117,7 @@ def choose_pieces(
     *,
     random_state: int,
 ) -> PieceChoice:
-    """The choice by the items at held-out places of all problems.
-
-    Where a class has one place only there is nothing to hold out. Without any such items the first candidate is taken.
-
-    Parameters
-    ----------
-    problems : sequence of TwoClasses
-    options, machines : sequences
-        Each option with each machine is a candidate, in the order in which ``evaluate`` decides.
-    evaluate : Callable
-        It is given a problem to learn from, items to decide on, the options, and the machines.
-    random_state : int
-        Of the folds.
-    """
+    """Return the choice by the items at held-out positions of all problems; the first candidate if there are none."""
     n = len(options) * len(machines)
     errors = np.zeros((n, 1 + max(int(problem.rows.max()) for problem in problems)))
     n_components, n_decisions = np.zeros(len(options)), 0
@@ -206,7 +168,7 @@ def _choice(
     error: Floats,
     chosen: int,
 ) -> PieceChoice:
-    """The choice of one of all options with all machines, as arrays of one entry each."""
+    """Return the choice of one of all options with all machines, as arrays of one entry each."""
     candidates = [(option, machine) for option in options for machine in machines]
     priors = [np.nan if option.n_groups or isinstance(option.w_prior, str) else option.w_prior for option, _ in candidates]
     return PieceChoice(

@@ -1,4 +1,4 @@
-"""A piecewise-linear boundary: boundary points that each belong to a piece, and the plane of every piece (paper 3, eq. 24)."""
+"""A piecewise-linear boundary: boundary points, their pieces, and the plane of every piece (paper 3, eq. 24)."""
 
 from __future__ import annotations
 
@@ -25,30 +25,22 @@ _NARROWEST = 1e-9  # of the spread of all items: a machine with the strength C s
 @storable
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Planes that separate a positive class from a negative one, each near the boundary points of its piece.
+    """Planes that separate a positive class from a negative one, each near the boundary points of its piece."""
 
-    Parameters
-    ----------
-    boundary_points, directions : ndarray of shape (m, d)
-    components : ndarray of shape (m,)
-        The number of the piece that each boundary point belongs to.
-    centres, normals : ndarray of shape (K, d)
-        The plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive side, as
-        the sum of the directions of the piece does.
-    steepness : ndarray of shape (K,)
-        Square root of the precision lambda + w'w of boundary points across the plane.
-    """
-
-    boundary_points: Floats
-    directions: Floats
-    components: Integers
+    boundary_points: Floats  # (m, d)
+    directions: Floats  # (m, d)
+    components: Integers  # (m,); the number of the piece that each boundary point belongs to
+    # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive
+    # side, as the sum of the directions of the piece does
     centres: Floats
+    # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive
+    # side, as the sum of the directions of the piece does
     normals: Floats
-    steepness: Floats
+    steepness: Floats  # (K,); square root of the precision lambda + w'w of boundary points across the plane
 
     @classmethod
     def of(cls, boundary: Boundary, planes: Planes, labels: Integers, units: Units) -> Pieces:
-        """The planes of the mixture, brought from ``units`` to those of the items; components without points are left out."""
+        """Return the planes of the mixture that have points, brought from ``units`` to those of the items."""
         used, components = np.unique(labels, return_inverse=True)
         w = planes.w[used]
         omega = (w**2).sum(axis=1)
@@ -65,14 +57,7 @@ class Pieces:
         )
 
     def check(self, d: int) -> None:
-        """Refuse pieces that are not made of ``m`` points and ``K`` planes in ``d`` dimensions, as a file may say.
-
-        Raises
-        ------
-        InputError
-            If shapes do not agree, a number is not finite, a component has no plane, a normal is not of length 1, or a
-            direction has none.
-        """
+        """Refuse pieces that are not made of ``m`` points and ``K`` planes in ``d`` dimensions, as a file may say."""
         m, K = len(self.components), len(self.centres)
         shapes = ((m, d), (m, d), (m,), (K, d), (K, d), (K,))
         arrays = [getattr(self, f.name) for f in fields(self)]
@@ -94,55 +79,44 @@ class Pieces:
         return float(largest * np.linalg.norm(self.directions / largest, axis=1).mean())
 
     def of_items(self, X: Floats) -> Integers:
-        """The number of the piece of the nearest boundary point, for each of the items X (n, d); equation 24, shape (n,).
-
-        Values beyond 1e140 times the largest difference of the boundary points count as if they lay there, because the squares
-        of larger ones are not finite.
-        """
+        """Return the piece of the nearest boundary point, (n,), for items X (n, d) cut off at 1e140 units (equation 24)."""
         points, items = self._scaled(X)
         nearest = NearestNeighbors(n_neighbors=1).fit(points)
         return self.components[nearest.kneighbors(items, return_distance=False)[:, 0]]
 
     def distances(self, X: Floats) -> Floats:
-        """The distance of each of the items X (n, d) to the nearest boundary point of each piece, in a common unit: (n, K)."""
+        """Return the distance of items X (n, d) to the nearest boundary point of each piece, in one unit: (n, K)."""
         points, items = self._scaled(X)
         of_pieces = [NearestNeighbors(n_neighbors=1).fit(points[self.components == j]) for j in range(self.n_components)]
         return np.column_stack([nearest.kneighbors(items)[0][:, 0] for nearest in of_pieces])
 
     def _scaled(self, X: Floats) -> tuple[Floats, Floats]:
-        """The boundary points and the items X in a unit in which no square overflows."""
+        """Return the boundary points and the items X in a unit in which no square overflows."""
         unit = common_unit(self.boundary_points)
         with np.errstate(over="ignore"):
             return self.boundary_points / unit, np.clip(X / unit, -_FARTHEST, _FARTHEST)
 
     def decision(self, X: Floats) -> Floats:
-        """The signed distance of each of the items X (n, d) to the plane of its piece, shape (n,)."""
+        """Return the signed distance of each of the items X (n, d) to the plane of its piece, shape (n,)."""
         return self._heights(X, self.of_items(X))
 
     def probability(self, X: Floats) -> Floats:
-        """The probability, shape (n,), that the boundary leaves each of the items X (n, d) on the positive side.
-
-        Boundary points lie around the plane with the distribution N(0, 1 / (lambda + w'w)) (equation 15), so the probability
-        is Phi of the signed distance, divided by that standard deviation.
-        """
+        """Return the probability (n,) of the positive side: Phi of the signed distance over (lambda + w'w)^(-1/2)."""
         piece = self.of_items(X)
         return ndtr(self._heights(X, piece) * self.steepness[piece])
 
     def _heights(self, X: Floats, piece: Integers) -> Floats:
-        """Signed distances of the items X (n, d) to the planes of the pieces (n,)."""
+        """Return signed distances of the items X (n, d) to the planes of the pieces (n,)."""
         return ((X - self.centres[piece]) * self.normals[piece]).sum(axis=1)
 
 
 def with_support_vector_machines(
     pieces: Pieces, X: Floats, positive: NDArray[np.bool_], C: float, *, overlap: float = 1.0, max_iter: int = 20_000
 ) -> Pieces:
-    """The pieces with the planes of linear support vector machines, each trained on the items of its piece.
+    """Return the pieces with planes of linear support vector machines, each trained on the items of its piece.
 
-    The items X (n, d) are those of the training, and ``positive`` (n,) says which are of the positive class. The items of a
-    piece are those to which its nearest boundary point is at most ``overlap`` times as far as the nearest of all. A piece
-    whose items are all of one class, or a billion times closer together than all items are, keeps its plane. The
-    machines are trained on differences from the mean of the items, divided by the largest difference, so that C has no
-    unit. ``max_iter`` is the most passes of a machine over its items.
+    They are the items to which its nearest boundary point is at most ``overlap`` times as far as the nearest of all. A piece
+    of one class, or with items a billion times closer together than all, keeps its plane. Items are scaled, so C has no unit.
     """
     if overlap > 1.0 and pieces.n_components > 1:
         distances = pieces.distances(X)

@@ -27,27 +27,14 @@ _ROWS_PER_TASK = 256  # queries that one thread answers at a time
 
 @dataclass(frozen=True)
 class DistinctPlaces:
-    """The distinct rows among items of several classes.
+    """The distinct rows among items of several classes."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_places, n_features)
-        In lexicographic order, so that nothing that is made of them depends on the order of the items.
-    codes : ndarray of shape (n_places,)
-        The class of each place: that of most of its items, the first of several such classes.
-    rows : ndarray of shape (n_places,)
-        The first item of that class at the place.
-    place_of_item : ndarray of shape (n_items,)
-        The place of each item.
-    n_contradicted : int
-        Number of items at places with items of several classes.
-    """
-
+    # (n_places, n_features); in lexicographic order, so that nothing that is made of them depends on the order of the items
     points: Floats
-    codes: Integers
-    rows: Integers
-    place_of_item: Integers
-    n_contradicted: int
+    codes: Integers  # (n_places,); the class of each place: that of most of its items, the first of several such classes
+    rows: Integers  # (n_places,); the first item of that class at the place
+    place_of_item: Integers  # (n_items,); the place of each item
+    n_contradicted: int  # number of items at places with items of several classes
 
     @property
     def n_items(self) -> int:
@@ -56,15 +43,7 @@ class DistinctPlaces:
 
 
 def find_distinct_places(X: Floats, codes: Integers, n_classes: int) -> DistinctPlaces:
-    """The places of items X (n_items, n_features) whose classes ``codes`` (n_items,) are numbered from 0.
-
-    It warns of places with items of several classes.
-
-    Raises
-    ------
-    InputError
-        If all places are of one class.
-    """
+    """Return the distinct rows of X (n_items, n_features) with classes; warn of rows with items of several classes."""
     points, place = np.unique(X + 0.0, axis=0, return_inverse=True)  # adding 0.0 makes -0.0 equal to 0.0
     place = place.reshape(-1)
     votes = np.zeros((len(points), n_classes), np.int64)
@@ -88,34 +67,23 @@ def find_distinct_places(X: Floats, codes: Integers, n_classes: int) -> Distinct
 
 
 def common_unit(X: Floats) -> float:
-    """A power of 2 that brings all values of X into [-1, 1], so that no square overflows and no digit is lost."""
+    """Return a power of 2 that brings all values of X into [-1, 1], so that no square overflows and no digit is lost."""
     return float(np.ldexp(1.0, min(int(np.frexp(np.abs(X).max())[1]), 1023)))
 
 
 @dataclass(frozen=True)
 class SupportPairs:
-    """The support points of every place, and where the surface between them cuts the segment to the place.
+    """The support points of every place, and where the surface between them cuts the segment to the place."""
 
-    Parameters
-    ----------
-    own, other : ndarray of shape (n_places,)
-        The numbers of the places s+ and s-.
-    cut : ndarray of shape (n_places,)
-        The edge point of the place x is s- + cut (x - s-), equation 8; 0 < cut <= 1/2.
-    """
-
-    own: Integers
-    other: Integers
-    cut: Floats
+    own: Integers  # (n_places,); the numbers of the places s+ and s-
+    other: Integers  # (n_places,); the numbers of the places s+ and s-
+    cut: Floats  # (n_places,); the edge point of the place x is s- + cut (x - s-), equation 8; 0 < cut <= 1/2
 
 
 def find_support_pairs(
     places: DistinctPlaces, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None
 ) -> SupportPairs:
-    """Find the support points of all places, by O(n²) work and O(n) memory.
-
-    Only equation 3 measures by ``neighbors``, an unfitted estimator; None is Euclid. Equation 7 always stays Euclidean.
-    """
+    """Find all support points in O(n) memory; ``neighbors`` replaces Euclid in equation 3 only."""
     n = len(places.points)
     pairs = SupportPairs(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))
     scaled = places.points / common_unit(places.points)
@@ -144,20 +112,7 @@ def check_neighbors(neighbors: Any) -> None:
 
 
 def nearest_rows(index: Any, queries: Floats, n_points: int) -> Integers:
-    """Return the row of the point that is nearest to each query; ties go to the smallest row.
-
-    Parameters
-    ----------
-    index : estimator
-        It was fitted to the points.
-    queries : ndarray of shape (n_queries, n_features)
-    n_points : int
-        Number of points.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
-    """
+    """Return the row (n_queries,) of the point nearest to each query; ties go to the smallest row."""
     nearest = np.empty(len(queries), np.int64)
     asked = np.arange(len(queries))
     n_neighbors = min(2, n_points)
@@ -172,7 +127,6 @@ def nearest_rows(index: Any, queries: Floats, n_points: int) -> Integers:
 
 
 def _nearest(queries: Floats, points: Floats, n_jobs: int | None) -> Integers:
-    """The row of ``points`` that is nearest to each query by the Euclidean distance."""
     nearest = np.empty(len(queries), np.int64)
     columns = np.ascontiguousarray(points.T)
     map_blocks(
@@ -182,7 +136,7 @@ def _nearest(queries: Floats, points: Floats, n_jobs: int | None) -> Integers:
 
 
 def _tightest_bisectors(points: Floats, opposite: Floats, n_jobs: int | None) -> tuple[Integers, Floats]:
-    """For each point x with s- in the same row of ``opposite``: the row of s+ in ``points``, and the cut (equation 7)."""
+    """Return for each point the row of s+ in ``points`` (s- is in ``opposite``), and the cut (equation 7)."""
     tightest = np.arange(len(points))  # to begin with, the bisector of x itself, which cuts in the middle
     cut = np.full(len(points), 0.5)
     columns = np.ascontiguousarray(points.T)

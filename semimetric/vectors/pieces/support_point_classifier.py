@@ -38,10 +38,10 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     ----------
     neighbors : estimator or None, default None
         An unfitted estimator with ``fit`` and ``kneighbors``, such as ``NeighborIndex(d)`` for a learned distance d, or
-        scikit-learn's NearestNeighbors. It takes the place of the Euclidean distance in equation 3, and finds the nearest
-        support point of a query. Bisectors, equation 7, stay Euclidean, so that neither theorem is proved for it.
+        scikit-learn's NearestNeighbors. It replaces Euclid in equation 3, and finds the nearest support point of a query;
+        bisectors stay Euclidean, and neither theorem is proved.
     n_jobs : int or None, default None
-        Number of threads.
+        Threads: None is one, -1 all.
 
     Attributes
     ----------
@@ -111,7 +111,6 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         return self
 
     def _search_among(self, points: Floats) -> None:
-        """Search among the support points (n_support, n_features), in units of ``_unit``."""
         self._points = points
         self.neighbors_ = None
         if self.neighbors is None:
@@ -150,7 +149,7 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         self._search_among(points)
 
     def predict(self, X: ArrayLike) -> Any:
-        """The class of the nearest support point, shape (n_queries,)."""
+        """Return the class of the nearest support point, shape (n_queries,)."""
         check_is_fitted(self, "support_")
         items = validated(self, X, dtype=np.float64, reset=False)
         if self.neighbors_ is None:

@@ -18,23 +18,12 @@ _FARTHEST = 1e140  # units to a plane; sums of so many are finite
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Items of a positive class and of a negative one.
+    """Items of a positive class and of a negative one."""
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-    positive : ndarray of bool, shape (n_items,)
-        Whether each item is of the positive class.
-    places : DistinctPlaces
-        Those of the items, with the codes 0 and 1.
-    rows : ndarray of shape (n_items,)
-        The numbers of these items among all that were given.
-    """
-
-    items: Floats
-    positive: NDArray[np.bool_]
-    places: DistinctPlaces
-    rows: Integers
+    items: Floats  # (n_items, n_features)
+    positive: NDArray[np.bool_]  # (n_items,)
+    places: DistinctPlaces  # those of the items, with the codes 0 and 1
+    rows: Integers  # (n_items,); the numbers of these items among all that were given
 
     def of_places(self, kept: Integers) -> TwoClasses:
         """Return the problem at the places with the numbers ``kept``, which are sorted."""
@@ -43,10 +32,7 @@ class TwoClasses:
 
 
 def _some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) -> tuple[DistinctPlaces, Integers]:
-    """The places with the numbers ``kept``, sorted, and the rows of the items there, by which they are numbered anew.
-
-    Items for which ``is_item`` (n_items,) is false are left out. It must be true of the rows of the places that are kept.
-    """
+    """Return the positions ``kept``, sorted, and the renumbered rows of their items where ``is_item`` (n_items,) is true."""
     new_number = np.full(len(places.points), -1)
     new_number[kept] = np.arange(len(kept))
     place = new_number[places.place_of_item]
@@ -54,28 +40,19 @@ def _some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) ->
     new_row = np.full(len(place), -1)
     new_row[rows] = np.arange(len(rows))
     return replace(
-        places,
-        points=places.points[kept],
-        codes=places.codes[kept],
-        rows=new_row[places.rows[kept]],
-        place_of_item=place[rows],
+        places, points=places.points[kept], codes=places.codes[kept], rows=new_row[places.rows[kept]], place_of_item=place[rows]
     ), rows
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
-    """The numbers of the negative and the positive class of every pair of classes, in lexicographic order."""
+    """Return the numbers of the negative and the positive class of every pair of classes, in lexicographic order."""
     return list(combinations(range(n_classes), 2))
 
 
 def split_classes(items: Floats, codes: Integers, classes: Any, multi_class: str) -> list[TwoClasses]:
-    """One problem for two classes; for more, one for each pair of them ("ovo"), or for each against the rest ("ovr").
+    """Return one problem for two classes; for more, one for each pair ("ovo"), or each against the rest ("ovr").
 
-    A place with items of several classes has the class of most of them; items of a third class are left out of a pair.
-
-    Raises
-    ------
-    InputError
-        If no place is left to a class, because everywhere other classes have more items.
+    Positions with items of several classes have the class of most; items of a third class are left out of a pair.
     """
     places = find_distinct_places(items, codes, len(classes))
     everything = np.arange(len(items))
@@ -95,31 +72,17 @@ def split_classes(items: Floats, codes: Integers, classes: Any, multi_class: str
 
 
 def _pair(items: Floats, codes: Integers, places: DistinctPlaces, pair: tuple[int, int]) -> TwoClasses:
-    """The items of two classes, of which the second is the positive one."""
+    """Return the items of two classes, of which the second is positive."""
     some, rows = _some_places(places, np.flatnonzero(np.isin(places.codes, pair)), np.isin(codes, pair))
     some = replace(some, codes=(some.codes == pair[1]).astype(np.int64))
     return TwoClasses(items[rows], codes[rows] == pair[1], some, rows)
 
 
 def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
-    """The votes for every class, from those between all pairs, and less than a third of a vote that separates equal votes.
+    """Return the votes (n_items, n_classes) from signed distances (n_items, n_pairs) between all pairs of `class_pairs`.
 
-    Every pair gives a vote to the class on whose side an item lies. To the votes is added s / (3 (|s| + 1)), where s is the
-    sum of the signed distances to the planes, in their units, which count for the positive class and against the negative
-    one. So does scikit-learn's `sklearn.svm.SVC` with ``decision_function_shape="ovr"``. Distances beyond 1e140 units count as
-    1e140, so that the sums are finite.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_items, n_pairs)
-        Signed distances, > 0 on the side of the second class, in the order of `class_pairs`.
-    units : ndarray of shape (n_pairs,)
-        What distances are divided by, so that the votes do not depend on the unit of the features.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n_items, n_classes)
+    To the votes is added s / (3 (|s| + 1)), which decides ties as in `sklearn.svm.SVC`. Here s is the sum of the signed
+    distances in ``units`` (n_pairs,), cut off at 1e140 to stay finite.
     """
     votes, sums = np.zeros((2, len(decisions), n_classes))
     for (negative, positive), decision, unit in zip(class_pairs(n_classes), decisions.T, units, strict=True):

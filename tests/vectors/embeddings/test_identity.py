@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.base import IdentityEmbedding
 
 TABLES = hnp.arrays(
     np.float64, st.tuples(st.integers(1, 7), st.integers(1, 5)), elements=st.sampled_from([0.0, -0.0, 1.5, -2.0])

@@ -59,7 +59,7 @@ def test_a_tree_places_its_thresholds(rng):
 
 
 def test_knots_of_a_tree_of_a_large_table_come_from_labelled_rows_of_the_sample(rng, monkeypatch):
-    monkeypatch.setattr("semimetric.vectors.embeddings.reservoir._ROOM", 200)
+    monkeypatch.setattr("semimetric.vectors.embeddings.reservoir._MOST_ROWS", 200)
     monkeypatch.setattr(Reservoir.__init__, "__defaults__", (0, 200))
     X = rng.random((3000, 2))
     knots = PL1Embedding(3, knots="tree").fit(X, X[:, 0] > 0.6).grid_.knots

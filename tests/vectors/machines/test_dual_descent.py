@@ -13,7 +13,7 @@ from reference import linear_objective, problem_dual, problem_losses
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier
 from semimetric._kernels.dual_states import ASLEEP
 from semimetric.distances import Status
-from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.base import IdentityEmbedding
 from semimetric.vectors.machines import dual_descent as dual_module
 from semimetric.vectors.machines.dual_descent import DualDescent, add_weights_of_dual, relative_gap
 from semimetric.vectors.machines.rows import EmbeddedRows, classification_problem, coefficients, decision_values, zero_machine

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.base import IdentityEmbedding
 from semimetric.vectors.embeddings.piecewise import PL1Embedding
 from semimetric.vectors.embeddings.splines import BSplineEmbedding
 from semimetric.vectors.machines.rows import EmbeddedRows

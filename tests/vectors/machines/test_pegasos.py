@@ -9,7 +9,7 @@ from reference import pegasos_steps, problem_losses
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier
 from semimetric.distances import Status
-from semimetric.vectors.embeddings.identity import IdentityEmbedding
+from semimetric.vectors.embeddings.base import IdentityEmbedding
 from semimetric.vectors.machines import pegasos as pegasos_module
 from semimetric.vectors.machines.dual_descent import DualDescent
 from semimetric.vectors.machines.pegasos import Pegasos, StepCounter, bound_gap, run_epoch
