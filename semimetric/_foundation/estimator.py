@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, NotRequired, get_origin
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,23 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError, StorageError
 from .files import State, write_state
-from .stored import Members, Reader, Writer, refused_as_stored
+from .stored import Members, Reader, Writer, refused_as_stored, stored_types
 from .types import FrozenValue
 
 
 class SavedEstimator:
-    """The part of a fitted estimator that saves it, and that proves what a file holds of it.
-
-    Attributes
-    ----------
-    semimetric_ : Semimetric
-        The distance that it has learned, or was given.
-    _fitted : mapping of str to type
-        The attributes that `save` keeps, and the annotation of each.
-    """
-
-    _fitted: ClassVar[Mapping[str, Any]] = {}
-    semimetric_: Any
+    """A fitted estimator that `save` writes; the annotations `Stored` and `StoredIfSet` say which attributes a file holds."""
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the fitted estimator to one file, which `semimetric.load` reads as this estimator.
@@ -55,29 +44,39 @@ class SavedEstimator:
         values = {"estimator": writer.value(self, kind, fitted=True)}
         write_state(os.path.realpath(path), State(kind, values, writer.arrays), key=key)
 
-    def _stored_parameters(self) -> dict[str, Any]:
-        """The parameters that a file keeps, by name."""
+    def stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a file holds, by name."""
         return self.get_params(deep=False)  # type: ignore[attr-defined]  # every subclass is an estimator
 
-    @classmethod
-    def _stored_types(cls) -> dict[str, Any]:
-        """The annotation of everything that `_stored` gives, by its name."""
-        return dict(cls._fitted)
+    def as_stored(self) -> dict[str, Any]:
+        """Return the attributes that a file holds, by name.
 
-    def _stored(self) -> dict[str, Any]:
-        """What the fitted estimator holds beside its parameters, by name."""
-        return {name: vars(self)[name] for name in self._fitted if name in vars(self)}
+        Raises
+        ------
+        InputError
+            If one of them is missing, as an interrupted fit may leave it.
+        """
+        self._check_whole(vars(self))
+        return {name: vars(self)[name] for name in stored_types(type(self)) if name in vars(self)}
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        """Hold what `_stored` gave, each value of its type, and refuse what does not go together."""
-        vars(self).update(fitted)
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Set the attributes that `as_stored` returned, each of its type, and refuse those that do not fit together.
 
-    @classmethod
-    def _check_whole(cls, fitted: Mapping[str, Any]) -> None:
-        """Refuse to save or to read an estimator that lacks something; an interrupted fit may leave it so."""
-        required = [name for name, kind in cls._stored_types().items() if get_origin(kind) is not NotRequired]
-        if missing := [name for name in required if name not in fitted]:
-            raise InputError(f"{cls.__name__} has no {missing[0]}; a whole fit is required: call fit again")
+        Raises
+        ------
+        InputError
+            If one is missing, or they do not fit together.
+        """
+        self._check_whole(stored)
+        vars(self).update(stored)
+        self.check_restored()
+
+    def check_restored(self) -> None:
+        """Refuse stored attributes that do not fit together, and set attributes that follow from them."""
+
+    def _check_whole(self, stored: Mapping[str, Any]) -> None:
+        if missing := [name for name in stored_types(type(self), required=True) if name not in stored]:
+            raise InputError(f"{type(self).__name__} has no {missing[0]}; a whole fit is required: call fit again")
 
 
 def read_estimator(state: State, callables: Sequence[object]) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,6 +21,9 @@ from .errors import InputError, NotSupportedError, StorageError
 from .files import State
 
 T = TypeVar("T")
+
+Stored = Annotated[T, "stored"]  # a fitted attribute that every file of its class has
+StoredIfSet = Annotated[T, "stored if set"]
 
 _STORABLE: dict[str, Any] = {}
 
@@ -45,8 +48,19 @@ def known(name: str) -> Any:
     return _STORABLE.get(name)
 
 
+def stored_types(kind: type, *, required: bool = False) -> dict[str, Any]:
+    """Return the type of every attribute that a class stores, by name; with ``required`` only of those that are always set.
+
+    A third entry of `Annotated` is the type that stands for the attribute in a file.
+    """
+    marks = ("stored",) if required else ("stored", "stored if set")
+    hints = get_type_hints(kind, include_extras=True).items()
+    parts = {name: get_args(hint) for name, hint in hints if get_origin(hint) is Annotated}
+    return {name: form[0] if form else hint for name, (hint, mark, *form) in parts.items() if mark in marks}
+
+
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of the type that an annotation says; lists, tuples and arrays stand for one another as sequences."""
+    """Return True if a value is of an annotated type; lists, tuples and arrays stand for one another as sequences."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any or isinstance(hint, (str, TypeVar)):
         return True
@@ -229,6 +243,14 @@ def check_array(
         raise StorageError(f"the array {name!r} holds NaN or infinity; finite numbers are required: {_ADVICE}")
 
 
+def split_vectors(name: str, flat: NDArray[Any], counts: NDArray[np.int64], *, least: int = 1) -> list[NDArray[Any]]:
+    """Return the vectors of lengths ``counts``, each of at least ``least`` numbers, that were joined in ``flat``."""
+    right = flat.ndim == counts.ndim == 1 and counts.min(initial=least) >= least and counts.max(initial=0) <= len(flat)
+    if not right or not len(counts) or counts.sum() != len(flat):
+        raise StorageError(f"the lengths of {name} add up to {counts.sum()} for {len(flat.ravel())} numbers; {_ADVICE}")
+    return [part.copy() for part in np.split(flat, np.cumsum(counts)[:-1])]
+
+
 def _shown(value: object) -> str:
     """A value as messages show it."""
     text = repr(value)
@@ -291,6 +313,9 @@ class Writer:
     def _sequence(self, value: Any, name: str, fitted: bool) -> Any:
         if isinstance(value, dict):
             return {"dict": [[self.value(part, name, fitted=fitted) for part in pair] for pair in value.items()]}
+        if len(value) > 1 and all(type(part) is np.ndarray and part.ndim == 1 and part.dtype == np.float64 for part in value):
+            joined = {"flat": np.concatenate(value), "counts": np.array([len(part) for part in value], np.int64)}
+            return {"arrays": self.named(joined, name), "tuple": isinstance(value, tuple)}
         entries = [self.value(entry, f"{name}[{k}]", fitted=fitted) for k, entry in enumerate(value)]
         return {"tuple": entries} if isinstance(value, tuple) else entries
 
@@ -330,15 +355,13 @@ class Writer:
     def estimator(self, model: Any, name: str, *, fitted: bool) -> dict[str, Any]:
         """An estimator: its parameters and, if it is ``fitted``, what it holds besides."""
         hints = get_type_hints(type(model).__init__)
-        parameters = getattr(model, "_stored_parameters", lambda: model.get_params(deep=False))()
+        parameters = getattr(model, "stored_parameters", lambda: model.get_params(deep=False))()
         for key, value in parameters.items():
             if key != CALLABLES and not fits(_plain(value), hints.get(key, Any)):
                 raise self._refused(value, f"{name}.{key}")
         held = None
-        if fitted and hasattr(model, "_stored"):
-            held = model._stored()
-            model._check_whole(held)
-            held = self.named(held, name, fitted=True)
+        if fitted and hasattr(model, "as_stored"):
+            held = self.named(model.as_stored(), name, fitted=True)
         return {"estimator": type(model).__name__, "parameters": self.named(parameters, name), "fitted": held}
 
     def _refused(self, value: Any, name: str) -> NotSupportedError:
@@ -444,6 +467,13 @@ class Reader:
     def _tuple(self, part: Members, name: str) -> tuple[Any, ...]:
         return tuple(self.value(part.list_of("tuple", _ANY), Any, name))
 
+    def _split(self, part: Members, name: str) -> Any:
+        """Return the list or tuple of vectors that the writer has joined."""
+        joined = self.named(part.any("arrays"), {"flat": NDArray[np.float64], "counts": NDArray[np.int64]}, name)
+        if len(joined) < 2:
+            raise StorageError(f"{name} has vectors or their lengths missing; {_ADVICE}")
+        return (tuple if part.flag("tuple") else list)(split_vectors(name, joined["flat"], joined["counts"], least=0))
+
     def _dict(self, part: Members, name: str) -> dict[Any, Any]:
         pairs = [self.value(pair, Any, name) for pair in part.lists_of("dict", _ANY)]
         if not all(len(pair) == 2 and isinstance(pair[0], (str, int, float)) for pair in pairs):
@@ -523,15 +553,14 @@ class Reader:
         model: Any = made(**self.named(part.any("parameters"), known, name))
         fitted = part.any("fitted")
         if fitted is not None:
-            if not hasattr(made, "_stored_types"):
+            if not hasattr(made, "restore"):
                 raise StorageError(f"{name} is a {made.__name__}, whose parameters alone are saved; {_ADVICE}")
-            held = self.named(fitted, model._stored_types(), name)
-            model._check_whole(held)
-            model._restore(held)
+            model.restore(self.named(fitted, stored_types(made), name))
         return model
 
 
 _FORMS: dict[str, Callable[[Reader, Members, str], Any]] = {
+    "arrays": Reader._split,
     "float": Reader._float,
     "scalar": Reader._scalar,
     "tuple": Reader._tuple,

@@ -63,6 +63,6 @@ def test_a_name_is_given_once():
     def one_standard_error():
         """Of another module than the rule of this name."""
 
-    with pytest.raises(ValueError, match=r"semimetric\.learning\.search\.one_standard_error; rename one"):
+    with pytest.raises(ValueError, match=r"semimetric\.distances\.learning\.search\.one_standard_error; rename one"):
         storable(one_standard_error)
     assert known("one_standard_error") is not one_standard_error

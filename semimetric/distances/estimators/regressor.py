@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NotRequired, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError, TooFewError, warn
 from ..._foundation.progress import announce
-from ..._foundation.stored import storable
+from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
 from ..._foundation.validation import check_alpha, check_distances, check_weights
@@ -36,7 +36,7 @@ from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver
-from .base import LEARNED, LearnedDistance
+from .base import LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 
 _CROSS_FITTED = "of five models, each learned without a fold of the items that it is evaluated on"
@@ -44,10 +44,6 @@ SET_ASIDE = "they were set aside before anything was chosen or learned"
 _ENOUGH_FITS = 100  # that have compared settings: five more cost little then
 _SCREENED = "features were screened on all pairs, so that no fold is unseen; validation_fraction=0.1 sets items aside before"
 NOTHING_ASIDE = "no items were set aside"
-MEASURED: dict[str, Any] = LEARNED | {
-    "error_": NotRequired[DistanceErrors],
-    "intervals_": NotRequired[CalibratedIntervals],
-}  # what files hold of a fitted `DistanceRegressor`
 
 
 @storable
@@ -186,10 +182,8 @@ default "auto"
     True
     """
 
-    error_: DistanceErrors
-    intervals_: CalibratedIntervals
-
-    _fitted = MEASURED
+    error_: StoredIfSet[DistanceErrors]
+    intervals_: StoredIfSet[CalibratedIntervals]
 
     def __init__(
         self,
@@ -433,8 +427,8 @@ default "auto"
         error = getattr(self, "error_", None)
         return repr(self) if error is None else f"{self!r}\n{error}"
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         held: CalibratedIntervals | None = getattr(self, "intervals_", None)
         if held is not None and held.landmarks.shape[1] != self.n_features_in_:
             raise InputError(f"landmarks have {held.landmarks.shape[1]} features; {self.n_features_in_} are required")

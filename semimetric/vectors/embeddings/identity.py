@@ -33,7 +33,8 @@ class IdentityEmbedding(FeatureMap):
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         self.n_columns_ = items.shape[1]
 
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self.n_columns_ = self.n_features_in_
 
     @property
