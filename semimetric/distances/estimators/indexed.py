@@ -28,7 +28,7 @@ class StoredIndex:
     """An index in the file of an estimator, whose ids are row numbers; ``distance`` is set if it was made from the items."""
 
     parameters: dict[str, Any]
-    items: NDArray[np.floating]  # (n_items, n_features), encoded
+    items: NDArray[Any]  # (n_items, n_features), encoded
     distance: Semimetric | None = None
 
     @classmethod
@@ -108,7 +108,7 @@ class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
 
     def check_restored(self) -> None:
         self._check()
-        stored: Any = vars(self).pop("index_")  # a `StoredIndex`
+        stored: Any = self.__dict__.pop("index_")  # a `StoredIndex`
         learner = getattr(self, "learner_", None)
         if (learner is None) != (getattr(self, "learner", None) is None):
             raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
@@ -127,7 +127,7 @@ class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
         return self.index_.n_samples_fit_
 
 
-def _check_items(schema: Schema, items: Floats) -> None:
+def _check_items(schema: Schema, items: NDArray[Any]) -> None:
     """Refuse items that are no encoded vectors of this schema, shape (n_items, n_features)."""
     n = len(schema.features)
     if items.ndim != 2 or items.shape[1] != n or not len(items) or items.dtype not in (np.float64, np.float32):

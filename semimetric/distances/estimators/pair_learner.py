@@ -157,7 +157,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
 
     def check_restored(self) -> None:
         super().check_restored()
-        calibration: Any = vars(self).pop("calibrator_", None)
+        calibration: Any = self.__dict__.pop("calibrator_", None)
         self.classes_ = np.array([-1, 1])
         if not np.isfinite(self.threshold_):
             raise InputError(f"the threshold is {self.threshold_}; a finite number is required")

@@ -114,8 +114,8 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         self.__dict__.pop("learner_", None)  # An earlier fit may have left it.
         semimetric: Any = self.semimetric
         if self.learner is not None:
-            self.learner_ = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
-            semimetric = self.learner_.semimetric_
+            learner = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
+            self.learner_, semimetric = learner, learner.semimetric_
         index = NeighborIndex(
             semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
             n_jobs=self.n_jobs, random_state=self.random_state,

@@ -33,6 +33,7 @@ from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
 from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, VoteRule, find_voters, neighbor_counts
+from .base import LearnedDistance
 from .indexed import StoredIndex
 
 _FOR_FEW = 3  # neighbors that vote if nothing can be held out
@@ -73,7 +74,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, BaseEstimator):
     learner: BaseEstimator | None
     effort: str | None
     random_state: int | np.random.RandomState | None
-    learner_: Stored[SavedEstimator]
+    learner_: Stored[LearnedDistance]
     index_: Annotated[NeighborIndex, "stored", StoredIndex]
     vote_rule_: StoredIfSet[VoteRule]
     _targets: Stored[NDArray[Any]]  # (n_items,): classes or values
@@ -152,7 +153,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, BaseEstimator):
     def check_restored(self) -> None:
         self._check()
         check_n_jobs(self.n_jobs)
-        stored: Any = vars(self).pop("index_")  # a `StoredIndex`
+        stored: Any = self.__dict__.pop("index_")  # a `StoredIndex`
         targets, labels, n = self._targets, self._labels, len(stored.items) if stored.items.ndim else 0
         d = getattr(self.learner_, "semimetric_", None)
         if not isinstance(d, Semimetric) or targets.shape != (n,):

@@ -114,7 +114,7 @@ class PointCloudFeatures(ObjectFeatures):
         self.centers_ = kmeans_plusplus(pooled, n, random_state=self.random_state)[0] if n else np.empty((0, dimension))
         nearest = cdist(pooled, self.centers_).min(axis=1) if n else np.empty(0)
         spacing = float(np.median(nearest[nearest > 0])) if (nearest > 0).any() else 1.0
-        self.radii_ = spacing * 2.0 ** np.arange(self.n_radii if n else 0)
+        self.radii_ = spacing * 2.0 ** np.arange(self.n_radii if n else 0, dtype=np.float64)
         return self
 
     def transform(self, X: Objects) -> Floats:

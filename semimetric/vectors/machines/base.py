@@ -70,7 +70,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         return stored | {"_state": StoredMachine.of(self._state)}
 
     def check_restored(self) -> None:
-        stored: Any = vars(self).pop("_state")  # a `StoredMachine`
+        stored: Any = self.__dict__.pop("_state")  # a `StoredMachine`
         self._check()
         if not hasattr(self.embedding_, "n_columns_"):
             raise InputError("embedding_ is not fitted; restore the file")
