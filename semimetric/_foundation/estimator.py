@@ -1,4 +1,4 @@
-"""Fitted estimators as one file: their parameters, and what they hold besides."""
+"""Fitted estimators in files and in print: a file has their parameters and their stored attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .stored import Members, Reader, Writer, refused_as_stored, stored_types
 from .types import FrozenValue
 
 
-class SavedEstimator:
+class SavedEstimator(BaseEstimator):
     """A fitted estimator that `save` writes; the annotations `Stored` and `StoredIfSet` say which attributes a file holds."""
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
@@ -46,7 +46,7 @@ class SavedEstimator:
 
     def stored_parameters(self) -> dict[str, Any]:
         """Return the parameters that a file holds, by name."""
-        return self.get_params(deep=False)  # type: ignore[attr-defined]  # every subclass is an estimator
+        return self.get_params(deep=False)
 
     def as_stored(self) -> dict[str, Any]:
         """Return the attributes that a file holds, by name.
@@ -68,7 +68,7 @@ class SavedEstimator:
             If one is missing, or they do not fit together.
         """
         self._check_whole(stored)
-        vars(self).update(stored)
+        self.__dict__.update(stored)
         self.check_restored()
 
     def check_restored(self) -> None:
@@ -80,7 +80,7 @@ class SavedEstimator:
 
 
 def read_estimator(state: State, callables: Sequence[object]) -> Any:
-    """The fitted estimator of a file, with its base distances.
+    """Return the fitted estimator of a file, with its base distances.
 
     Raises
     ------
@@ -119,8 +119,6 @@ _LARGEST = 40  # numbers that a list of lists may hold to be shown
 
 
 class _Shown:
-    """A text that is printed as it is."""
-
     def __init__(self, text: str) -> None:
         self._text = text
 
@@ -129,20 +127,17 @@ class _Shown:
 
 
 class _ShownSignature:
-    """The signature of a class as `help` shows it: parameters and defaults, whose types its docstring tells.
+    """The signature of a class for `help`: parameters and defaults without types, which ``__init__`` has."""
 
-    With them it would be twice as long. Editors, and whoever asks for the signature of ``__init__``, see the types.
-    """
-
-    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+    def __get__(self, instance: object, owner: Any) -> inspect.Signature:
         if instance is not None:
             raise AttributeError("__signature__ is that of the class")
-        _, *parameters = inspect.signature(owner.__init__).parameters.values()  # type: ignore[misc]  # of this very class
+        _, *parameters = inspect.signature(owner.__init__).parameters.values()
         return inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
 
 
-class ShortRepr:
-    """The part of an estimator that prints it; its parameters stay what they are."""
+class ShortRepr(BaseEstimator):
+    """An estimator that is printed with short texts for parameters that hold data."""
 
     __signature__ = _ShownSignature()
 
@@ -150,21 +145,21 @@ class ShortRepr:
         return BaseEstimator.__repr__(_copy(self), N_CHAR_MAX)
 
     def _get_params_html(self, *args: Any, **options: Any) -> Any:
-        """What scikit-learn shows of the parameters in a notebook."""
-        shown = super()._get_params_html(*args, **options)  # type: ignore[misc]  # an estimator of scikit-learn 1.7 or later
+        """Return the parameters as scikit-learn shows them in a notebook."""
+        shown = super()._get_params_html(*args, **options)
         shown.data = {name: abbreviated(value) for name, value in shown.data.items()}
         return shown
 
 
 class ShortFields:
-    """The part of a dataclass, made with ``repr=False``, that prints its arrays by their shapes."""
+    """A dataclass, made with ``repr=False``, whose arrays are printed by their shapes."""
 
     def __repr__(self) -> str:
         return repr(abbreviated(self))
 
 
 def _copy(model: Any) -> Any:
-    """An estimator of the same name and signature, with abbreviated parameters, that scikit-learn prints."""
+    """Return an estimator of the same name and signature with abbreviated parameters, for scikit-learn to print."""
     kind = type(type(model).__name__, (BaseEstimator,), {"__init__": type(model).__init__})
     copy: Any = object.__new__(kind)
     vars(copy).update({name: abbreviated(value) for name, value in model.get_params(deep=False).items()})
@@ -172,7 +167,7 @@ def _copy(model: Any) -> Any:
 
 
 def abbreviated(value: Any) -> Any:
-    """The value, in which everything that holds data is replaced by a short text that says what it is."""
+    """Return the value with a short text in place of each part that holds data."""
     if isinstance(value, ShortRepr):
         return _copy(value)
     shape = getattr(value, "shape", None)
@@ -190,5 +185,5 @@ def abbreviated(value: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """How many values a list of lists holds, as far as that matters."""
+    """Return the number of values of a list of lists, counted up to a limit."""
     return sum(_size(entry) if isinstance(entry, (list, tuple)) else 1 for entry in value[: _LARGEST + 1])
