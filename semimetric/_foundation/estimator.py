@@ -1,4 +1,4 @@
-"""Fitted estimators as one file: their parameters, and what they hold besides."""
+"""Fitted estimators in files and in print: a file has their parameters and their stored attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, NotRequired, Self, get_origin
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,23 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError, StorageError
 from .files import State, write_state
-from .stored import Members, Reader, Writer, refused_as_stored
+from .stored import Members, Reader, Writer, refused_as_stored, stored_types
 from .types import FrozenValue
 
 
-class SavedEstimator:
-    """The part of a fitted estimator that saves it, and that proves what a file holds of it.
-
-    Attributes
-    ----------
-    semimetric_ : Semimetric
-        The distance that it has learned, or was given.
-    _fitted : mapping of str to type
-        The attributes that `save` keeps, and the annotation of each.
-    """
-
-    _fitted: ClassVar[Mapping[str, Any]] = {}
-    semimetric_: Any
+class SavedEstimator(BaseEstimator):
+    """A fitted estimator that `save` writes; the annotations `Stored` and `StoredIfSet` say which attributes a file holds."""
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the fitted estimator to one file, which `semimetric.load` reads as this estimator.
@@ -55,33 +44,43 @@ class SavedEstimator:
         values = {"estimator": writer.value(self, kind, fitted=True)}
         write_state(os.path.realpath(path), State(kind, values, writer.arrays), key=key)
 
-    def _stored_parameters(self) -> dict[str, Any]:
-        """The parameters that a file keeps, by name."""
-        return self.get_params(deep=False)  # type: ignore[attr-defined]  # every subclass is an estimator
+    def stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a file holds, by name."""
+        return self.get_params(deep=False)
 
-    @classmethod
-    def _stored_types(cls) -> dict[str, Any]:
-        """The annotation of everything that `_stored` gives, by its name."""
-        return dict(cls._fitted)
+    def as_stored(self) -> dict[str, Any]:
+        """Return the attributes that a file holds, by name.
 
-    def _stored(self) -> dict[str, Any]:
-        """What the fitted estimator holds beside its parameters, by name."""
-        return {name: vars(self)[name] for name in self._fitted if name in vars(self)}
+        Raises
+        ------
+        InputError
+            If one of them is missing, as an interrupted fit may leave it.
+        """
+        self._check_whole(vars(self))
+        return {name: vars(self)[name] for name in stored_types(type(self)) if name in vars(self)}
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        """Hold what `_stored` gave, each value of its type, and refuse what does not go together."""
-        vars(self).update(fitted)
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Set the attributes that `as_stored` returned, each of its type, and refuse those that do not fit together.
 
-    @classmethod
-    def _check_whole(cls, fitted: Mapping[str, Any]) -> None:
-        """Refuse to save or to read an estimator that lacks something; an interrupted fit may leave it so."""
-        required = [name for name, kind in cls._stored_types().items() if get_origin(kind) is not NotRequired]
-        if missing := [name for name in required if name not in fitted]:
-            raise InputError(f"{cls.__name__} has no {missing[0]}; a whole fit is required: call fit again")
+        Raises
+        ------
+        InputError
+            If one is missing, or they do not fit together.
+        """
+        self._check_whole(stored)
+        self.__dict__.update(stored)
+        self.check_restored()
+
+    def check_restored(self) -> None:
+        """Refuse stored attributes that do not fit together, and set attributes that follow from them."""
+
+    def _check_whole(self, stored: Mapping[str, Any]) -> None:
+        if missing := [name for name in stored_types(type(self), required=True) if name not in stored]:
+            raise InputError(f"{type(self).__name__} has no {missing[0]}; a whole fit is required: call fit again")
 
 
 def read_estimator(state: State, callables: Sequence[object]) -> Any:
-    """The fitted estimator of a file, with its base distances.
+    """Return the fitted estimator of a file, with its base distances.
 
     Raises
     ------
@@ -120,8 +119,6 @@ _LARGEST = 40  # numbers that a list of lists may hold to be shown
 
 
 class _Shown:
-    """A text that is printed as it is."""
-
     def __init__(self, text: str) -> None:
         self._text = text
 
@@ -130,20 +127,17 @@ class _Shown:
 
 
 class _ShownSignature:
-    """The signature of a class as `help` shows it: parameters and defaults, whose types its docstring tells.
+    """The signature of a class for `help`: parameters and defaults without types, which ``__init__`` has."""
 
-    With them it would be twice as long. Editors, and whoever asks for the signature of ``__init__``, see the types.
-    """
-
-    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+    def __get__(self, instance: object, owner: Any) -> inspect.Signature:
         if instance is not None:
             raise AttributeError("__signature__ is that of the class")
-        _, *parameters = inspect.signature(owner.__init__).parameters.values()  # type: ignore[misc]  # of this very class
+        _, *parameters = inspect.signature(owner.__init__).parameters.values()
         return inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
 
 
-class ShortRepr:
-    """The part of an estimator that prints it; its parameters stay what they are."""
+class ShortRepr(BaseEstimator):
+    """An estimator that is printed with short texts for parameters that hold data."""
 
     __signature__ = _ShownSignature()
 
@@ -151,8 +145,8 @@ class ShortRepr:
         return BaseEstimator.__repr__(_copy(self), N_CHAR_MAX)
 
     def _get_params_html(self, *args: Any, **options: Any) -> Any:
-        """What scikit-learn shows of the parameters in a notebook."""
-        shown = super()._get_params_html(*args, **options)  # type: ignore[misc]  # an estimator of scikit-learn 1.7 or later
+        """Return the parameters as scikit-learn shows them in a notebook."""
+        shown = super()._get_params_html(*args, **options)
         shown.data = {name: abbreviated(value) for name, value in shown.data.items()}
         return shown
 
@@ -218,14 +212,14 @@ def _same(value: object, default: object) -> bool:
 
 
 class ShortFields:
-    """The part of a dataclass, made with ``repr=False``, that prints its arrays by their shapes."""
+    """A dataclass, made with ``repr=False``, whose arrays are printed by their shapes."""
 
     def __repr__(self) -> str:
         return repr(abbreviated(self))
 
 
 def _copy(model: Any) -> Any:
-    """An estimator of the same name and signature, with abbreviated parameters, that scikit-learn prints."""
+    """Return an estimator of the same name and signature with abbreviated parameters, for scikit-learn to print."""
     kind = type(type(model).__name__, (BaseEstimator,), {"__init__": type(model).__init__})
     copy: Any = object.__new__(kind)
     vars(copy).update({name: abbreviated(value) for name, value in model.get_params(deep=False).items()})
@@ -233,7 +227,7 @@ def _copy(model: Any) -> Any:
 
 
 def abbreviated(value: Any) -> Any:
-    """The value, in which everything that holds data is replaced by a short text that says what it is."""
+    """Return the value with a short text in place of each part that holds data."""
     if isinstance(value, ShortRepr):
         return _copy(value)
     shape = getattr(value, "shape", None)
@@ -251,5 +245,5 @@ def abbreviated(value: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """How many values a list of lists holds, as far as that matters."""
+    """Return the number of values of a list of lists, counted up to a limit."""
     return sum(_size(entry) if isinstance(entry, (list, tuple)) else 1 for entry in value[: _LARGEST + 1])

@@ -13,7 +13,6 @@ import hmac
 import io
 import json
 import math
-import mmap
 import mmap as maps
 import os
 import re
@@ -45,19 +44,14 @@ _LAST_CHARACTER = 0x10FFFF
 
 
 def header_of(array: NDArray[Any]) -> bytes:
-    """The bytes of the ``.npy`` file of a C-contiguous array that come before its values."""
+    """Return the bytes of a ``.npy`` file before the values of a C-contiguous array."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
     return header.getvalue()
 
 
 def array_in(content: Any, name: str) -> NDArray[Any]:
-    """The array in the bytes of a ``.npy`` file, as a view of them; ``name`` is what errors call it.
-
-    Parameters
-    ----------
-    content : bytes-like
-    name : str
+    """Return the array in the bytes of a ``.npy`` file, as a view of them; ``name`` is for messages.
 
     Raises
     ------
@@ -91,13 +85,13 @@ def array_in(content: Any, name: str) -> NDArray[Any]:
 
 
 def is_mapped(array: NDArray[Any]) -> bool:
-    """Whether the values of an array lie in a file that is mapped into memory, seen through views."""
+    """Return True if an array, or the array it is a view of, lies in a file that is mapped into memory."""
     owner: Any = array
     while isinstance(owner, (np.ndarray, memoryview)):
         if isinstance(owner, np.memmap):
             return True
         owner = owner.obj if isinstance(owner, memoryview) else owner.base
-    return isinstance(owner, mmap.mmap)
+    return isinstance(owner, maps.mmap)
 
 
 T = TypeVar("T")
@@ -116,7 +110,7 @@ _KEY = 16  # the least number of bytes of a key
 
 @dataclass(frozen=True)
 class State:
-    """The contents of a saved object: the name of its class, JSON values and arrays."""
+    """The content of a saved object: the name of its class, JSON values and arrays."""
 
     kind: str
     values: Mapping[str, Any]
@@ -131,7 +125,7 @@ def _array_bytes(array: NDArray[Any]) -> bytes:
 
 
 def _digest(members: Mapping[str, bytes]) -> str:
-    """SHA-256 of the names and contents of the members, in the order of their names."""
+    """Return the SHA-256 of the names and contents of the members, in the order of their names."""
     total = hashlib.sha256()
     for name in sorted(members):
         for part in (name.encode(), members[name]):
@@ -141,7 +135,7 @@ def _digest(members: Mapping[str, bytes]) -> str:
 
 
 def _signature(key: bytes, digest: str) -> str:
-    """The HMAC of a digest, by a key that must be bytes, and not too few."""
+    """Return the HMAC of a digest, after a check of the key."""
     if not isinstance(key, bytes) or len(key) < _KEY:
         given = f"{len(key)} bytes" if isinstance(key, bytes) else f"of type {type(key).__name__}"
         raise InputError(f"key= is {given}; at least {_KEY} bytes are required, such as secrets.token_bytes(32)")
@@ -149,7 +143,7 @@ def _signature(key: bytes, digest: str) -> str:
 
 
 def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None = None) -> None:
-    """Write ``state`` to ``path``; a file that is there already is replaced only when the new one is complete.
+    """Write ``state`` to ``path``; an old file is replaced only when the new one is complete.
 
     With ``key`` the file is signed: `read_state` then needs the same key.
 
@@ -182,7 +176,7 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> None:
-    """`write_beside` at a path that a user names: where there is a link, the file that it leads to is replaced."""
+    """Fill a file as `write_beside` does; at a link, the file that it leads to is replaced."""
     write_beside(Path(os.path.realpath(path)), write)
 
 
@@ -203,13 +197,13 @@ def write_beside(target: Path, write: Callable[[Any], None]) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of the contents of a file, which may be larger than memory."""
+    """Return the SHA-256 of a file, which may be larger than memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_archive(file: Any, members: Mapping[str, bytes]) -> None:
-    """Write the members compressed, or as they are where they would unfold to more than is read."""
+    """Write the members compressed, or uncompressed if they would unfold to more than the reader allows."""
     for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         file.seek(0)
         file.truncate()
@@ -221,7 +215,7 @@ def _write_archive(file: Any, members: Mapping[str, bytes]) -> None:
 
 
 def _too_large(sizes: Mapping[str, int], file_size: int) -> str | None:
-    """What unfolds to more than is read from a file of this size; None if nothing does."""
+    """Return the member that unfolds to more than a file of this size allows, "the file" for all, or None."""
     for name, size in sizes.items():
         if name.endswith(".json") and size > (_HEADER if name == "header.json" else max(_JSON, file_size)):
             return name
@@ -229,13 +223,13 @@ def _too_large(sizes: Mapping[str, int], file_size: int) -> str | None:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is there but is no file that can be read to its end, such as a pipe or a device."""
+    """Refuse a pipe, a device or anything else that cannot be read to its end."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise StorageError(f"{path} is no file; give the path of a saved object")
 
 
 def read_whole(naming: Path, read: Callable[[], T]) -> T:
-    """What ``read`` reads from the files that the file ``naming`` names; again where another process replaced them meanwhile.
+    """Return the result of ``read`` on the files that ``naming`` names; if they are replaced meanwhile, read again.
 
     Raises
     ------
@@ -253,7 +247,7 @@ def read_whole(naming: Path, read: Callable[[], T]) -> T:
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """What differs between a file and the one that takes its place; None if there is none."""
+    """Return numbers that differ between a file and its replacement; None if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -262,7 +256,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def read_state(path: str | os.PathLike[str], *, key: bytes | None = None) -> State:
-    """The state that `write_state` has written to ``path``.
+    """Return the state that `write_state` has written to ``path``.
 
     Raises
     ------
@@ -280,12 +274,15 @@ def read_state(path: str | os.PathLike[str], *, key: bytes | None = None) -> Sta
         raise StorageError(f"{source} was altered after it was saved: its digest differs; restore it or save the model again")
     _check_signature(source, header, digest, key)
     values = _json(source, "state.json", members)
-    arrays = {_MEMBER.fullmatch(name)[1]: array_in(content, f"{name} in {source}") for name, content in members.items()}  # type: ignore[index]  # _members has matched every name
+    arrays = {
+        name.removeprefix("arrays/").removesuffix(".npy"): array_in(content, f"{name} in {source}")
+        for name, content in members.items()
+    }
     return State(header["class"], values, arrays)
 
 
 def _members(source: Path, content: bytes) -> dict[str, bytes]:
-    """The members of an archive by name; no more is unfolded than the size of the archive allows."""
+    """Return the members of an archive by name; its size limits how much is unfolded."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
@@ -313,7 +310,7 @@ def _members(source: Path, content: bytes) -> dict[str, bytes]:
 
 
 def _unfolded(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The content of a member, of which no more is unfolded than the archive declares."""
+    """Return the content of a member, unfolded to the size that the archive declares."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"{entry.filename} is compressed in another way")
     with archive.open(entry) as member:
@@ -328,7 +325,7 @@ def _not_written(source: Path, cause: Exception | None = None) -> NoReturn:
 
 
 def _json(source: Path, name: str, members: dict[str, bytes]) -> dict[str, Any]:
-    """The JSON object of a member, which is removed from ``members``."""
+    """Return the JSON object of a member, which is removed from ``members``."""
     try:
         values = json.loads(members.pop(name), parse_constant=_no_number, object_pairs_hook=_distinct)
     except (KeyError, ValueError, RecursionError) as error:
@@ -352,7 +349,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _header(source: Path, members: dict[str, bytes]) -> dict[str, Any]:
-    """The valid header of a file that this version can read; it is removed from ``members``."""
+    """Return the checked header of a file, which is removed from ``members``."""
     try:
         header = _json(source, "header.json", members)
         format_name, format_version, kind = header["format"], header["format_version"], header["class"]
@@ -371,7 +368,7 @@ def _header(source: Path, members: dict[str, bytes]) -> dict[str, Any]:
 
 
 def _check_signature(source: Path, header: Mapping[str, Any], digest: str, key: bytes | None) -> None:
-    """Refuse a file that was not signed with ``key``, and a signed one where no key is given to check it."""
+    """Refuse a file that was not signed with ``key``, and a signed file without a key."""
     signature = header.get("signature")
     if key is None:
         if signature is not None:
@@ -393,13 +390,13 @@ _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 class ArrayFiles(NamedTuple):
-    """Arrays by their digests, and the maps in which they lie, none where they were read into memory."""
+    """Arrays by their digests, and the maps that hold them; there are none for arrays in memory."""
 
     arrays: dict[str, NDArray[Any]]
     maps: list[maps.mmap]
 
     def release(self) -> None:
-        """Let the system have the memory of mapped pages again, which stay in the files."""
+        """Free the memory of mapped pages, which stay in the files."""
         for mapped in self.maps:
             if hasattr(maps, "MADV_DONTNEED"):
                 mapped.madvise(maps.MADV_DONTNEED)
@@ -418,7 +415,7 @@ def write_array(folder: Path, array: NDArray[Any]) -> str:
 
 
 def read_arrays(folder: Path, digests: Collection[str], *, mmap: bool) -> ArrayFiles:
-    """The arrays of these digests, each verified; files are read by several threads.
+    """Return the arrays of these digests, each verified; several threads read the files.
 
     Raises
     ------
@@ -444,7 +441,7 @@ def read_arrays(folder: Path, digests: Collection[str], *, mmap: bool) -> ArrayF
 
 
 def _read(path: Path, digest: str, mmap: bool, stop: Event) -> tuple[NDArray[Any], maps.mmap | None]:
-    """The array of a file and its map, None if it was read."""
+    """Return the array of a file and its map, or None if the array is in memory."""
     advice = "restore it, or build the index again"
     try:
         handle = os.open(path, _OPEN)
@@ -464,7 +461,7 @@ def _read(path: Path, digest: str, mmap: bool, stop: Event) -> tuple[NDArray[Any
 
 
 def _digest_of(file: Any, size: int, content: memoryview, stop: Event) -> str:
-    """SHA-256 of the ``size`` bytes of a file, which are read into ``content`` unless that is empty."""
+    """Return the SHA-256 of the ``size`` bytes of a file; they are read into ``content`` unless it is empty."""
     total, piece = hashlib.sha256(), memoryview(bytearray(0 if len(content) else min(_PIECE, size)))
     for start in range(0, size, _PIECE):
         into = content[start : start + _PIECE] if len(content) else piece[: size - start]

@@ -1,4 +1,4 @@
-"""Which classes and functions may stand in saved files, what makes their objects, and whether a value is of a type."""
+"""Values in saved files: the classes that may stand in them, checks of types, a writer and a reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,19 +21,23 @@ from .errors import InputError, NotSupportedError, StorageError
 from .files import State
 
 T = TypeVar("T")
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+Stored = Annotated[T, "stored"]  # a fitted attribute that every file of its class has
+StoredIfSet = Annotated[T, "stored if set"]
 
 _STORABLE: dict[str, Any] = {}
 
 
-def storable(made: T) -> T:
-    """Let objects of a class, or a function itself, stand in saved files: a decorator.
+def storable(made: Made) -> Made:
+    """Allow objects of a class, or a function, in saved files; this is a decorator.
 
     Raises
     ------
     ValueError
         If another module has one of the same name, of which files could not tell them apart.
     """
-    name: str = made.__name__  # type: ignore[attr-defined]  # classes and functions have names
+    name: str = made.__name__
     if name in _STORABLE and _STORABLE[name].__module__ != made.__module__:
         raise ValueError(f"{made.__module__}.{name} is storable, and so is {_STORABLE[name].__module__}.{name}; rename one")
     _STORABLE[name] = made
@@ -41,12 +45,23 @@ def storable(made: T) -> T:
 
 
 def known(name: str) -> Any:
-    """The storable class or function of this name; None if there is none."""
+    """Return the storable class or function of this name, or None."""
     return _STORABLE.get(name)
 
 
+def stored_types(kind: type, *, required: bool = False) -> dict[str, Any]:
+    """Return the type of every attribute that a class stores, by name; with ``required`` only of those that are always set.
+
+    A third entry of `Annotated` is the type that stands for the attribute in a file.
+    """
+    marks = ("stored",) if required else ("stored", "stored if set")
+    hints = get_type_hints(kind, include_extras=True).items()
+    parts = {name: get_args(hint) for name, hint in hints if get_origin(hint) is Annotated}
+    return {name: form[0] if form else hint for name, (hint, mark, *form) in parts.items() if mark in marks}
+
+
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of the type that an annotation says; lists, tuples and arrays stand for one another as sequences."""
+    """Return True if a value is of an annotated type; lists, tuples and arrays stand for one another as sequences."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any or isinstance(hint, (str, TypeVar)):
         return True
@@ -67,7 +82,6 @@ def fits(value: object, hint: Any) -> bool:
 
 
 def _is_of(value: object, hint: Any) -> bool:
-    """Whether a value is of a type without parts: numbers are whole or not, and truth values count as numbers nowhere else."""
     if hint is None or hint is NoneType:
         return value is None
     if hint is bool:
@@ -80,7 +94,7 @@ def _is_of(value: object, hint: Any) -> bool:
 
 
 def arguments_of(value: Any) -> dict[str, Any]:
-    """The arguments by name that make an object of a storable class."""
+    """Return the arguments by name that make an object of a storable class."""
     if is_dataclass(value):
         return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
     if hasattr(value, "_asdict"):
@@ -89,7 +103,7 @@ def arguments_of(value: Any) -> dict[str, Any]:
 
 
 def hints_of(made: Any) -> dict[str, Any]:
-    """The annotations of the arguments that make an object of a storable class."""
+    """Return the annotations of the arguments that make an object of a storable class."""
     named = is_dataclass(made) or hasattr(made, "_fields") or not issubclass(made, tuple)
     return get_type_hints(made if named else made.__new__)
 
@@ -99,7 +113,7 @@ _ADVICE = "restore the file, or save the object again"
 
 @contextmanager
 def refused_as_stored(what: str) -> Iterator[None]:
-    """Turn an error of what is made of saved values into a `StorageError` that begins with ``what``."""
+    """Turn an error about saved values into a `StorageError` that begins with ``what``."""
     try:
         yield
     except (InputError, NotSupportedError) as error:
@@ -108,7 +122,7 @@ def refused_as_stored(what: str) -> Iterator[None]:
 
 @contextmanager
 def located(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let a `StorageError` begin with the path of the file in which something is wrong."""
+    """Put the path of the damaged file before the message of a `StorageError`."""
     try:
         yield
     except StorageError as error:
@@ -116,14 +130,7 @@ def located(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class Members:
-    """JSON values and arrays of a saved object; at the end, `done` refuses those that nobody has asked for.
-
-    Parameters
-    ----------
-    values : object
-        What JSON gave; anything but a dict is refused.
-    arrays : mapping of str to ndarray
-    """
+    """The JSON values and arrays of a saved object, each of which is asked for once; `done` refuses the rest."""
 
     def __init__(self, values: object, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
         if not isinstance(values, dict):
@@ -134,67 +141,64 @@ class Members:
         return name in self._values or name in self._arrays
 
     def any(self, name: str) -> Any:
-        """The value of this name, of any type."""
+        """Return the value of this name, of any type."""
         if name not in self._values:
             raise StorageError(f"the value {name!r} is missing; {_ADVICE}")
         return self._values.pop(name)
 
     def typed(self, name: str, kinds: tuple[type, ...]) -> Any:
-        """A value of one of these types, an integer of at most 63 bits."""
+        """Return a value of one of these types; an integer has at most 63 bits."""
         value = self._of(name, self.any(name), kinds)
         if isinstance(value, int) and abs(value) >= 2**63:
             raise StorageError(f"the value {name!r} is {_shown(value)}; an integer of 63 bits is required: {_ADVICE}")
         return value
 
     def text(self, name: str) -> str:
-        """A string."""
+        """Return a string."""
         return self._of(name, self.any(name), str)
 
     def whole(self, name: str, least: int = 0) -> int:
-        """An integer from ``least`` to 2⁶³ - 1."""
+        """Return an integer from ``least`` to 2⁶³ - 1."""
         value = self._of(name, self.any(name), int)
         if not least <= value < 2**63:
             raise StorageError(f"the value {name!r} is {_shown(value)}; an integer >= {least} is required: {_ADVICE}")
         return value
 
     def seed(self, name: str) -> int | None:
-        """An integer >= 0, or None."""
+        """Return an integer >= 0, or None."""
         value = self.typed(name, (int, type(None)))
         if value is not None and value < 0:
             raise StorageError(f"the value {name!r} is {value}; a seed >= 0, or none, is required: {_ADVICE}")
         return value
 
     def number(self, name: str) -> float:
-        """A finite number."""
+        """Return a finite number."""
         value = self._of(name, self.any(name), (int, float))
         if not abs(value) < 2.0**1023:
             raise StorageError(f"the value {name!r} is {_shown(value)}; a finite number is required: {_ADVICE}")
         return float(value)
 
     def flag(self, name: str) -> bool:
-        """A truth value."""
+        """Return a truth value."""
         return self._of(name, self.any(name), bool)
 
     def list_of(self, name: str, kind: Any) -> list[Any]:
-        """A list whose entries are all of the type ``kind``."""
+        """Return a list whose entries are all of the type ``kind``."""
         return [self._of(f"{name}[{k}]", value, kind) for k, value in enumerate(self._of(name, self.any(name), list))]
 
     def lists_of(self, name: str, kind: Any) -> list[list[Any]]:
-        """A list of lists whose entries are all of the type ``kind``."""
+        """Return a list of lists whose entries are all of the type ``kind``."""
         rows = self.list_of(name, list)
         return [[self._of(f"{name}[{k}]", value, kind) for value in row] for k, row in enumerate(rows)]
 
     def parts(self, name: str) -> list[Members]:
-        """A list of JSON objects, each as members without arrays."""
+        """Return a list of JSON objects, each as members without arrays."""
         return [Members(part) for part in self.list_of(name, dict)]
 
     def array(
         self, name: str, dtype: DTypeLike, *shape: int | None, missing: bool = False, infinite: bool = False
     ) -> NDArray[Any]:
-        """A new array of this dtype and shape, in which None stands for any length; its numbers are finite.
-
-        With ``missing`` they may be NaN, and with ``infinite`` anything.
-        """
+        """Return a copy of an array, checked as `check_array` does."""
         if name not in self._arrays:
             raise StorageError(f"the array {name!r} is missing; {_ADVICE}")
         found = self._arrays.pop(name)
@@ -202,7 +206,7 @@ class Members:
         return found.copy()
 
     def done(self) -> None:
-        """Refuse members that nobody has asked for."""
+        """Refuse members that were not asked for."""
         if foreign := [*self._values, *self._arrays]:
             raise StorageError(f"{_shown(foreign[0])} is no part of such an object; {_ADVICE}")
 
@@ -217,7 +221,7 @@ class Members:
 def check_array(
     name: str, found: NDArray[Any], dtype: DTypeLike, *shape: int | None, missing: bool = False, infinite: bool = False
 ) -> None:
-    """Refuse an array of another dtype or shape, and NaN and infinity unless they may be ``missing`` or ``infinite``."""
+    """Refuse another dtype or shape (None is any length), NaN unless ``missing``, and infinity unless ``infinite``."""
     fits = found.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
     if found.dtype != np.dtype(dtype) or not fits:
         wanted = tuple("n" if n is None else n for n in shape)
@@ -229,8 +233,15 @@ def check_array(
         raise StorageError(f"the array {name!r} holds NaN or infinity; finite numbers are required: {_ADVICE}")
 
 
+def split_vectors(name: str, flat: NDArray[Any], counts: NDArray[np.int64], *, least: int = 1) -> list[NDArray[Any]]:
+    """Return the vectors that are joined in ``flat``; their lengths are ``counts``, which messages call ``name``."""
+    right = flat.ndim == counts.ndim == 1 and counts.min(initial=least) >= least and counts.max(initial=0) <= len(flat)
+    if not right or not len(counts) or counts.sum() != len(flat):
+        raise StorageError(f"the array {name!r} adds up to {counts.sum()} for {flat.size} numbers; {_ADVICE}")
+    return [part.copy() for part in np.split(flat, np.cumsum(counts)[:-1])]
+
+
 def _shown(value: object) -> str:
-    """A value as messages show it."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:56]} ..."
 
@@ -241,25 +252,14 @@ _CAST = {"f": ("<f4", "<f8"), "i": ("<i8",), "u": ("<i8",)}  # what holds the nu
 
 
 class Writer:
-    """Values as JSON, and the arrays in them.
-
-    Parameters
-    ----------
-    what : str
-        The class of the object that is written, for messages.
-
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        The arrays so far.
-    """
+    """The values of an object called ``what`` as JSON, and the ``arrays`` in them by their labels."""
 
     def __init__(self, what: str) -> None:
         self._what = what
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def value(self, value: Any, name: str, *, fitted: bool = False) -> Any:
-        """One value, called ``name`` in messages; estimators in it are written as they are ``fitted``, or their parameters."""
+        """Return a value as JSON; ``name`` is for messages, and with ``fitted`` estimators keep what they have learned."""
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, np.generic):
@@ -277,7 +277,7 @@ class Writer:
         return self._sequence(value, name, fitted) if type(value) in (list, tuple, dict) else self._object(value, name, fitted)
 
     def named(self, values: Mapping[str, Any], name: str, *, fitted: bool = False) -> dict[str, Any]:
-        """Values by their names, which are attributes of what is called ``name``."""
+        """Return the attributes of an object as JSON; ``name`` is for messages."""
         return {
             key: self._callables(value, name) if key == CALLABLES else self.value(value, f"{name}.{key}", fitted=fitted)
             for key, value in values.items()
@@ -291,6 +291,9 @@ class Writer:
     def _sequence(self, value: Any, name: str, fitted: bool) -> Any:
         if isinstance(value, dict):
             return {"dict": [[self.value(part, name, fitted=fitted) for part in pair] for pair in value.items()]}
+        if len(value) > 1 and all(type(part) is np.ndarray and part.ndim == 1 and part.dtype == np.float64 for part in value):
+            joined = {"flat": np.concatenate(value), "counts": np.array([len(part) for part in value], np.int64)}
+            return {"arrays": self.named(joined, name), "tuple": isinstance(value, tuple)}
         entries = [self.value(entry, f"{name}[{k}]", fitted=fitted) for k, entry in enumerate(value)]
         return {"tuple": entries} if isinstance(value, tuple) else entries
 
@@ -328,17 +331,15 @@ class Writer:
         return {"object": kind, "arguments": self.named(arguments_of(value), name)}
 
     def estimator(self, model: Any, name: str, *, fitted: bool) -> dict[str, Any]:
-        """An estimator: its parameters and, if it is ``fitted``, what it holds besides."""
+        """Return the parameters of an estimator and, with ``fitted``, its stored attributes as JSON."""
         hints = get_type_hints(type(model).__init__)
-        parameters = getattr(model, "_stored_parameters", lambda: model.get_params(deep=False))()
+        parameters = getattr(model, "stored_parameters", lambda: model.get_params(deep=False))()
         for key, value in parameters.items():
             if key != CALLABLES and not fits(_plain(value), hints.get(key, Any)):
                 raise self._refused(value, f"{name}.{key}")
         held = None
-        if fitted and hasattr(model, "_stored"):
-            held = model._stored()
-            model._check_whole(held)
-            held = self.named(held, name, fitted=True)
+        if fitted and hasattr(model, "as_stored"):
+            held = self.named(model.as_stored(), name, fitted=True)
         return {"estimator": type(model).__name__, "parameters": self.named(parameters, name), "fitted": held}
 
     def _refused(self, value: Any, name: str) -> NotSupportedError:
@@ -353,7 +354,6 @@ class Writer:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as the number of Python that is stored for it."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -362,27 +362,19 @@ _ANY = (object, bool)
 
 
 class Reader:
-    """Values that a `Writer` has written; each is proved to be of the type that is asked.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        The arrays of the file.
-    callables : sequence of callables
-        The base distances of the object.
-    """
+    """The values that a `Writer` has written, each checked against an annotation; ``callables`` are the base distances."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], callables: Sequence[object] = ()) -> None:
         self._arrays, self._callables = dict(arrays), tuple(callables)
         self._depth = 0
 
     def done(self) -> None:
-        """Refuse arrays that nothing has named."""
+        """Refuse arrays that no value has named."""
         if self._arrays:
             raise StorageError(f"the array {next(iter(self._arrays))!r} is no part of such an object; {_ADVICE}")
 
     def value(self, stored: Any, hint: Any, name: str) -> Any:
-        """One value, called ``name`` in messages, of the type that the annotation ``hint`` says."""
+        """Return the value of a type that is written in JSON; ``name`` is for messages."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise StorageError(f"{name} holds more than {_DEEPEST} values in one another; {_ADVICE}")
@@ -394,7 +386,7 @@ class Reader:
         return found
 
     def named(self, stored: Any, hints: Mapping[str, Any], name: str) -> dict[str, Any]:
-        """Values by their names, each of the type that ``hints`` says; a name that is not there is refused."""
+        """Return values by their names, each of its type in ``hints``; other names are refused."""
         values = stored if isinstance(stored, dict) else {}
         if values is not stored or (foreign := [key for key in values if key not in hints]):
             raise StorageError(f"{name} has {'no names' if values is not stored else repr(foreign[0][:60])}; {_ADVICE}")
@@ -444,6 +436,14 @@ class Reader:
     def _tuple(self, part: Members, name: str) -> tuple[Any, ...]:
         return tuple(self.value(part.list_of("tuple", _ANY), Any, name))
 
+    def _split(self, part: Members, name: str) -> Any:
+        joined = self.named(part.any("arrays"), {"flat": NDArray[np.float64], "counts": NDArray[np.int64]}, name)
+        if len(joined) < 2:
+            raise StorageError(f"{name} has vectors or their lengths missing; {_ADVICE}")
+        return (tuple if part.flag("tuple") else list)(
+            split_vectors(f"{name}.counts", joined["flat"], joined["counts"], least=0)
+        )
+
     def _dict(self, part: Members, name: str) -> dict[Any, Any]:
         pairs = [self.value(pair, Any, name) for pair in part.lists_of("dict", _ANY)]
         if not all(len(pair) == 2 and isinstance(pair[0], (str, int, float)) for pair in pairs):
@@ -487,7 +487,6 @@ class Reader:
         return made(**values)
 
     def _known(self, kind: str, name: str) -> Any:
-        """The storable class or function called ``kind``."""
         found = known(kind)
         if found is None:
             raise StorageError(f"{name} is a {kind[:60]!r}, which this version cannot read; upgrade semimetric, or {_ADVICE}")
@@ -523,15 +522,14 @@ class Reader:
         model: Any = made(**self.named(part.any("parameters"), known, name))
         fitted = part.any("fitted")
         if fitted is not None:
-            if not hasattr(made, "_stored_types"):
+            if not hasattr(made, "restore"):
                 raise StorageError(f"{name} is a {made.__name__}, whose parameters alone are saved; {_ADVICE}")
-            held = self.named(fitted, model._stored_types(), name)
-            model._check_whole(held)
-            model._restore(held)
+            model.restore(self.named(fitted, stored_types(made), name))
         return model
 
 
 _FORMS: dict[str, Callable[[Reader, Members, str], Any]] = {
+    "arrays": Reader._split,
     "float": Reader._float,
     "scalar": Reader._scalar,
     "tuple": Reader._tuple,
@@ -550,6 +548,6 @@ _NARROW = ("<f2", "|i1", "<i2", "<i4", "<u4", "<u8")
 
 
 def _holds(shape: list[int], n: int) -> bool:
-    """Whether an array of this shape has n entries; sides besides one of 0 may not be larger than NumPy counts."""
+    """Return True if an array of this shape has n entries, and no side is too large for NumPy."""
     positive = math.prod(side for side in shape if side)
     return len(shape) <= 8 and min(shape, default=1) >= 0 and positive < 2**31 and math.prod(shape) == n

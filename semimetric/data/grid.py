@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.stored import storable
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_items
 from .._kernels.locate import locate_cells
@@ -32,6 +33,7 @@ from .schema import KINDS, Feature, Schema
 _MOST_KNOTS = 65_535  # vertices are stored as uint16
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The knots of every feature; a grid is made by `fit` or from given knots.

@@ -57,16 +57,24 @@ def array_of(stored):
     return stored["dict"][0][1]["array"]
 
 
+def index_of(e):
+    """The arguments of the stored index."""
+    return e["fitted"]["index_"]["arguments"]
+
+
 CALLED = {
-    "items outside the schema": ("classifier of a frame", lambda e, a: a[e["fitted"]["items"]["array"]].fill(77.0)),
-    "a label too few": ("classifier", lambda e, a: a.update({e["fitted"]["targets"]["array"]: np.zeros(47)})),
-    "one class missing": ("classifier", lambda e, a: e["fitted"]["targets"].update(array="a999")),
-    "negative weights": ("classifier of names", lambda e, a: a[e["fitted"]["weight"]["array"]].fill(-1.0)),
-    "an algorithm of the index": ("classifier", lambda e, a: e["fitted"]["index"]["dict"].append(["algorithm", "fast"])),
+    "items outside the schema": (
+        "classifier of a frame",
+        lambda e, a: a[index_of(e)["items"]["array"]].fill(77.0),
+    ),
+    "a label too few": ("classifier", lambda e, a: a.update({e["fitted"]["_targets"]["array"]: np.zeros(47)})),
+    "one class missing": ("classifier", lambda e, a: e["fitted"]["_targets"].update(array="a999")),
+    "negative weights": ("classifier of names", lambda e, a: a[e["fitted"]["_weight"]["array"]].fill(-1.0)),
+    "an algorithm of the index": ("classifier", lambda e, a: index_of(e)["parameters"]["dict"].append(["algorithm", "fast"])),
     "votes": ("classifier", lambda e, a: e["parameters"].update(weights="by luck")),
     "a learner that is not fitted": ("classifier", lambda e, a: e["fitted"]["learner_"].update(fitted=None)),
     "a mode": ("transformer", lambda e, a: e["parameters"].update(mode="angle")),
-    "a line without end": ("pairs with a line", lambda e, a: a[array_of(e["fitted"]["calibration"])].fill(np.nan)),
+    "a line without end": ("pairs with a line", lambda e, a: a[array_of(e["fitted"]["calibrator_"])].fill(np.nan)),
     "steps that fall": ("pairs with steps", lambda e, a: [v.sort() or v[::-1].sort() for v in a.values() if v.ndim == 1]),
     "a method": ("approximator", lambda e, a: e["parameters"].update(method="guess")),
     "importances": ("large margin", lambda e, a: a.update({e["fitted"]["feature_importances_"]["array"]: np.ones(7)})),

@@ -54,6 +54,17 @@ def test_arrays_keep_dtype_shape_and_values(array):
     assert found.tolist() == array.tolist() or repr(found.tolist()) == repr(array.tolist())
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_vectors_are_joined_in_one_array(kind):
+    vectors = kind([np.array([0.5, 1.0]), np.empty(0), np.array([np.nan])])
+    writer = Writer("Thing")
+    assert "arrays" in writer.value(vectors, "Thing.x")
+    assert len(writer.arrays) == 2
+    found = again(vectors)
+    assert type(found) is kind
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(found, vectors, strict=True))
+
+
 def test_numbers_of_numpy_are_those_of_python():
     assert [type(v) for v in again([np.float64(0.5), np.int32(3), np.bool_(True)])] == [float, int, bool]
 
@@ -85,6 +96,9 @@ BAD = {
     "array": ({"array": "a9"}, "missing"),
     "wrong cast": ({"array": "a0", "dtype": "<i4"}, "<i4 does not"),
     "foreign cast": ({"array": "a0", "dtype": "O"}, "dtype 'O'"),
+    "joined vectors": ({"arrays": {"flat": {"array": "a0"}, "counts": {"array": "a1"}}, "tuple": False}, "adds up to 4 for 1"),
+    "joined vectors without lengths": ({"arrays": {"flat": {"array": "a0"}}, "tuple": False}, "lengths missing"),
+    "joined vectors that are none": ({"arrays": {"flat": {"array": "a1"}}, "tuple": False}, "is required"),
     "cells": ({"cells": [1, 2], "shape": [3]}, "2 cells for the shape"),
     "an empty array of endless sides": ({"cells": [], "shape": [0, 2**30, 2**30, 2**30]}, "0 cells for the shape"),
     "no cell": ({"cells": [[1]], "shape": [1]}, "no cell"),
@@ -107,7 +121,7 @@ BAD = {
 def test_what_nothing_writes_is_refused(name):
     stored, part = BAD[name]
     with pytest.raises(StorageError, match="restore the file") as caught:
-        Reader({"a0": np.array([0.5])}).value(stored, object, "Thing.x")
+        Reader({"a0": np.array([0.5]), "a1": np.array([5, -1])}).value(stored, object, "Thing.x")
     assert part in str(caught.value)
 
 

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NotRequired, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, SemimetricWarning, silent, warn
 from ..._foundation.estimator import SavedEstimator
 from ..._foundation.iteration import Status
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import (
     ArrayLike,
@@ -76,7 +76,7 @@ from ..pairs.triangle_inequality import Triangles
 from ..pairs.vertices import WHOLE_TABLE
 from ..solvers.base import Solution
 from .base import T
-from .measured_learner import MEASURED, NOTHING_ASIDE, SET_ASIDE, MeasuredLearner
+from .measured_learner import NOTHING_ASIDE, SET_ASIDE, MeasuredLearner
 from .regressor import DistanceRegressor
 
 _OF_THE_LEARNER = ("n_knots", "alpha", "directions", "tables", "axioms", "link", "loss", "columns", "program")
@@ -210,21 +210,13 @@ class DistanceApproximator(MeasuredLearner):
     _learns_from_items = True
     preprocessor = None  # fit takes the items themselves
     _moved = {name: f"learner__{MOVED.get(name, name)}" for name in (*MOVED, *_OF_THE_LEARNER)}
-    pairs_: Integers
-    distances_: Floats
-    vertices_: Floats
-    features_: TransformerMixin | Callable[[Objects], ArrayLike]
-    n_calls_: int
-
-    _fitted = MEASURED | {
-        "pairs_": Integers,
-        "distances_": Floats,
-        "error_quantiles_": dict[float, float],
-        "n_error_pairs_": int,
-        "n_calls_": NotRequired[int],
-        "vertices_": NotRequired[Floats],
-        "features_": NotRequired[Any],
-    }
+    pairs_: Stored[Integers]
+    distances_: Stored[Floats]
+    error_quantiles_: Stored[dict[float, float]]
+    n_error_pairs_: Stored[int]
+    n_calls_: StoredIfSet[int]
+    vertices_: StoredIfSet[Floats]
+    features_: StoredIfSet[TransformerMixin | Callable[[Objects], ArrayLike]]
 
     def __init__(
         self,
@@ -333,19 +325,19 @@ class DistanceApproximator(MeasuredLearner):
                 self.n_calls_ = count.n
         return self
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_parameters()
         if self.distances_.ndim != 1 or self.pairs_.shape != (len(self.distances_), 2):
             raise InputError(f"there are distances of shape {self.distances_.shape} for pairs of shape {self.pairs_.shape}")
 
-    def _stored_parameters(self) -> dict[str, Any]:
+    def stored_parameters(self) -> dict[str, Any]:
         """Return all but code: distance and function of a loaded model are None, until `set_params` gives them again."""
         code = ("distance",) if self.features is None or hasattr(self.features, "transform") else ("distance", "features")
-        return {name: value for name, value in super()._stored_parameters().items() if name not in code}
+        return {name: value for name, value in super().stored_parameters().items() if name not in code}
 
-    def _stored(self) -> dict[str, Any]:
-        stored = super()._stored()
+    def as_stored(self) -> dict[str, Any]:
+        stored = super().as_stored()
         if self.features is None or not hasattr(self.features, "transform"):
             stored.pop("features_", None)
         else:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, ClassVar, NotRequired, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import as_cells, check_feature_names, validated
 from ..._foundation.errors import InputError, NotSupportedError, silent, warn
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr, check_names
+from ..._foundation.stored import Stored, StoredIfSet
 from ..._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from ..._foundation.validation import check_items, check_tuples
 from ...data.feature_groups import JointGroups
@@ -32,16 +33,6 @@ from .part_tasks import ItemTask, TupleTask, refuse_parts
 T = TypeVar("T", bound=Tuples)
 
 _MOST_FOLDS = 12  # more than "auto" ever compares on
-LEARNED: dict[str, Any] = {
-    "semimetric_": Semimetric,
-    "solution_": Solution,
-    "recipe_": Recipe,
-    "choices_": Choices,
-    "group_choices_": NotRequired[Choices],
-    "link_choices_": NotRequired[Choices],
-    "n_features_in_": int,
-    "feature_names_in_": NotRequired[NDArray[Any]],
-}  # what files hold of a fitted learner
 
 
 def has_coordinates(learner: LearnedDistance) -> bool:
@@ -82,20 +73,19 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     n_features_in_ : int
     """
 
-    semimetric_: Semimetric
-    solution_: Solution
-    recipe_: Recipe
-    choices_: Choices
-    group_choices_: Choices
-    link_choices_: Choices
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    semimetric_: Stored[Semimetric]
+    solution_: Stored[Solution]
+    recipe_: Stored[Recipe]
+    choices_: Stored[Choices]
+    group_choices_: StoredIfSet[Choices]
+    link_choices_: StoredIfSet[Choices]
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
     preprocessor: ArrayLike | Callable[[NDArray[Any]], Any] | None
     columns: Columns | None
 
     _learns_from_items: ClassVar[bool] = False  # and not from tuples, which have three axes or are row numbers
 
-    _fitted: ClassVar[Mapping[str, Any]] = LEARNED
     _moved = MOVED
 
     def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
@@ -112,9 +102,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         """The kinds of the features that the parameters give."""
         return Columns.of(self.parameter_source.columns)
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
-        if "recipe_" in self._fitted:
+    def check_restored(self) -> None:
+        if hasattr(self, "recipe_"):
             self._recipe()
             self.recipe_.checked()
         check_names(self, self.semimetric_.n_features)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import ConvergenceWarning, InputError, NotSupportedError, warn
-from ..._foundation.estimator import SavedEstimator
 from ..._foundation.optional_imports import optional
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -28,7 +27,7 @@ from ..learning.settings import Program
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex, searched_distance
-from .indexed import IndexEstimator, index_of_stored, stored_index
+from .indexed import IndexEstimator
 from .pair_learner import PairLearner
 
 _BLOCK = 4_096  # items whose distances to all medoids are evaluated at a time
@@ -92,23 +91,11 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
     array([0, 0, 1, 1, 1, 1])
     """
 
-    learner_: PairLearner
-    labels_: Integers
-    medoid_indices_: Integers
-    inertia_: float
-    n_iter_: int
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "feature_names_in_": NotRequired[NDArray[Any]],
-        "index": dict[str, Any],
-        "items": NDArray[np.floating],
-        "learner_": NotRequired[SavedEstimator],
-        "distance": NotRequired[Semimetric],
-        "labels_": Integers,
-        "medoid_indices_": Integers,
-        "inertia_": float,
-        "n_iter_": int,
-    }
+    learner_: StoredIfSet[PairLearner]
+    labels_: Stored[Integers]
+    medoid_indices_: Stored[Integers]
+    inertia_: Stored[float]
+    n_iter_: Stored[int]
 
     def __init__(
         self,
@@ -242,25 +229,22 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         tags.input_tags.allow_nan = isinstance(self.semimetric, str) and self.semimetric == "gower"
         return tags
 
-    def _stored(self) -> dict[str, Any]:
-        """Return what a file holds: the learner goes without the items that `fit` gave it."""
-        stored = super()._stored() | stored_index(self.index_, len(self.medoid_indices_))
+    @property
+    def _n_indexed(self) -> int:
+        return len(self.medoid_indices_)
+
+    def as_stored(self) -> dict[str, Any]:
+        """Return the attributes that a file holds, with a learner without the items that `fit` gave it."""
+        stored = super().as_stored()
         if "learner_" in stored:
             stored["learner_"] = copy(self.learner_).set_params(preprocessor=None)
-        elif isinstance(self.semimetric, str):
-            stored["distance"] = self.semimetric_
         return stored
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        self._check()
-        learner = fitted.get("learner_")
-        if (learner is None) != (self.learner is None):
-            raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
-        d = fitted.get("distance", self.semimetric) if learner is None else getattr(learner, "semimetric_", None)
-        if not isinstance(d, Semimetric) or not d.axioms.symmetric:
+    def check_restored(self) -> None:
+        super().check_restored()
+        if not self.semimetric_.axioms.symmetric:
             raise InputError("there is no symmetric distance; restore the file")
-        index = index_of_stored(d, fitted, fitted.get("feature_names_in_"))
-        medoids, labels, n = fitted["medoid_indices_"], fitted["labels_"], index.n_samples_fit_
+        medoids, labels, n = self.medoid_indices_, self.labels_, self.index_.n_samples_fit_
         if medoids.shape != (n,) or labels.ndim != 1 or len(np.unique(medoids)) < n or n != self.n_clusters:
             raise InputError(
                 f"there are {n} medoids for {medoids.shape} row numbers and {self.n_clusters} clusters; restore the file"
@@ -268,7 +252,6 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         for name, numbers, most in (("medoid_indices_", medoids, len(labels)), ("labels_", labels, n)):
             if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= most:
                 raise InputError(f"{name} has numbers outside 0 to {most - 1}; restore the file")
-        self._restore_index(index, fitted)
 
 
 @dataclass(frozen=True, eq=False)

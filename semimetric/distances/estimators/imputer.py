@@ -182,9 +182,8 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
         tags.input_tags.allow_nan = isinstance(self.semimetric, str)
         return tags
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        self._check()
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_donors()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NotRequired
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.stored import Members
+from ..._foundation.stored import Members, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_count
 from ...data.schema import Schema
@@ -20,7 +21,45 @@ from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex, SearchesUnderLearned
 from ..search.query_tables import QueryView
 
-_OF_THE_INDEX = ("index", "items", "distance")  # members of a file from which the index is built again
+
+@storable
+@dataclass(frozen=True)
+class StoredIndex:
+    """An index in the file of an estimator, whose ids are row numbers; ``distance`` is set if it was made from the items."""
+
+    parameters: dict[str, Any]
+    items: NDArray[Any]  # (n_items, n_features), encoded
+    distance: Semimetric | None = None
+
+    @classmethod
+    def of(cls, index: NeighborIndex, n_items: int, distance: Semimetric | None = None) -> StoredIndex:
+        """Return the stored form of an index of ``n_items`` items.
+
+        Raises
+        ------
+        NotSupportedError
+            If items were added to the index, or removed, after it was fitted.
+        """
+        if not np.array_equal(index.ids_, np.arange(n_items)):
+            raise NotSupportedError(
+                f"index_ has {index.n_samples_fit_} items, which are not the {n_items} that were fitted, in their order; fit "
+                "again with the items that it shall have, and save index_ by itself where it has others"
+            )
+        return cls(index.parameter_values, index.encoded_items_, distance)
+
+    def built(self, distance: Any, names: NDArray[Any] | None) -> NeighborIndex:
+        """Return the index under a distance, None for its own; ``names`` are those of the features."""
+        semimetric = self.distance if distance is None else distance
+        if not isinstance(semimetric, Semimetric) or (distance is None) == (self.distance is None):
+            raise InputError("there is no distance, or one beside that which was given or learned; restore the file")
+        _check_items(semimetric.schema, self.items)
+        values = Members(self.parameters)
+        index = NeighborIndex.of_values(semimetric, values.text("side"), values)
+        values.done()
+        index.n_features_in_ = semimetric.n_features
+        if names is not None:
+            index.feature_names_in_ = names
+        return index.fit_encoded(QueryView(semimetric, index.side), self.items, np.arange(len(self.items)))
 
 
 class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
@@ -32,13 +71,9 @@ class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
         The items, whose ids are numbers from 0 on.
     """
 
-    index_: NeighborIndex
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "feature_names_in_": NotRequired[NDArray[Any]],
-        "index": dict[str, Any],
-        "items": NDArray[np.floating],
-    }
+    semimetric: Semimetric | str | None
+    index_: Annotated[NeighborIndex, "stored", StoredIndex]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
 
     def _set_index(self, index: NeighborIndex) -> None:
         """Take a fitted index, and its names, for those of an earlier fit."""
@@ -62,46 +97,37 @@ class IndexEstimator(ShortRepr, SavedEstimator, SearchesUnderLearned):
         tags.input_tags.sparse = True
         return tags
 
-    def _stored_parameters(self) -> dict[str, Any]:
-        """Return the parameters, of which a fitted estimator that has learned the distance goes as the distance."""
-        return super()._stored_parameters() | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
+    def stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters, where the distance of a fitted learner stands for the learner."""
+        return super().stored_parameters() | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
-    def _restore_index(self, index: NeighborIndex, fitted: dict[str, Any]) -> None:
-        """Take the index that was built of a file, and what else the file holds."""
-        self._set_index(index)
+    def as_stored(self) -> dict[str, Any]:
+        made = isinstance(self.semimetric, str) and not hasattr(self, "learner_")
+        index = StoredIndex.of(self.index_, self._n_indexed, self.semimetric_ if made else None)
+        return super().as_stored() | {"index_": index}
+
+    def check_restored(self) -> None:
+        self._check()
+        stored: Any = self.__dict__.pop("index_")  # a `StoredIndex`
+        learner = getattr(self, "learner_", None)
+        if (learner is None) != (getattr(self, "learner", None) is None):
+            raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
+        given: Any = None if isinstance(self.semimetric, str) else self.semimetric
+        distance = given if learner is None else getattr(learner, "semimetric_", False)
+        self._set_index(stored.built(distance, getattr(self, "feature_names_in_", None)))
         check_names(self, self.n_features_in_)
-        super()._restore({name: value for name, value in fitted.items() if name not in _OF_THE_INDEX})
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
+        raise NotImplementedError
+
+    @property
+    def _n_indexed(self) -> int:
+        """The number of items that a fit has put into the index."""
+        return self.index_.n_samples_fit_
 
 
-def stored_index(index: NeighborIndex, n_items: int) -> dict[str, Any]:
-    """Return the parameters and the encoded items of an index whose ids are the row numbers of ``n_items`` items.
-
-    Raises
-    ------
-    NotSupportedError
-        If items were added to the index, or removed, after it was fitted.
-    """
-    if not np.array_equal(index.ids_, np.arange(n_items)):
-        raise NotSupportedError(
-            f"index_ has {index.n_samples_fit_} items, which are not the {n_items} that were fitted, in their order; fit again "
-            "with the items that it shall have, and save index_ by itself where it has others"
-        )
-    return {"index": index.parameter_values, "items": index.encoded_items_}
-
-
-def index_of_stored(semimetric: Semimetric, stored: dict[str, Any], names: Any) -> NeighborIndex:
-    """Build the index that `stored_index` gave, under a distance; ``names`` are those of its features, or None."""
-    items, values = stored["items"], Members(stored["index"])
-    _check_items(semimetric.schema, items)
-    index = NeighborIndex.of_values(semimetric, values.text("side"), values)
-    values.done()
-    index.n_features_in_ = semimetric.n_features
-    if names is not None:
-        index.feature_names_in_ = names
-    return index.fit_encoded(QueryView(semimetric, index.side), items, np.arange(len(items)))
-
-
-def _check_items(schema: Schema, items: Floats) -> None:
+def _check_items(schema: Schema, items: NDArray[Any]) -> None:
     """Refuse items that are no encoded vectors of this schema, shape (n_items, n_features)."""
     n = len(schema.features)
     if items.ndim != 2 or items.shape[1] != n or not len(items) or items.dtype not in (np.float64, np.float32):
@@ -121,8 +147,6 @@ class NearestFittedItems(IndexEstimator):
 
     n_neighbors: int
     n_jobs: int | None
-
-    _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {"distance": NotRequired[Semimetric]}
 
     def _items_of(self, rows: Integers) -> Floats:
         """Return the encoded values of the fitted items of these row numbers, shape (n_rows, n_features)."""
@@ -149,13 +173,3 @@ class NearestFittedItems(IndexEstimator):
         check_is_fitted(self, "index_")
         n = 5 if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         return self.index_.explain(x, n_neighbors=min(n, self.n_samples_fit_), by=by)
-
-    def _stored(self) -> dict[str, Any]:
-        stored = super()._stored() | stored_index(self.index_, self.n_samples_fit_)
-        return stored | ({"distance": self.semimetric_} if isinstance(self.semimetric, str) else {})
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        d = fitted.get("distance", self.semimetric)
-        if not isinstance(d, Semimetric) or ("distance" in fitted) != isinstance(self.semimetric, str):
-            raise InputError("there is no distance, or one beside that which was given; restore the file")
-        self._restore_index(index_of_stored(d, fitted, fitted.get("feature_names_in_")), fitted)

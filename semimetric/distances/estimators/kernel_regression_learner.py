@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Never
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..._foundation.arrays import as_targets
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.threads import blocks, one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights
@@ -80,20 +79,14 @@ class KernelRegressionLearner(LearnedCoordinates):
 
     _learns_from_items = True
 
-    semimetric_: Semimetric
-    slopes_: Floats
-    n_steps_: int
-    held_out_losses_: Floats
-    n_features_in_: int
-
-    _fitted = {
-        "semimetric_": Semimetric,
-        "slopes_": Floats,
-        "n_steps_": int,
-        "held_out_losses_": Floats,
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[NDArray[Any]],
-    }
+    slopes_: Stored[Floats]
+    n_steps_: Stored[int]
+    held_out_losses_: Stored[Floats]
+    solution_: Never  # steps learn the distance, without a program
+    recipe_: Never
+    choices_: Never
+    group_choices_: Never
+    link_choices_: Never
 
     def __init__(
         self,
@@ -180,8 +173,8 @@ class KernelRegressionLearner(LearnedCoordinates):
         else:
             check_count("n_steps", self.n_steps, minimum=0)
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check()
         if self.slopes_.shape != (self.n_features_in_,):
             raise InputError(

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from ..._foundation.arrays import check_sorted_classes
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import TimeBudget, check_time_budget
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, KnotCounts
 from ..._foundation.validation import check_alpha, check_choice, check_count
@@ -29,7 +29,7 @@ from ..learning.structure import check_varied
 from ..model.item_statistics import importances
 from ..programs.losses import Loss, resolve_loss
 from ..search.votes import neighbor_counts
-from .base import LEARNED, LearnedCoordinates
+from .base import LearnedCoordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
 
 
@@ -136,11 +136,9 @@ class LargeMarginLearner(LearnedCoordinates):
     """
 
     _learns_from_items = True
-    _fitted = LEARNED | {
-        "classes_": NDArray[Any],
-        "passes_": tuple[LargeMarginPass, ...],
-        "feature_importances_": Floats,
-    }
+    classes_: Stored[NDArray[Any]]
+    passes_: Stored[tuple[LargeMarginPass, ...]]
+    feature_importances_: Stored[Floats]
 
     def __init__(
         self,
@@ -241,8 +239,8 @@ class LargeMarginLearner(LearnedCoordinates):
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         self._rule()
         check_time_budget(self.time_budget)
         check_sorted_classes(self.classes_)

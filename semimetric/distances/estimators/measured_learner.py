@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
-
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import announce
+from ..._foundation.stored import StoredIfSet
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_alpha
@@ -28,14 +27,10 @@ from ..learning.structure import check_varied
 from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
 from ..solvers.base import Solution
-from .base import LEARNED, LearnedDistance
+from .base import LearnedDistance
 
 SET_ASIDE = "they were set aside before anything was chosen or learned"
 NOTHING_ASIDE = "no items were set aside"
-MEASURED: dict[str, Any] = LEARNED | {
-    "error_": NotRequired[DistanceErrors],
-    "intervals_": NotRequired[CalibratedIntervals],
-}  # what files hold of a fitted `DistanceRegressor`
 
 
 class MeasuredLearner(RegressorMixin, LearnedDistance):
@@ -44,10 +39,8 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
     n_jobs: int | None
     random_state: int | None
     verbose: bool | None
-    error_: DistanceErrors
-    intervals_: CalibratedIntervals
-
-    _fitted = MEASURED
+    error_: StoredIfSet[DistanceErrors]
+    intervals_: StoredIfSet[CalibratedIntervals]
 
     def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
         """Return learned distances, and intervals that hold the true ones.
@@ -100,8 +93,8 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         error = getattr(self, "error_", None)
         return repr(self) if error is None else f"{self!r}\n{error}"
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         held: CalibratedIntervals | None = getattr(self, "intervals_", None)
         if held is not None and held.landmarks.shape[1] != self.n_features_in_:
             raise InputError(f"landmarks have {held.landmarks.shape[1]} features; {self.n_features_in_} are required")

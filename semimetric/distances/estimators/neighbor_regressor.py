@@ -148,12 +148,12 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     def _rule_of(self, stored: VoteRule | None) -> VoteRule:
         return self._averaged(super()._rule_of(stored))
 
-    def _stored(self) -> dict[str, Any]:
-        """Return what a file holds: the learner goes without the items that `fit` gave it, which the index has."""
+    def as_stored(self) -> dict[str, Any]:
+        """Return the attributes that a file holds, with a learner without the items that `fit` gave it."""
         learner = copy(self.learner_)
         if isinstance(learner, DistanceRegressor):
             learner.set_params(preprocessor=None)
-        return super()._stored() | {"learner_": learner}
+        return super().as_stored() | {"learner_": learner}
 
     def _learned(self, learner: Any, X: ArrayLike, values: Floats, sample_weight: Any, seed: int) -> Any:
         """Fit the learner to items and values, or to pairs of items and the differences of their values."""

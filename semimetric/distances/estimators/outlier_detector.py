@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ..model.semimetric import Semimetric
@@ -76,12 +76,10 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
     True
     """
 
-    _fitted: ClassVar[dict[str, Any]] = NearestFittedItems._fitted | {
-        "kth_distances_": Floats,
-        "densities_": Floats,
-        "negative_scores_": Floats,
-        "offset_": float,
-    }
+    kth_distances_: Stored[Floats]
+    densities_: Stored[Floats]
+    negative_scores_: Stored[Floats]
+    offset_: Stored[float]
 
     def __init__(
         self,
@@ -182,9 +180,8 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         tags.input_tags.allow_nan = isinstance(self.semimetric, str) and self.semimetric == "gower"
         return tags
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        self._check()
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
         for name in ("kth_distances_", "densities_", "negative_scores_"):
             if getattr(self, name).shape != (self.n_samples_fit_,) or np.isnan(getattr(self, name)).any():
                 raise InputError(f"{name} is not one number for each of the {self.n_samples_fit_} items; restore the file")

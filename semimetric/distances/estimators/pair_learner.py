@@ -7,7 +7,7 @@ looks for its messages finds them. Advice that these leave out is a note of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NotRequired
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -18,12 +18,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
 from ...data.parts.tuples import TargetSpec
 from ..learning.comparisons import LabeledPairs
-from .base import LEARNED
 from .comparison_learner import TupleLearner
 
 _REAL = (int, float, np.integer, np.floating)
@@ -115,17 +114,17 @@ class PairLearner(ClassifierMixin, TupleLearner):
     True
     """
 
-    threshold_: float
+    threshold_: Stored[float]
+    calibrator_: Annotated[LogisticRegression | IsotonicRegression, "stored if set", dict[str, Any]]
 
-    _fitted = LEARNED | {"threshold_": float, "calibration": NotRequired[dict[str, Any]]}
+    def as_stored(self) -> dict[str, Any]:
+        stored = super().as_stored()
+        calibrator = stored.pop("calibrator_", None)
+        return stored | ({} if calibrator is None else {"calibrator_": stored_calibrator(calibrator)})
 
-    def _stored(self) -> dict[str, Any]:
-        calibrator = getattr(self, "calibrator_", None)
-        return super()._stored() | ({} if calibrator is None else {"calibration": stored_calibrator(calibrator)})
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        calibration = fitted.pop("calibration", None)
-        super()._restore(fitted)
+    def check_restored(self) -> None:
+        super().check_restored()
+        calibration: Any = self.__dict__.pop("calibrator_", None)
         self.classes_ = np.array([-1, 1])
         if not np.isfinite(self.threshold_):
             raise InputError(f"the threshold is {self.threshold_}; a finite number is required")

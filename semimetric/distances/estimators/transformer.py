@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator
-from ..._foundation.stored import storable
+from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.types import ArrayLike
 from ..._foundation.validation import check_choice, check_count, weight_option
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
-from .indexed import IndexEstimator, index_of_stored, stored_index
+from .indexed import IndexEstimator
 
 
 @storable
@@ -72,7 +72,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
            [0., 6., 0.]])
     """
 
-    _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {"learner_": NotRequired[SavedEstimator]}
+    learner_: StoredIfSet[SavedEstimator]
 
     def __init__(
         self,
@@ -114,27 +114,14 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         self.__dict__.pop("learner_", None)  # An earlier fit may have left it.
         semimetric: Any = self.semimetric
         if self.learner is not None:
-            self.learner_ = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
-            semimetric = self.learner_.semimetric_
+            learner = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
+            self.learner_, semimetric = learner, learner.semimetric_
         index = NeighborIndex(
             semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
             n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
         self._set_index(index.fit(X))
         return self
-
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | stored_index(self.index_, self.n_samples_fit_)
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        self._check()
-        learner = fitted.get("learner_")
-        if (learner is None) != (self.learner is None):
-            raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
-        semimetric: Any = self.semimetric if learner is None else getattr(learner, "semimetric_", None)
-        if not isinstance(semimetric, Semimetric):
-            raise InputError("no distance is learned; restore the file")
-        self._restore_index(index_of_stored(semimetric, fitted, fitted.get("feature_names_in_")), fitted)
 
     def _check(self) -> None:
         """Refuse parameters that do not go together."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, NotRequired
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
+from ..._foundation.stored import Stored, StoredIfSet
 from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
@@ -32,7 +33,8 @@ from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
 from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, VoteRule, find_voters, neighbor_counts
-from .indexed import index_of_stored, stored_index
+from .base import LearnedDistance
+from .indexed import StoredIndex
 
 _FOR_FEW = 3  # neighbors that vote if nothing can be held out
 _WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbor
@@ -78,23 +80,13 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     learner: BaseEstimator | None
     effort: str | None
     random_state: int | np.random.RandomState | None
-    learner_: BaseEstimator
-    index_: NeighborIndex
-    vote_rule_: VoteRule
-    _targets: NDArray[Any]  # (n_items,): classes or values
-    _labels: NDArray[Any]  # (n_items,): the names of the rows
-    _weight: Floats | None  # (n_items,): how many neighbors each item is; None is one each
+    learner_: Stored[LearnedDistance]
+    index_: Annotated[NeighborIndex, "stored", StoredIndex]
+    vote_rule_: StoredIfSet[VoteRule]
+    _targets: Stored[NDArray[Any]]  # (n_items,): classes or values
+    _labels: Stored[NDArray[Any]]  # (n_items,): the names of the rows
+    _weight: Stored[Floats | None]  # (n_items,): how many neighbors each item is; None is one each
     _factors: Floats | None = None  # (n_classes,): how much an item of each class counts
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "learner_": SavedEstimator,
-        "index": dict[str, Any],
-        "items": NDArray[np.floating],
-        "targets": NDArray[Any],
-        "labels": NDArray[Any],
-        "weight": Floats | None,
-        "vote_rule_": NotRequired[VoteRule],
-    }
 
     @staticmethod
     def _default_learner() -> BaseEstimator:
@@ -128,27 +120,23 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """Return a seed for draws beside the learner."""
         return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
 
-    def _stored(self) -> dict[str, Any]:
-        index = stored_index(self.index_, len(self._targets))
-        stored = {"targets": self._targets, "labels": self._labels, "weight": self._weight, "vote_rule_": self.vote_rule_}
-        return index | {"learner_": self.learner_} | stored
+    def as_stored(self) -> dict[str, Any]:
+        return super().as_stored() | {"index_": StoredIndex.of(self.index_, len(self._targets))}
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
         self._check()
         check_n_jobs(self.n_jobs)
-        self.learner_, n = fitted["learner_"], len(fitted["items"]) if fitted["items"].ndim else 0
+        stored: Any = self.__dict__.pop("index_")  # a `StoredIndex`
+        targets, labels, n = self._targets, self._labels, len(stored.items) if stored.items.ndim else 0
         d = getattr(self.learner_, "semimetric_", None)
-        if not isinstance(d, Semimetric) or fitted["targets"].shape != (n,):
-            raise InputError(f"there are targets of shape {fitted['targets'].shape} for {n} items, or no distance is learned")
-        names = getattr(self.learner_, "feature_names_in_", None)
-        index = index_of_stored(d, {"index": fitted["index"], "items": fitted["items"]}, names)
-        self._weight = fitted["weight"]
+        if not isinstance(d, Semimetric) or targets.shape != (n,):
+            raise InputError(f"there are targets of shape {targets.shape} for {n} items, or no distance is learned")
+        index = stored.built(d, getattr(self.learner_, "feature_names_in_", None))
         used = check_weights(self._weight, n) > 0
-        targets = self._set_targets(fitted["targets"], used)
-        labels = fitted["labels"]
+        targets = self._set_targets(targets, used)
         if labels.shape != (n,) or labels.dtype.kind not in "iU":
             raise InputError(f"there are labels of shape {labels.shape} and {labels.dtype} for {n} items; restore the file")
-        self.vote_rule_ = self._rule_of(fitted.get("vote_rule_"))
+        self.vote_rule_ = self._rule_of(getattr(self, "vote_rule_", None))
         self._set_index(index, targets, labels)
 
     def _rule_of(self, stored: VoteRule | None) -> VoteRule:

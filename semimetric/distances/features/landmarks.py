@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.errors import InputError
 from ..._foundation.ground import farthest_first
 from ..._foundation.progress import progress_bar
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ...data.calls import BACKENDS, Distance, Memo, UserDistance
@@ -83,11 +83,9 @@ class LandmarkFeatures(ObjectFeatures):
     ['iced', 'stone']
     """
 
-    landmark_indices_: Integers
-    landmarks_: list[Any]
-    n_calls_: int
-
-    _fitted: ClassVar[dict[str, Any]] = {"landmark_indices_": Integers, "landmarks_": list[Any], "n_calls_": int}
+    landmark_indices_: Stored[Integers]
+    landmarks_: Stored[list[Any]]
+    n_calls_: Stored[int]
 
     def __init__(
         self,
@@ -175,12 +173,11 @@ class LandmarkFeatures(ObjectFeatures):
     def _names_out(self) -> list[str]:
         return [f"distance to {i}" for i in self.landmark_indices_]
 
-    def _stored_parameters(self) -> dict[str, Any]:
+    def stored_parameters(self) -> dict[str, Any]:
         """Return all but the distance, which is code, and the cache; `set_params` gives them to a loaded transformer."""
-        return {k: v for k, v in super()._stored_parameters().items() if k not in ("distance", "cache")}
+        return {k: v for k, v in super().stored_parameters().items() if k not in ("distance", "cache")}
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         self._check_parameters(called=False)
         if self.landmark_indices_.shape != (len(self.landmarks_),) or not self.landmarks_:
             raise InputError(f"there are {len(self.landmarks_)} landmarks at {self.landmark_indices_.size} positions")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
 from ...data.object_lists import Objects, as_objects
@@ -69,10 +69,9 @@ class PointCloudFeatures(ObjectFeatures):
     (2.5, 4.75)
     """
 
-    directions_: Floats
-    centers_: Floats
-
-    _fitted: ClassVar[dict[str, Any]] = {"directions_": Floats, "centers_": Floats, "radii_": Floats}
+    directions_: Stored[Floats]
+    centers_: Stored[Floats]
+    radii_: Stored[Floats]
 
     def __init__(
         self,
@@ -106,7 +105,7 @@ class PointCloudFeatures(ObjectFeatures):
         self.centers_ = kmeans_plusplus(pooled, n, random_state=self.random_state)[0] if n else np.empty((0, dimension))
         nearest = cdist(pooled, self.centers_).min(axis=1) if n else np.empty(0)
         spacing = float(np.median(nearest[nearest > 0])) if (nearest > 0).any() else 1.0
-        self.radii_ = spacing * 2.0 ** np.arange(self.n_radii if n else 0)
+        self.radii_ = spacing * 2.0 ** np.arange(self.n_radii if n else 0, dtype=np.float64)
         return self
 
     def transform(self, X: Objects) -> Floats:
@@ -143,8 +142,7 @@ class PointCloudFeatures(ObjectFeatures):
         names = [f"direction {d}, part {k}" for d in range(len(self.directions_)) for k in range(self.n_quantiles)]
         return names + [f"mass within {r:.4g} of center {c}" for r in self.radii_ for c in range(len(self.centers_))]
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         self._check_parameters()
         d, c = self.directions_, self.centers_
         if d.ndim != 2 or c.ndim != 2 or d.shape[1] != c.shape[1] or self.radii_.ndim != 1:

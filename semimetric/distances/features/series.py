@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
 from ...data.object_lists import Objects, as_objects
@@ -51,9 +49,7 @@ class SeriesFeatures(ObjectFeatures):
     [[0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 3.0, 0.0, 2.0, 4.0], [0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 5.0, 0.0, 2.0, 4.0]]
     """
 
-    n_channels_: int
-
-    _fitted: ClassVar[dict[str, Any]] = {"n_channels_": int}
+    n_channels_: Stored[int]
 
     def __init__(self, *, n_path: int = 16, n_quantiles: int = 8, n_windows: int = 8) -> None:
         self.n_path = n_path
@@ -120,8 +116,7 @@ class SeriesFeatures(ObjectFeatures):
             for kind in ("mean", "lowest", "highest")
         ]
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         self._check_parameters()
         check_count("n_channels_", self.n_channels_)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats, distinct
 from ..._foundation.validation import check_count
 from ...data.object_lists import Objects, as_objects
@@ -58,10 +58,8 @@ class StringFeatures(ObjectFeatures):
     [[4.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
     """
 
-    grams_: list[Any]
-    symbols_: list[Any]
-
-    _fitted: ClassVar[dict[str, Any]] = {"grams_": list[Any], "symbols_": list[Any]}
+    grams_: Stored[list[Any]]
+    symbols_: Stored[list[Any]]
 
     def __init__(self, q: Sequence[int] = (1, 2), *, max_grams: int = 200, n_places: int = 5) -> None:
         self.q = q
@@ -129,8 +127,7 @@ class StringFeatures(ObjectFeatures):
         names += [f"{symbol!r} in part {k + 1} of {self.n_places}" for symbol in self.symbols_ for k in range(self.n_places)]
         return list(distinct(names))
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         self._check_parameters()
         tuples = all(
             isinstance(gram, tuple) and len(gram) == q for q, known in zip(self.q, self.grams_, strict=False) for gram in known

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import StorageError
 from ..._foundation.files import State
-from ..._foundation.stored import Members
+from ..._foundation.stored import Members, split_vectors
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_choice
 from ...data.feature_groups import resolve_groups
@@ -54,11 +54,9 @@ def read_map(members: Members, values: Members, n_features: int, n_weights: int)
     """Return the embedding of pairs of a `map_state`; refuse it before it takes memory that ``n_weights`` do not explain."""
     counts = members.array("knot_counts", np.int64, n_features)
     flat = members.array("knots", np.float64, None)
-    if counts.min(initial=1) < 1 or counts.max(initial=0) > len(flat) or counts.sum() != len(flat):
-        raise StorageError(f"the array 'knot_counts' adds up to {counts.sum()} for {len(flat)} knots; restore the file")
     kinds = values.list_of("kinds", str) if "kinds" in values else ()
     missing = values.list_of("missing", bool) if "missing" in values else ()
-    grid = Grid(np.split(flat, np.cumsum(counts)[:-1]), kinds, missing)
+    grid = Grid(split_vectors("knot_counts", flat, counts), kinds, missing)
     groups = resolve_groups(values.lists_of("groups", int), n_features)
     kind = values.text("kind")
     check_choice("kind", kind, ("pairs", "warped", "mixed"))
@@ -116,10 +114,8 @@ def read_directions(members: Members, names: list[str] | None, n_features: int) 
     if "bends" not in members:
         return Directions(members.array("directions", np.float64, n_linear, n_features), tuple(names), (), trees)
     counts, flat = members.array("bend_counts", np.int64, n_features), members.array("bends", np.float64, None)
-    if counts.min(initial=1) < 1 or counts.max(initial=0) > len(flat) or counts.sum() != len(flat):
-        raise StorageError(f"the array 'bend_counts' adds up to {counts.sum()} for {len(flat)} knots; restore the file")
-    bends = np.split(flat, np.cumsum(counts)[:-1])
-    return Directions(members.array("directions", np.float64, n_linear, None), tuple(names), tuple(bends), trees)
+    bends = tuple(split_vectors("bend_counts", flat, counts))
+    return Directions(members.array("directions", np.float64, n_linear, None), tuple(names), bends, trees)
 
 
 def _read_partitions(members: Members, n_features: int) -> Partitions:
@@ -172,7 +168,7 @@ def slopes_state(epsilon: Floats) -> dict[str, NDArray[Any]]:
 
 
 def _read_slopes(members: Members) -> Floats:
-    """Return the slopes (n, 2) of a saved distance; before there were slopes of each side, one was both."""
+    """Return the slopes below and above the range, shape (n, 2)."""
     below = members.array("epsilon", np.float64, None)
     above = members.array("epsilon_above", np.float64, len(below)) if "epsilon_above" in members else below
     return np.column_stack([below, above])

@@ -180,8 +180,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _stored_parameters(self) -> dict[str, Any]:
-        """Return parameters for a saved model that holds an unfitted index; a fitted learner goes as its distance."""
+    def stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters of an index that is itself a parameter of a saved model, with a learner as its distance."""
         return self.get_params(deep=False) | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> Self:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import check_feature_names, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ..._kernels.csr_rows import Chunk, DifferenceOperator
-
-FEATURE_MAP_STATE: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NotRequired[NDArray[Any]]}
-"""The fitted attributes of every embedding, and their types."""
 
 _BLOCK = 1 << 18  # entries that a thread writes at a time
 _INT32 = np.iinfo(np.int32).max
@@ -67,7 +64,8 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     zero_preserving: bool = False
     n_jobs: int | None = None
     n_columns_: int
-    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
@@ -143,18 +141,10 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
         self._fit(self.encode(X, reset=True), y)
         return self
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        """Hold what a file says of a fitted embedding: its features, then what `_restore_columns` makes its columns of."""
-        own = dict(fitted)
-        super()._restore({name: own.pop(name) for name in FEATURE_MAP_STATE if name in own})
+    def check_restored(self) -> None:
         check_names(self, check_count("n_features_in_", self.n_features_in_))
         check_n_jobs(self.n_jobs)
         self._check_output()
-        self._restore_columns(own)
-
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
-        """Set what `_fit` sets from what `_stored` gave beside the features, and refuse what does not go together."""
-        raise NotImplementedError
 
     def _check_output(self) -> None:
         check_choice("missing", self.missing, self.missing_choices)
@@ -320,7 +310,8 @@ class IdentityEmbedding(FeatureMap):
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         self.n_columns_ = items.shape[1]
 
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self.n_columns_ = self.n_features_in_
 
     @property

@@ -11,18 +11,18 @@ The level sets of a linear function of phi_{p,1} are those of a cone over the an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.arrays import as_classes, check_sorted_classes
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_items
 from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
-from .base import FEATURE_MAP_STATE, DenseMap, Term
+from .base import DenseMap, Term
 
 EXPAND = ("one", "each")
 ANCHORS = ("mean", "class", "kmeans")
@@ -95,11 +95,8 @@ class ConicEmbedding(DenseMap):
     """
 
     missing_choices = ("error", "zeros")
-    classes_: NDArray[Any]
-    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {
-        "anchors_": list[Floats],
-        "classes_": NotRequired[NDArray[Any]],
-    }
+    anchors_: Stored[list[Floats]]
+    classes_: StoredIfSet[NDArray[Any]]
 
     def __init__(
         self,
@@ -135,18 +132,17 @@ class ConicEmbedding(DenseMap):
         self.anchors_ = self._find_anchors(items, y)
         self._lay_out()
 
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_parameters()
-        d, anchors = self.n_features_in_, list(fitted["anchors_"])
+        d, anchors = self.n_features_in_, self.anchors_
         if not anchors or not all(a.ndim == 2 and len(a) and a.shape[1] == d and np.isfinite(a).all() for a in anchors):
             raise InputError(f"anchors_ are not sets of finite points of {d} features, at least one in each; restore the file")
-        self.anchors_ = [np.array(a, order="C") for a in anchors]
         of_classes = isinstance(self.anchors, str) and self.anchors == "class"
-        if of_classes != ("classes_" in fitted):
+        if of_classes != hasattr(self, "classes_"):
             raise InputError("classes_ are missing although there is a set of anchors for each, or the other way round")
         if of_classes:
-            check_sorted_classes(fitted["classes_"], len(anchors))
-            self.classes_ = fitted["classes_"]
+            check_sorted_classes(self.classes_, len(anchors))
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
-from .base import FEATURE_MAP_STATE, DenseMap, Term, check_columns_fit
-from .knots import feature_ranges, restored_ranges
+from .base import DenseMap, Term, check_columns_fit
+from .knots import check_ranges, feature_ranges
 
 _INTERVALS = {1: 0.8, 2: 0.5, 3: 0.4}  # those of scikit-learn's AdditiveChi2Sampler
 _LARGEST_GAMMA = 2.0  # up to which x^(gamma / 2) overflows for no x
@@ -70,7 +70,8 @@ class AdditiveChi2Embedding(DenseMap):
     (0.87, 0.9)
     """
 
-    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {"low_": Floats, "high_": Floats}
+    low_: Stored[Floats]
+    high_: Stored[Floats]
 
     def __init__(
         self,
@@ -94,9 +95,10 @@ class AdditiveChi2Embedding(DenseMap):
         self.low_, self.high_ = feature_ranges(items, self.feature_names)
         self._lay_out()
 
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_parameters()
-        self.low_, self.high_ = restored_ranges(fitted, self.n_features_in_)
+        check_ranges(self.low_, self.high_, self.n_features_in_)
         if (self.low_ < 0).any():
             raise InputError("low_ has negative values, which are the least of no amounts; restore the file")
         self._lay_out()

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_count
@@ -23,7 +23,7 @@ from ..._kernels.simplex import Groups
 from ..._kernels.vector_rows import Axes, Tables, write_groups
 from ...data.feature_groups import resolve_groups
 from .base import Term, check_columns_fit, dense_rows
-from .knots import KNOT_MAP_STATE, KnotMap
+from .knots import KnotMap
 
 _ROWS = 4096  # whose vertices are computed at a time
 
@@ -96,6 +96,9 @@ class IDEmbedding(KnotMap):
 
     _extrapolations = ("clip", "error")
 
+    groups_: Stored[tuple[tuple[int, ...], ...]]
+    vertices_: Stored[tuple[Integers | None, ...]]
+
     def __init__(
         self,
         n_knots: int | Sequence[int] = 8,
@@ -123,11 +126,6 @@ class IDEmbedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE | {
-        "groups_": tuple[tuple[int, ...], ...],
-        "vertices_": tuple[Integers | None, ...],
-    }
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count("most_vertices", self.most_vertices)
@@ -146,15 +144,16 @@ class IDEmbedding(KnotMap):
         )
         self._set_columns(sizes)
 
-    def _restore_layout(self, fitted: dict[str, Any]) -> None:
-        self.groups_ = resolve_groups(fitted["groups_"], self.n_features_in_)
-        sizes, vertices = self._locate_groups(), tuple(fitted["vertices_"])
+    def check_restored(self) -> None:
+        super().check_restored()
+        self.groups_ = resolve_groups(self.groups_, self.n_features_in_)
+        sizes, vertices = self._locate_groups(), tuple(self.vertices_)
         if len(vertices) != len(sizes):
             raise InputError(f"there are vertices of {len(vertices)} groups, but {len(sizes)} groups; restore the file")
         for used, size in zip(vertices, sizes, strict=True):
             if used is not None and not _are_vertices(used, size):
                 raise InputError(f"vertices are not different numbers from 0 to {size - 1} in ascending order")
-        self.vertices_ = tuple(used if used is None else np.array(used, np.int64) for used in vertices)
+        self.vertices_ = vertices
         self._set_columns(sizes)
 
     def _locate_groups(self) -> list[int]:

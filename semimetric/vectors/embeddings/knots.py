@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,12 +15,13 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.arrays import check_one_type
 from ..._foundation.errors import InputError
+from ..._foundation.stored import Stored
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes
 from ...data.grid import Grid
 from ...data.knots import STRATEGIES, knot_counts, knots_of_values
-from .base import FEATURE_MAP_STATE, FeatureMap, distinct_labels
+from .base import FeatureMap, distinct_labels
 from .reservoir import Reservoir
 
 _MOST_KNOTS = 65_000  # of a feature; vertices are numbered by uint16 elsewhere
@@ -85,25 +86,6 @@ def _tree_knots(values: Floats, rows: Integers, y: np.ndarray, n_knots: int) -> 
     return np.unique(np.clip(np.append(inner, ends), *ends))
 
 
-STORED_KNOTS: dict[str, Any] = {"flat_knots": Floats, "knot_counts": Integers}
-"""The annotation of each of the arrays of `stored_knots`."""
-
-
-def stored_knots(knots: Sequence[Floats]) -> dict[str, Any]:
-    """Return the knots of all features, one feature after another, and their numbers, shape (n_features,)."""
-    return {"flat_knots": np.concatenate([np.empty(0), *knots]), "knot_counts": np.array([len(k) for k in knots], np.int64)}
-
-
-def knots_of_stored(fitted: dict[str, Any], n_features: int) -> list[Floats]:
-    """Return the knots of every feature from the arrays of `stored_knots`; the caller checks that they increase."""
-    flat, counts = fitted["flat_knots"], fitted["knot_counts"]
-    if counts.shape != (n_features,) or flat.ndim != 1 or not ((counts >= 0) & (counts <= len(flat))).all():
-        raise InputError(f"there are knots of {counts.shape} features; numbers >= 0 of {n_features} features are required")
-    if counts.sum() != len(flat):
-        raise InputError(f"there are {len(flat)} knots, but their numbers add up to {counts.sum()}")
-    return [np.array(part) for part in np.split(flat, np.cumsum(counts)[:-1])]
-
-
 _SLACK = 16.0  # an entry is at most so many times as large as the number of cells beyond the knots, for splines of any degree
 
 
@@ -118,16 +100,14 @@ def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]
     return low, high
 
 
-def restored_ranges(fitted: Mapping[str, Any], n_features: int) -> tuple[Floats, Floats]:
-    """Return ``low_`` and ``high_`` (n_features,) of a saved embedding; refuse what are no ranges of features."""
-    low, high = fitted["low_"], fitted["high_"]
+def check_ranges(low: Floats, high: Floats, n_features: int) -> None:
+    """Refuse ``low_`` and ``high_`` of a saved embedding that are no ranges of ``n_features`` features."""
     if not low.shape == high.shape == (n_features,):
         raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({n_features},) is required")
     with np.errstate(over="ignore", invalid="ignore"):
         known = np.isfinite(low) & np.isfinite(high) & (low <= high) & np.isfinite(high - low)
     if not (known | (np.isnan(low) & np.isnan(high))).all():
         raise InputError("low_ and high_ are not the ranges of features: low_ <= high_, both finite, or both missing")
-    return np.array(low), np.array(high)
 
 
 def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names: Sequence[str], dtype: DTypeLike) -> None:
@@ -156,10 +136,6 @@ def _extreme(items: Floats | sparse.csr_array, name: str) -> Floats:
     return np.asarray(getattr(items, f"nan{name}")(axis=0).toarray()).ravel()
 
 
-KNOT_MAP_STATE = FEATURE_MAP_STATE | STORED_KNOTS
-"""The fitted attributes of embeddings with knots, and their types."""
-
-
 def _can_stream(embedding: Any) -> bool:
     """Return True if the embedding has `partial_fit`; an AttributeError says why it has not."""
     if embedding.supervised:
@@ -184,9 +160,8 @@ class KnotMap(FeatureMap):
     shared_knots: bool = False
     random_state: int | None = 0
     _extrapolations: tuple[str, ...] = ("clip", "linear", "error")
-    grid_: Grid
+    grid_: Stored[Grid]
     reservoir_: Reservoir
-    _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE
 
     def _check_parameters(self) -> None:
         check_choice("extrapolation", self.extrapolation, self._extrapolations)
@@ -204,20 +179,16 @@ class KnotMap(FeatureMap):
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
         """Set ``n_columns_`` and what `write` needs; ``items`` and ``y`` are those of the fit, or of the reservoir."""
 
-    @abstractmethod
-    def _restore_layout(self, fitted: dict[str, Any]) -> None:
-        """Set what `_lay_out` sets, from the grid and what `_stored` gave beside the knots."""
-
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | stored_knots(self.grid_.knots)
-
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_parameters()
-        knots = knots_of_stored(fitted, self.n_features_in_)
-        if self.zero_preserving and not all((k == 0).any() for k in knots):
+        n, missing = self.n_features_in_, self.missing == "indicator"
+        if self.grid_.kinds != ("numeric",) * n or self.grid_.missing != (missing,) * n:
+            raise InputError(
+                f"the grid has {self.grid_.n_features} features, or others than the {n} required; restore the file"
+            )
+        if self.zero_preserving and not all((k == 0).any() for k in self.grid_.knots):
             raise InputError("zero_preserving=True, but a feature has no knot at 0, where its functions are to be nothing")
-        self.grid_ = Grid(knots, missing=[self.missing == "indicator"] * len(knots))
-        self._restore_layout(fitted)
 
     @property
     def supervised(self) -> bool:

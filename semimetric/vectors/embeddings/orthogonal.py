@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count
-from .base import FEATURE_MAP_STATE, DenseMap, Term, check_columns_fit
-from .knots import feature_ranges, restored_ranges
+from .base import DenseMap, Term, check_columns_fit
+from .knots import check_ranges, feature_ranges
 
 _LEAST_SPREAD = 1e-8  # of a standard deviation over half the range; of n values it is at least about 2 / sqrt(n)
 
@@ -22,7 +22,8 @@ class _OrthogonalMap(DenseMap):
 
     degree: int
     penalty_order: int
-    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | {"low_": Floats, "high_": Floats}
+    low_: Stored[Floats]
+    high_: Stored[Floats]
 
     def _check_parameters(self) -> None:
         check_count("degree", self.degree)
@@ -36,16 +37,16 @@ class _OrthogonalMap(DenseMap):
         self._center, self._unit = self._scale(items)
         self._lay_out()
 
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_parameters()
-        self.low_, self.high_ = restored_ranges(fitted, self.n_features_in_)
+        check_ranges(self.low_, self.high_, self.n_features_in_)
         self.varies_ = self.low_ < self.high_
-        self._center, self._unit = self._restored_scale(fitted)
+        self._restore_scale()
         self._lay_out()
 
-    def _restored_scale(self, fitted: dict[str, Any]) -> tuple[Floats, Floats]:
-        """Return the centre and the unit of every feature of a saved embedding."""
-        return self._scaled_to_range()
+    def _restore_scale(self) -> None:
+        self._center, self._unit = self._scaled_to_range()
 
     def _lay_out(self) -> None:
         self._n_functions = n = self._count_functions() + (self.missing == "indicator")
@@ -218,6 +219,9 @@ class HermiteEmbedding(_OrthogonalMap):
     ['x0~H1', 'x0~H2']
     """
 
+    _center: Stored[Floats]
+    _unit: Stored[Floats]
+
     def __init__(
         self,
         degree: int = 4,
@@ -235,24 +239,16 @@ class HermiteEmbedding(_OrthogonalMap):
         self.dtype = dtype
         self.n_jobs = n_jobs
 
-    _fitted: ClassVar[dict[str, Any]] = _OrthogonalMap._fitted | {
-        "center": NotRequired[Floats],
-        "unit": NotRequired[Floats],
-    }
-
     def _check(self) -> None:
         check_choice("scale", self.scale, ("minmax", "standard"))
 
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | ({} if self.scale == "minmax" else {"center": self._center, "unit": self._unit})
-
-    def _restored_scale(self, fitted: dict[str, Any]) -> tuple[Floats, Floats]:
+    def _restore_scale(self) -> None:
         middle, half = self._scaled_to_range()
+        mean, spread = self._center, self._unit
         if self.scale == "minmax":
-            if "center" in fitted or "unit" in fitted:
-                raise InputError("there are means and deviations of the features, but scale='minmax' uses ranges alone")
-            return middle, half
-        mean, spread = (np.array(fitted.get(name, np.empty(0))) for name in ("center", "unit"))
+            if not np.array_equal(mean, middle, equal_nan=True) or not np.array_equal(spread, half, equal_nan=True):
+                raise InputError("center and unit are not those of the ranges, as scale='minmax' requires; restore the file")
+            return
         varies, slack = self.varies_, 1e-9 * half
         right = mean.shape == spread.shape == half.shape
         if right:
@@ -262,7 +258,6 @@ class HermiteEmbedding(_OrthogonalMap):
             right = bool(inside[varies].all() and same)
         if not right:
             raise InputError("center and unit are not means and deviations of features with these ranges; restore the file")
-        return mean, spread
 
     def _labels(self) -> list[str]:
         return [f"H{k}" for k in range(1, self.degree + 1)]

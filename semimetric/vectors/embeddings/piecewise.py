@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_choice, check_count
@@ -27,7 +27,7 @@ from ..._kernels.interactions import table_gains
 from ..._kernels.vector_rows import Axes, Partners, write_pairs, write_singles
 from ...data.feature_groups import resolve_groups
 from .base import Term, check_columns_fit, dense_rows
-from .knots import KNOT_MAP_STATE, KnotMap
+from .knots import KnotMap
 
 _CHOICES = ("all", "chain", "grid", "best")
 
@@ -69,19 +69,24 @@ def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
     return [tuple(side) if isinstance(side, Sequence | np.ndarray) else (side,) for side in shape]
 
 
-def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> Integers | None:
-    """Return the pairs of a saved embedding, or None where all pairs have terms (``none``) and none are listed."""
+def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> None:
+    """Refuse pairs of a saved embedding that no fit lists; with ``none`` all pairs have terms, and none are listed.
+
+    Raises
+    ------
+    InputError
+        If pairs are listed or not where they should be, or they are not different, ascending pairs of features, sorted.
+    """
     if none != (pairs is None):
         raise InputError("pairs are listed although pairs='all', or missing where pairs are to be some; restore the file")
     if pairs is None:
-        return None
+        return
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError(f"pairs have shape {pairs.shape}; (n_pairs, 2) is required")
     first, second = pairs.T
     after = (np.diff(first) > 0) | ((np.diff(first) == 0) & (np.diff(second) > 0))
     if not ((first >= 0) & (first < second) & (second < n_features)).all() or not after.all():
         raise InputError(f"pairs are not different pairs of {n_features} features in ascending order; restore the file")
-    return np.array(pairs, np.int64)
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
@@ -258,7 +263,8 @@ class PL1Embedding(KnotMap):
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
         self._set_columns()
 
-    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self._set_columns()
 
     def _set_columns(self) -> None:
@@ -365,6 +371,8 @@ class PL2Embedding(KnotMap):
     array([[0.25, 0.5 , 0.  , 0.25]])
     """
 
+    _listed: Stored[Integers | None]  # (n_pairs, 2); None for all pairs
+
     def __init__(
         self,
         n_knots: int | Sequence[int] = 8,
@@ -400,8 +408,6 @@ class PL2Embedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _fitted: ClassVar[dict[str, Any]] = KNOT_MAP_STATE | {"listed_pairs": NotRequired[Integers]}
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_pairs(self.pairs, self.n_features_in_, self.n_pairs, self.reach, self.shape, self.periodic)
@@ -411,12 +417,10 @@ class PL2Embedding(KnotMap):
         given = None if isinstance(self.pairs, str) else self.pairs
         self._listed = None if given is None else listed_pairs(given, self.n_features_in_, self.feature_names)
 
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | ({} if self._listed is None else {"listed_pairs": self._listed})
-
-    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         every = isinstance(self.pairs, str) and self.pairs == "all"
-        self._listed = check_sorted_pairs(fitted.get("listed_pairs"), self.n_features_in_, none=every)
+        check_sorted_pairs(self._listed, self.n_features_in_, none=every)
         self._set_columns()
 
     @property

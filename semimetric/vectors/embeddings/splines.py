@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.bsplines import SLACK, Splines, spline_places, spline_rows, spline_sum_rows
 from ..._kernels.csr_rows import BlockMaps, Chunk, DifferenceOperator
 from ..._kernels.difference_penalties import mapped_rows, suffix_sum_rows, suffix_sum_widths
-from .base import FEATURE_MAP_STATE, FeatureMap, Term, check_columns_fit, distinct_labels
-from .knots import STORED_KNOTS, check_reach, feature_ranges, knots_of_stored, stored_knots
+from .base import FeatureMap, Term, check_columns_fit, distinct_labels
+from .knots import check_reach, feature_ranges
 
 _LEAST = 1e-12  # rounding of columns that are longer by 1 / sqrt of this reaches the differences
 _MOST_COLUMNS = 5000  # of a feature, whose map is a dense square
@@ -177,7 +177,7 @@ class BSplineEmbedding(FeatureMap):
     ['x0^1', 'x0~0.667', 'x0~1']
     """
 
-    _fitted: ClassVar[dict[str, Any]] = FEATURE_MAP_STATE | STORED_KNOTS
+    knots_: Stored[tuple[Floats, ...]]
     _splines: Splines
     _starts: Integers
     _maps: BlockMaps | None
@@ -229,14 +229,14 @@ class BSplineEmbedding(FeatureMap):
         self._check_steps()
         self._lay_out()
 
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | stored_knots(self.knots_)
-
-    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+    def check_restored(self) -> None:
+        super().check_restored()
         self._check_parameters()
-        knots = knots_of_stored(fitted, self.n_features_in_)
+        self.knots_ = tuple(self.knots_)
+        if len(self.knots_) != self.n_features_in_ or any(k.ndim != 1 for k in self.knots_):
+            raise InputError(f"there are knots of {len(self.knots_)} features; {self.n_features_in_} are required")
         uniform = isinstance(self.knots, str) and self.knots == "uniform"
-        for k in knots:
+        for k in self.knots_:
             with np.errstate(over="ignore", invalid="ignore"):
                 spread = np.linspace(k[0], k[-1], len(k)) if uniform and len(k) > 1 else k
                 right = np.isfinite(k).all() and (len(k) < 2 or 0 < k[-1] - k[0] < np.inf) and np.array_equal(spread, k)
@@ -244,7 +244,6 @@ class BSplineEmbedding(FeatureMap):
                 raise InputError(
                     "knots are not finite, not increasing, or not evenly spaced as uniform ones are; restore the file"
                 )
-        self.knots_ = tuple(knots)
         self._check_steps()
         self._lay_out()
 

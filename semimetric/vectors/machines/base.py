@@ -6,7 +6,7 @@ The embedding is computed block by block wherever rows are needed, and is never 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NotRequired
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ..._foundation.arrays import as_vector, check_squares, input_errors, n_axes
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.iteration import Status
+from ..._foundation.stored import Stored, StoredIfSet
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
@@ -31,17 +32,7 @@ from .fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
 from .pegasos import Pegasos
 from .primal_newton import MOST_COLUMNS, PrimalNewton
 from .rows import EmbeddedRows, coefficients, decision_values, intercepts, zero_machine
-from .saved_state import STORED_STATE, state_of_stored, stored_state
-
-EMBEDDED_LINEAR_STATE: dict[str, Any] = STORED_STATE | {
-    "embedding_": FeatureMap,
-    "n_iter_": int,
-    "duality_gap_": float,
-    "status_": Status,
-    "n_features_in_": int,
-    "feature_names_in_": NotRequired[NDArray[Any]],
-}
-"""The fitted attributes of every linear machine, and their types."""
+from .saved_state import StoredMachine
 
 
 class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
@@ -65,23 +56,27 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
     random_state: int | np.random.RandomState | None
     verbose: bool | None
     _losses: tuple[str, ...]
-    _state: TrainedState
-    embedding_: FeatureMap
-    _fitted: ClassVar[dict[str, Any]] = EMBEDDED_LINEAR_STATE
+    _state: Annotated[TrainedState, "stored", StoredMachine]
+    embedding_: Stored[FeatureMap]
+    n_iter_: Stored[int]
+    duality_gap_: Stored[float]
+    status_: Stored[Status]
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
 
-    def _stored(self) -> dict[str, Any]:
-        state = stored_state(self._state) if hasattr(self, "_state") else {}
-        return state | super()._stored()
+    def as_stored(self) -> dict[str, Any]:
+        stored = super().as_stored()
+        return stored | {"_state": StoredMachine.of(self._state)}
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore({name: value for name, value in fitted.items() if name not in STORED_STATE})
+    def check_restored(self) -> None:
+        stored: Any = self.__dict__.pop("_state")  # a `StoredMachine`
         self._check()
         if not hasattr(self.embedding_, "n_columns_"):
             raise InputError("embedding_ is not fitted; restore the file")
         check_names(self, self.embedding_.n_features_in_)
         check_count("n_iter_", self.n_iter_, minimum=0)
         self._check_scores()
-        self._state = state_of_stored(fitted, self.embedding_, self._n_machine_columns)
+        self._state = stored.state(self.embedding_, self._n_machine_columns)
 
     def _check_scores(self) -> None: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NotRequired, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import as_classes, check_sorted_classes, record_features
 from ..._foundation.errors import InputError, NotSupportedError, warn
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.coordinate_descent import Problem
 from ..embeddings.base import FeatureMap
-from .base import EMBEDDED_LINEAR_STATE, EmbeddedLinear, drop_zero_weights
+from .base import EmbeddedLinear, drop_zero_weights
 from .calibration import ScoreCurves, calibrate, probabilities
 from .rows import classification_problem
 
@@ -116,10 +116,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """
 
     _losses = ("squared_hinge", "hinge")
-    _fitted: ClassVar[dict[str, Any]] = EMBEDDED_LINEAR_STATE | {
-        "classes_": NDArray[Any],
-        "_calibrator": NotRequired[ScoreCurves],
-    }
+    classes_: Stored[NDArray[Any]]
+    _calibrator: StoredIfSet[ScoreCurves]
 
     def __init__(
         self,

@@ -1,52 +1,57 @@
-"""The state of a trained machine in a file: its weights, and where stochastic steps go on; dual variables are left out."""
+"""The state of a trained machine in a file: its weights, and the steps that they are worth; dual variables are left out."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..._foundation.errors import InputError
+from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..embeddings.base import FeatureMap
 from .fit import TrainedState
 from .pegasos import StepCounter
 from .rows import zero_machine
 
-STORED_STATE: dict[str, Any] = {
-    "weights": Floats,
-    "bias": Floats,
-    "scaling": float,
-    "n_steps": float,
-    "n_rows": float,
-    "objective": tuple[float | bool, ...],
-}
-"""The annotation of everything that `stored_state` gives."""
 
+@storable
+@dataclass(frozen=True)
+class StoredMachine:
+    """The weights of a machine, and the counts from which stochastic steps go on."""
 
-def stored_state(state: TrainedState) -> dict[str, Any]:
-    """Return the weights of a machine as kernels have them, the steps that they are worth, and their objective."""
-    machine, counter = state.machine, state.counter
-    return {
-        "weights": machine.weights,
-        "bias": machine.bias,
-        "scaling": float(machine.scaling),
-        "n_steps": float(counter.n_steps),
-        "n_rows": float(counter.n_rows),
-        "objective": tuple(state.objective),
-    }
+    weights: Floats  # (n_columns * n_scores,)
+    bias: Floats  # (n_scores,)
+    scaling: float
+    n_steps: float
+    n_rows: float
+    objective: tuple[float | bool, ...]
 
+    @classmethod
+    def of(cls, state: TrainedState) -> StoredMachine:
+        """Return the stored form of a trained state."""
+        machine, counter = state.machine, state.counter
+        numbers = float(machine.scaling), float(counter.n_steps), float(counter.n_rows)
+        return cls(machine.weights, machine.bias, *numbers, tuple(state.objective))
 
-def state_of_stored(stored: dict[str, Any], embedding: FeatureMap, n_classes: int) -> TrainedState:
-    """Return the machine with ``n_classes`` columns of weights from the numbers of `stored_state`."""
-    weights, bias, scaling = stored["weights"], stored["bias"], stored["scaling"]
-    n = embedding.n_columns_
-    if bias.shape != (n_classes,) or weights.shape != (n * n_classes,):
-        raise InputError(f"there are weights of shape {weights.shape} and {bias.shape} for {n} columns and {n_classes} scores")
-    numbers = [scaling, stored["n_steps"], stored["n_rows"]]
-    if not (np.isfinite(weights).all() and np.isfinite(bias).all() and all(0 <= number < np.inf for number in numbers)):
-        raise InputError("weights or intercepts are not finite, or a count is negative; restore the file")
-    machine = zero_machine(embedding, n_classes, scaling)
-    machine.weights[:] = weights
-    machine.bias[:] = bias
-    return TrainedState(machine, StepCounter(stored["n_steps"], stored["n_rows"]), tuple(stored["objective"]))
+    def state(self, embedding: FeatureMap, n_scores: int) -> TrainedState:
+        """Return the trained state, with ``n_scores`` columns of weights on an embedding.
+
+        Raises
+        ------
+        InputError
+            If there are not as many weights as columns, or a number is not finite or negative where it counts something.
+        """
+        weights, bias = self.weights, self.bias
+        n = embedding.n_columns_
+        if bias.shape != (n_scores,) or weights.shape != (n * n_scores,):
+            raise InputError(
+                f"there are weights of shape {weights.shape} and {bias.shape} for {n} columns and {n_scores} scores"
+            )
+        numbers = [self.scaling, self.n_steps, self.n_rows]
+        if not (np.isfinite(weights).all() and np.isfinite(bias).all() and all(0 <= number < np.inf for number in numbers)):
+            raise InputError("weights or intercepts are not finite, or a count is negative; restore the file")
+        machine = zero_machine(embedding, n_scores, self.scaling)
+        machine.weights[:] = weights
+        machine.bias[:] = bias
+        return TrainedState(machine, StepCounter(self.n_steps, self.n_rows), tuple(self.objective))

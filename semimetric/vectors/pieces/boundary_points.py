@@ -6,7 +6,7 @@ This is step 1 of paper 3, "Sampling boundary points".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from ..._foundation.arrays import as_classes, check_sorted_classes, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from .support_pairs import DistinctPlaces, SupportPairs, check_neighbors, find_distinct_places, find_support_pairs
 
@@ -118,33 +118,19 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
     ([[1.5, 0.0], [1.5, 0.5]], [[3.0, 0.0], [3.0, -1.0]], [3, 1])
     """
 
-    classes_: NDArray[Any]
-    boundary_points_: Floats
-    directions_: Floats
-    pairs_: Integers
-    multiplicities_: Integers
-    boundary_of_: Integers
-    edge_points_: Floats
-    support_: Integers
-    self_support_: Integers
-    support_share_: float
-    self_support_share_: float
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "classes_": NDArray[Any],
-        "boundary_points_": Floats,
-        "directions_": Floats,
-        "pairs_": Integers,
-        "multiplicities_": Integers,
-        "boundary_of_": Integers,
-        "edge_points_": Floats,
-        "support_": Integers,
-        "self_support_": Integers,
-        "support_share_": float,
-        "self_support_share_": float,
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[NDArray[Any]],
-    }
+    classes_: Stored[NDArray[Any]]
+    boundary_points_: Stored[Floats]
+    directions_: Stored[Floats]
+    pairs_: Stored[Integers]
+    multiplicities_: Stored[Integers]
+    boundary_of_: Stored[Integers]
+    edge_points_: Stored[Floats]
+    support_: Stored[Integers]
+    self_support_: Stored[Integers]
+    support_share_: Stored[float]
+    self_support_share_: Stored[float]
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
 
     def __init__(self, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None) -> None:
         self.neighbors = neighbors
@@ -183,8 +169,7 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
         self.support_share_ = len(support) / places.n_items
         self.self_support_share_ = len(self_support) / places.n_items
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         check_sorted_classes(self.classes_, 2)
         d, m, n = self.n_features_in_, len(self.boundary_points_), len(self.boundary_of_)
         check_names(self, d)

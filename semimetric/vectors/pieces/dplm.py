@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NotRequired, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import check_sorted_classes, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from .boundary_points import check_classes
@@ -130,24 +130,16 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     (6, True)
     """
 
-    pieces_: list[Pieces]
-    n_components_: int | Integers
-    trace_: Floats | list[Floats]
-    posterior_n_components_: Floats | list[Floats]
-    r_hat_: float | Floats
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "classes_": NDArray[Any],
-        "pieces_": list[Pieces],
-        "n_components_": int | Integers,
-        "trace_": Floats | list[Floats],
-        "posterior_n_components_": NotRequired[Floats | list[Floats]],
-        "r_hat_": NotRequired[float | Floats],
-        "class_pairs_": NotRequired[Integers],
-        "choice_": NotRequired[PieceChoice],
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[NDArray[Any]],
-    }
+    classes_: Stored[NDArray[Any]]
+    pieces_: Stored[list[Pieces]]
+    n_components_: Stored[int | Integers]
+    trace_: Stored[Floats | list[Floats]]
+    posterior_n_components_: StoredIfSet[Floats | list[Floats]]
+    r_hat_: StoredIfSet[float | Floats]
+    class_pairs_: StoredIfSet[Integers]
+    choice_: StoredIfSet[PieceChoice]
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
 
     def __init__(
         self,
@@ -266,8 +258,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         chains = self._chains
         warn_unless_converged(max(r_hats), f"n_sweeps={chains.n_sweeps} or n_auxiliary={chains.n_auxiliary} of chains")
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         self._check()
         d = self.n_features_in_
         check_names(self, d)

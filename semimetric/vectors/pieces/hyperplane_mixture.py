@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from .gibbs_chains import ChainsResult, Schedule
@@ -99,31 +99,18 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     (2, [[0, 0, 1], [1, 0, 0]])
     """
 
-    labels_: Integers
-    n_components_: int
-    centres_: Floats
-    normals_: Floats
-    thickness_: Floats
-    weights_: Floats
-    spread_: Floats
-    posterior_n_components_: Floats
-    r_hat_: float
-    trace_: Floats
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "labels_": Integers,
-        "n_components_": int,
-        "centres_": Floats,
-        "normals_": Floats,
-        "thickness_": Floats,
-        "weights_": Floats,
-        "spread_": Floats,
-        "posterior_n_components_": NotRequired[Floats],
-        "r_hat_": NotRequired[float],
-        "trace_": Floats,
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[Any],
-    }
+    labels_: Stored[Integers]
+    n_components_: Stored[int]
+    centres_: Stored[Floats]
+    normals_: Stored[Floats]
+    thickness_: Stored[Floats]
+    weights_: Stored[Floats]
+    spread_: Stored[Floats]
+    posterior_n_components_: StoredIfSet[Floats]
+    r_hat_: StoredIfSet[float]
+    trace_: Stored[Floats]
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[Any]
 
     def __init__(
         self,
@@ -251,8 +238,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         log_det = -(d - 1) * np.log(self.spread_) - np.log(self.thickness_)
         return np.log(self.weights_) + log_det - 0.5 * (along + (across * (self.spread_ / self.thickness_)) ** 2)
 
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(fitted)
+    def check_restored(self) -> None:
         self._check()
         d, K, n = self.n_features_in_, self.n_components_, len(self.labels_)
         check_names(self, d)

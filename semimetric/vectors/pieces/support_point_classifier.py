@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NotRequired
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import check_sorted_classes, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
-from ..._foundation.stored import storable
+from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_n_jobs
 from .boundary_points import check_classes, support_places
@@ -73,22 +73,15 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     (1.0, True)
     """
 
-    classes_: NDArray[Any]
-    support_: Integers
-    support_share_: float
-    generalization_bound_: float
-
-    _fitted: ClassVar[dict[str, Any]] = {
-        "classes_": NDArray[Any],
-        "support_": Integers,
-        "support_share_": float,
-        "generalization_bound_": float,
-        "_codes": Integers,
-        "_unit": float,
-        "points": Floats,
-        "n_features_in_": int,
-        "feature_names_in_": NotRequired[NDArray[Any]],
-    }
+    classes_: Stored[NDArray[Any]]
+    support_: Stored[Integers]
+    support_share_: Stored[float]
+    generalization_bound_: Stored[float]
+    _codes: Stored[Integers]
+    _unit: Stored[float]
+    _points: Stored[Floats]
+    n_features_in_: Stored[int]
+    feature_names_in_: StoredIfSet[NDArray[Any]]
 
     def __init__(self, *, neighbors: BaseEstimator | None = None, n_jobs: int | None = None) -> None:
         self.neighbors = neighbors
@@ -128,12 +121,8 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         """For each support point the place of its class in ``classes_``, shape (n_support,)."""
         return self._codes
 
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | {"points": self._points}
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        points = np.array(fitted["points"], order="C")
-        super()._restore({name: value for name, value in fitted.items() if name != "points"})
+    def check_restored(self) -> None:
+        points = self._points
         check_n_jobs(self.n_jobs)
         check_sorted_classes(self.classes_)
         n, codes = len(self.support_), self._codes
