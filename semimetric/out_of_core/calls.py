@@ -38,14 +38,14 @@ from ..data.parts.labeled_parts import (
 )
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import LazyRows, parse_memory
-from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sum_columns
+from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sample_tuples
 from ..data.schema import Schema
 from ..distances.estimators.base import LearnedDistance
 from ..distances.estimators.part_tasks import ItemTask, TupleTask, refuse_parts
 from ..distances.learning.comparisons import PartitionedComparisons
 from ..distances.learning.items import PartitionedItems, drawn_rows, encode_class_labels
 from ..distances.learning.large_margin import N_DRAWN
-from ..distances.learning.measured import PartitionedDistances
+from ..distances.learning.measured import MeasuredDistances
 from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
@@ -452,11 +452,11 @@ def fit_tuples(engine: Engine, model: Any, task: TupleTask, parts: list[TuplePar
         raise InputError(f"there are 0 parts of {table.spec.called}; at least one is required")
     with one_blas_thread():
         parts, counts = count_tuples(engine, parts, table)
-        survey = sum_columns(engine, parts, counts, table)
-        survey.check_targets(table.spec)
-        check_varied(survey.items)
-        kind = PartitionedDistances if table.spec.measured else PartitionedComparisons
-        return model.learn_from_parts(task, kind(engine, parts, table, survey), table.names)
+        sample = sample_tuples(engine, parts, counts, table)
+        sample.check_targets(table.spec)
+        check_varied(sample.items)
+        kind = MeasuredDistances.of_parts if table.spec.measured else PartitionedComparisons
+        return model.learn_from_parts(task, kind(engine, parts, table, sample), table.names)
 
 
 def labeled_parts_of(task: ItemTask, X: Any, y: Any, weight: Any, limit: int) -> tuple[list[LabeledPart], LabeledTable]:
@@ -503,10 +503,10 @@ def fit_labeled(
         parts, weights = _used_parts(parts, counts, labels.used, labels.weight)
         counts = list(map(len, weights))
         rows = np.unique(drawn_rows(sum(counts), N_DRAWN, task.recipe.random_state))
-        survey = sample_items(engine, parts, table, counts, rows, task.recipe.random_state)
-        check_varied(survey.items)
+        sample = sample_items(engine, parts, table, counts, rows, task.recipe.random_state)
+        check_varied(sample.items)
         codes = labels.codes.astype(np.min_scalar_type(int(labels.codes.max())))
-        items = PartitionedItems(engine, parts, table, codes, weights, survey, limit, scratch)
+        items = PartitionedItems(engine, parts, table, codes, weights, sample, limit, scratch)
         return model.learn_from_parts(task, items, labels, Schema.numeric(table.names))
 
 

@@ -23,7 +23,7 @@ from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sum_columns
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sample_tuples
 from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples, PartitionedComparisons
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
@@ -201,8 +201,8 @@ def in_parts(kind, cuts, weight):
     targets = [None] * (len(cuts) + 1) if y is None else np.split(y, cuts)
     pieces = zip(np.split(index, cuts), targets, np.split(weight, cuts), strict=True)
     parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
-    survey = sum_columns(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
-    return PartitionedComparisons(SerialEngine(), parts, table, survey)
+    sample = sample_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
+    return PartitionedComparisons(SerialEngine(), parts, table, sample)
 
 
 @every_kind

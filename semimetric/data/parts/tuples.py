@@ -204,7 +204,7 @@ def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnSums:
+class TupleSample:
     """Column sums of tuples from a first pass over the parts."""
 
     counts: tuple[int, ...]  # how many tuples each part has
@@ -257,14 +257,14 @@ def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) 
     return [p for p, _ in found], tuple(n for _, n in found)
 
 
-def sum_columns(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> ColumnSums:
+def sample_tuples(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> TupleSample:
     """Read every part, of ``counts`` tuples each, once.
 
     The items are those that a fit to all tuples at once would place its knots among.
     """
     found = engine.total(_sums_of_part, _PartSums.plus, parts, table)
     low, high = found.range.tolist()
-    return ColumnSums(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
+    return TupleSample(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
 
 
 def _count(part: TuplePart, table: TupleTable) -> int:

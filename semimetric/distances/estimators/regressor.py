@@ -23,7 +23,7 @@ from ..learning.concave_link import fit_concave_link
 from ..learning.errors import DistanceErrors, UnseenPairs, cross_fitted, landmarks_among, score_pairs, set_aside
 from ..learning.groups import choose_groups, without_joint
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
-from ..learning.measured import DistanceData, InMemoryDistances, MomentSums, check_streams
+from ..learning.measured import MeasuredDistances, MomentSums, check_streams
 from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.screening import fit_screened
@@ -276,7 +276,7 @@ default "auto"
         schema = self._schema_of_tuples(rows, Pairs, items)
         checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
         names = self._names(rows if items is None else items, checked.items.shape[1])
-        data, held = self._split(recipe, InMemoryDistances(checked, target, weight))
+        data, held = self._split(recipe, MeasuredDistances.of_arrays(checked, target, weight))
         screened = self._choose_and_learn(recipe, data, schema or names)
         if held is not None:
             landmarks = landmarks_among(data.items, self.recipe_.random_state)
@@ -285,7 +285,7 @@ default "auto"
             self._cross_fit(self.recipe_, data, schema or names, screened=screened)
         return self
 
-    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
+    def _choose_and_learn(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
         """Choose what is "auto", and learn from pairs in memory; return True if features were screened on all of them."""
         check_varied(data.items)
         with one_blas_thread(), self._own_knots():
@@ -307,7 +307,7 @@ default "auto"
         self._keep(data, *learned)
         return False
 
-    def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
+    def _keep(self, data: MeasuredDistances, semimetric: Semimetric, solution: Solution) -> None:
         self.n_features_in_ = data.items.shape[1]
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(semimetric, solution)
@@ -320,7 +320,7 @@ default "auto"
         check_solved_by_sums(recipe, resolve_loss(recipe.loss))
         return TupleTask(recipe, TargetSpec(least=0.0 if self.axioms is not None else -np.inf))
 
-    def learn_from_parts(self, task: TupleTask, data: DistanceData, names: Names) -> Self:
+    def learn_from_parts(self, task: TupleTask, data: MeasuredDistances, names: Names) -> Self:
         """Learn from pairs in parts; nothing is left to choose."""
         learned = learn(task.recipe, data, names)
         self.recipe_, self.choices_, self.group_choices_, self.link_choices_ = task.recipe, Choices(), Choices(), Choices()
@@ -490,7 +490,7 @@ default "auto"
             announce(str(self.error_), verbose=True)
         self.error_.warn_if_useless()
 
-    def _cross_fit(self, recipe: Recipe, data: InMemoryDistances, names: Names, *, screened: bool) -> None:
+    def _cross_fit(self, recipe: Recipe, data: MeasuredDistances, names: Names, *, screened: bool) -> None:
         """Learn again without each fold of the items, if settings were compared: it then costs little.
 
         Features that were ``screened`` on all pairs have seen every fold, and screening them anew in each costs five fits.
@@ -511,7 +511,7 @@ default "auto"
             return
         self._record_errors(unseen, data.items, _CROSS_FITTED)
 
-    def _split(self, recipe: Recipe, data: InMemoryDistances) -> tuple[InMemoryDistances, InMemoryDistances | None]:
+    def _split(self, recipe: Recipe, data: MeasuredDistances) -> tuple[MeasuredDistances, MeasuredDistances | None]:
         """Return the pairs to learn from, and those set aside, or None with "auto", 0 or too few pairs."""
         self._forget_errors()
         fraction = self.validation_fraction

@@ -308,14 +308,14 @@ class PartitionedComparisons(PartitionedTuples, ComparisonData):
     def weight(self) -> Floats:  # type: ignore[override]  # it is read once
         """The weights of all tuples, part after part, summing to 1."""
         if all(part.weight is None for part in self.parts):
-            return np.full(sum(self.survey.counts), 1.0 / sum(self.survey.counts))
+            return np.full(sum(self.sample.counts), 1.0 / sum(self.sample.counts))
         weight = np.concatenate(list(self.engine.each(_weights, self.parts, self.table)))
         return weight / weight.sum()
 
     @property
     def examples(self) -> Pairs:
-        """Pairs of the first items of the survey; a distance keeps only examples of pairs."""
-        return Pairs(self.survey.items, np.arange(2 * (min(len(self.survey.items), _MOST_EXAMPLES) // 2)).reshape(-1, 2))
+        """Pairs of the first items of the sample; a distance keeps only examples of pairs."""
+        return Pairs(self.sample.items, np.arange(2 * (min(len(self.sample.items), _MOST_EXAMPLES) // 2)).reshape(-1, 2))
 
     def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
         """The root mean square differences, from second moments added up along the tree of parts."""
@@ -325,7 +325,7 @@ class PartitionedComparisons(PartitionedTuples, ComparisonData):
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
         """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
         rows: Sequence[Any] = self.engine.kept(_rows, self.parts, self.table, structure, embedding, n_jobs)
-        return PartDesign(self.engine, rows, self.survey.counts, embedding.n_columns + self.n_extra)
+        return PartDesign(self.engine, rows, self.sample.counts, embedding.n_columns + self.n_extra)
 
     def vertices(self, structure: Structure) -> list[Integers]:
         """The union of the vertices that the pairs of each part touch."""

@@ -23,7 +23,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.schema import Names
 from ...data.splits import tuple_identities, units_of
 from ..model.semimetric import Semimetric
-from .measured import InMemoryDistances
+from .measured import MeasuredDistances
 from .measured_fit import learn
 from .options import Recipe
 
@@ -160,7 +160,7 @@ _MOST = 10_000  # pairs that the folds divide; of more a sample is drawn
 _LEAST = 2  # pairs to learn from
 
 
-def set_aside(data: InMemoryDistances, share: float, recipe: Recipe) -> tuple[InMemoryDistances, InMemoryDistances]:
+def set_aside(data: MeasuredDistances, share: float, recipe: Recipe) -> tuple[MeasuredDistances, MeasuredDistances]:
     """Pairs to learn from, and pairs of a share of the items, or of the components that share no item.
 
     Pairs of items of both sides are left out.
@@ -182,17 +182,11 @@ def set_aside(data: InMemoryDistances, share: float, recipe: Recipe) -> tuple[In
             f"validation_fraction={share:g} of {len(unit)} items leaves {sides[0].sum()} pairs to learn from, and "
             f"{sides[1].sum()} set aside; {_FEWEST} set aside are required: give more pairs, or another share"
         )
-    first, second = (taken(data, side) for side in sides)
+    first, second = (data.take(side) for side in sides)
     return first, second
 
 
-def taken(data: InMemoryDistances, rows: np.ndarray) -> InMemoryDistances:
-    """Some of the pairs, their weights again summing to 1; ``rows`` is a mask, or their numbers."""
-    weight = data.weight[rows]
-    return InMemoryDistances(data.pairs.take(rows), data.y[rows], weight / weight.sum())
-
-
-def score_pairs(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
+def score_pairs(d: Semimetric, data: MeasuredDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
     """Score the pairs that were set aside by a model that has not seen their items."""
     identity = tuple_identities(data.pairs)
     index = data.pairs.index
@@ -203,7 +197,7 @@ def score_pairs(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recip
     return UnseenPairs(data.y, predicted, novelty, identity, teaches, calibrates, recalls)
 
 
-def cross_fitted(recipe: Recipe, data: InMemoryDistances, names: Names) -> UnseenPairs:
+def cross_fitted(recipe: Recipe, data: MeasuredDistances, names: Names) -> UnseenPairs:
     """All pairs of two items of the same fold, scored by models that have seen none of the fold; of many pairs, of a sample.
 
     Raises
@@ -214,7 +208,7 @@ def cross_fitted(recipe: Recipe, data: InMemoryDistances, names: Names) -> Unsee
         If the rest of the pairs of some fold cannot be learned from.
     """
     if len(data.y) > _MOST:
-        data = taken(data, np.sort(np.random.default_rng(recipe.random_state).choice(len(data.y), _MOST, replace=False)))
+        data = data.take(np.sort(np.random.default_rng(recipe.random_state).choice(len(data.y), _MOST, replace=False)))
     identity = tuple_identities(data.pairs)
     unit = units_of(identity)
     fold = _folds(int(unit.max()) + 1, recipe.random_state)[unit]
@@ -231,7 +225,7 @@ def cross_fitted(recipe: Recipe, data: InMemoryDistances, names: Names) -> Unsee
         warnings.simplefilter("ignore", SemimetricWarning)  # the fit to all pairs warned once
         for k, (rest, held) in enumerate(sides):
             if held.any():
-                found.append(_without(quiet, taken(data, rest), taken(data, held), identity[held], names, teaches=k == 0))
+                found.append(_without(quiet, data.take(rest), data.take(held), identity[held], names, teaches=k == 0))
             bar.update()
     return UnseenPairs.joined(found)
 
@@ -244,7 +238,7 @@ def _folds(n_units: int, random_state: int | None) -> np.ndarray:
 
 
 def _without(
-    recipe: Recipe, rest: InMemoryDistances, held: InMemoryDistances, items: np.ndarray, names: Names, *, teaches: bool
+    recipe: Recipe, rest: MeasuredDistances, held: MeasuredDistances, items: np.ndarray, names: Names, *, teaches: bool
 ) -> UnseenPairs:
     """Score the pairs of one fold by what the rest teaches."""
     if np.ptp(rest.y) == 0:

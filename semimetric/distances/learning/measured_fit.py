@@ -1,6 +1,6 @@
 """Learning a distance from pairs with measured distances: by second moments of all pairs, or by products with their rows.
 
-structure -> outline (prior, touched vertices) -> terms -> program -> weights -> distance
+structure -> column sums (prior, touched vertices) -> terms -> program -> weights -> distance
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..programs.penalties import total
 from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from .assembly import assemble
-from .measured import DistanceData, InMemoryDistances, PairTargets, ScaledDistances, sampled_rows
+from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, Recipe, SearchCost, distance_limits, is_chosen, wide
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
 from .program import make_terms, solve
@@ -43,7 +43,7 @@ from .search import (
 from .structure import Structure, build_structure
 
 
-def learn(recipe: Recipe, data: DistanceData, names: Names) -> tuple[Semimetric, Solution]:
+def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Semimetric, Solution]:
     """Learn with everything chosen: `fit_distances`, and the structure before it."""
     structure = build_structure(recipe, data.items, names)
     return fit_distances(recipe, structure, data.scaled(recipe, structure))
@@ -54,10 +54,10 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     sums = data.sums(recipe, structure)
     if sums is not None:
         return sums.solve(recipe)
-    outline = data.outline(recipe, structure)
-    prior = data.prior(recipe, structure, fit_l1_prior(structure, outline.l1_moments))
-    if outline.vertices is not None:
-        structure = with_vertices(structure, outline.vertices, prior)
+    column_sums = data.column_sums(recipe, structure)
+    prior = data.prior(recipe, structure, fit_l1_prior(structure, column_sums.l1_moments))
+    if column_sums.vertices is not None:
+        structure = with_vertices(structure, column_sums.vertices, prior)
     terms = make_terms(recipe, structure, prior)
     design, target, weight = data.rows(recipe, structure)
     loss, penalties = resolve_loss(recipe.loss), recipe.penalties(structure.embedding)
@@ -72,9 +72,9 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
         structure,
         solution.weights,
         terms.delta,
-        examples=data.examples,
+        examples=column_sums.examples,
         unit=data.unit,
-        out_of_range=outline.out_of_range,
+        out_of_range=column_sums.out_of_range,
     )
     return d, solution
 
@@ -88,7 +88,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     Parameters
     ----------
-    data : InMemoryDistances
+    data : MeasuredDistances
     names : Schema, or sequence of str
         The schema of the table, or the names of numeric features.
     knots : bool, default False
@@ -96,7 +96,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         weights as a fold has pairs. More weights than that gain nothing and take most of the time.
     """
 
-    def __init__(self, data: InMemoryDistances, names: Names, *, knots: bool = False) -> None:
+    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False) -> None:
         self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
         self._built: tuple[Recipe, Structure] | None = None
 
@@ -115,7 +115,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def all_data(self, recipe: Recipe) -> PairTargets:
         """The pairs that the folds divide: all, or a sample of many."""
-        return self.data.scaled(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
+        return self.data.targets(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target."""
@@ -165,14 +165,14 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
 
 def choose_numbers(
-    recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool
+    recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool
 ) -> tuple[Recipe, Choices]:
     """Choose numbers of knots and the strength of the penalty.
 
     Parameters
     ----------
     recipe : Recipe
-    data : InMemoryDistances
+    data : MeasuredDistances
     names : Schema, or sequence of str
     knots, alpha : bool
         Whether each is to be chosen; else that of the recipe stands.
@@ -279,13 +279,13 @@ def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
     return max(as_good_as_best(same), key=lambda c: c.settings["alpha"])
 
 
-def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
+def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
     """Choose the exponent of the link, and those of base distances, where the recipe leaves them open.
 
     Parameters
     ----------
     recipe : Recipe
-    data : InMemoryDistances
+    data : MeasuredDistances
     names : Schema, or sequence of str
     knots, alpha : bool
         Whether the number of knots and the strength of the penalty are yet to be chosen.
@@ -336,7 +336,7 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     return replace(recipe, **chosen), choices
 
 
-def _check_width(given: Recipe, fewest: Recipe, data: InMemoryDistances, names: Names) -> None:
+def _check_width(given: Recipe, fewest: Recipe, data: MeasuredDistances, names: Names) -> None:
     """Refuse features that have too many weights with the fewest knots, before any second moments of theirs are computed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants

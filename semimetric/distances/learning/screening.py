@@ -30,7 +30,7 @@ from ..model.semimetric import Semimetric
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..solvers.base import Solution
 from ..solvers.column_generation import generate_columns
-from .measured import InMemoryDistances, PairTargets
+from .measured import MeasuredDistances, PairTargets
 from .measured_fit import choose_numbers, fit_distances
 from .options import Recipe, is_chosen, wide
 from .program import proved
@@ -327,14 +327,14 @@ class ScreenedFit(NamedTuple):
     solution: Solution
 
 
-def fit_screened(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
+def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
     """Learn by screening; None where the features are few, or the recipe asks for what screening cannot give.
 
     Parameters
     ----------
     recipe : Recipe
         Whose numbers of knots are to be chosen.
-    data : InMemoryDistances
+    data : MeasuredDistances
     names : Schema, or sequence of str
         The schema of the table, or the names of numeric features.
     alpha : bool
@@ -343,8 +343,7 @@ def fit_screened(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha
     whole = _wide_structure(recipe, data, Schema.of(names)) if _allows_screening(recipe) else None
     if whole is None:
         return None
-    targets = PairTargets.of(recipe, whole, data.pairs, data.y, data.weight)
-    targets = sample(whole, targets, random_state=recipe.random_state)
+    targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)
     screened = screen(whole, targets, random_state=recipe.random_state)
     narrow = _moved(whole, screened, targets)
     near = narrow.data(data)
@@ -356,7 +355,7 @@ def fit_screened(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha
     return ScreenedFit(used, choices, proved(used, narrow.widened(d, recipe)), solution)
 
 
-def _wide_structure(recipe: Recipe, data: InMemoryDistances, schema: Schema) -> Structure | None:
+def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:
     """The structure of all features, with two knots each, if they are so many that they are screened."""
     if not schema.plain or (recipe.directions is None and len(schema.names) <= _MOST_FEATURES):
         return None
@@ -433,14 +432,14 @@ class _Narrow:
         names = [] if self.whole.directions is None else [self.whole.directions.names[r] for r in rows]
         return Schema((*(features[f] for f in self.raw), *Schema.numeric(names).features))
 
-    def data(self, data: InMemoryDistances) -> InMemoryDistances:
+    def data(self, data: MeasuredDistances) -> MeasuredDistances:
         """The same pairs over the kept features."""
         items, directions = data.pairs.items, self.directions
         out = np.empty((len(items), len(self.kept)))
         for block in blocks(len(items), _ITEM_BLOCK):
             features = items[block] if directions is None else directions.append(items[block])
             out[block] = features[:, np.append(self.raw, np.arange(items.shape[1], features.shape[1]))]
-        return InMemoryDistances(Pairs(out, data.pairs.index), data.y, data.weight)
+        return MeasuredDistances.of_arrays(Pairs(out, data.pairs.index), data.y, data.weight)
 
     def widened(self, d: Semimetric, recipe: Recipe) -> Semimetric:
         """The distance over all raw features, of one over the kept ones."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from ..._foundation.types import Floats, Integers, Tuples
 from ...data.parts.engine import Engine
-from ...data.parts.tuples import ColumnSums, TuplePart, TupleTable
+from ...data.parts.tuples import TuplePart, TupleSample, TupleTable
 from ..pairs.base import PairMap
 from ..programs.design_matrix import RowsDesign
 from ..programs.losses import Loss
@@ -46,9 +46,9 @@ class PartitionedTuples:
     engine: Engine
     parts: Sequence[TuplePart]
     table: TupleTable
-    survey: ColumnSums  # what a first pass over these parts has found
+    sample: TupleSample  # what a first pass over these parts has found
 
     @property
     def items(self) -> Floats:
-        """The items of the survey: the sample that knots are placed among, shape (n, n_features)."""
-        return self.survey.items
+        """The items that knots are placed among, shape (n, n_features)."""
+        return self.sample.items
