@@ -42,7 +42,7 @@ from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sample_tupl
 from ..data.schema import Schema
 from ..distances.estimators.base import LearnedDistance
 from ..distances.estimators.part_tasks import ItemTask, TupleTask, refuse_parts
-from ..distances.learning.comparisons import PartitionedComparisons
+from ..distances.learning.comparisons import ComparisonData
 from ..distances.learning.items import PartitionedItems, drawn_rows, encode_class_labels
 from ..distances.learning.large_margin import N_DRAWN
 from ..distances.learning.measured import MeasuredDistances
@@ -455,7 +455,7 @@ def fit_tuples(engine: Engine, model: Any, task: TupleTask, parts: list[TuplePar
         sample = sample_tuples(engine, parts, counts, table)
         sample.check_targets(table.spec)
         check_varied(sample.items)
-        kind = MeasuredDistances.of_parts if table.spec.measured else PartitionedComparisons
+        kind = MeasuredDistances.of_parts if table.spec.measured else ComparisonData.of_parts
         return model.learn_from_parts(task, kind(engine, parts, table, sample), table.names)
 
 

@@ -16,7 +16,7 @@ from ...data.feature_groups import Groups, only_singles
 from ...data.parts.tuples import TargetSpec
 from ...data.schema import Names
 from ..learning.comparison_fit import HeldOutComparisons, choose_settings, fit_comparisons, with_discriminants
-from ..learning.comparisons import ComparisonData, InMemoryComparisons, OrderedTuples
+from ..learning.comparisons import ComparisonBlock, ComparisonData, OrderedTuples
 from ..learning.groups import choose_groups, without_joint
 from ..learning.options import Recipe
 from ..learning.search import Choices
@@ -124,7 +124,7 @@ class TupleLearner(LearnedDistance):
         names = self._names(rows if items is None else items, checked.items.shape[1])
         return checked, schema or names
 
-    def _choose_and_learn(self, recipe: Recipe, data: InMemoryComparisons, names: Names) -> None:
+    def _choose_and_learn(self, recipe: Recipe, data: ComparisonBlock, names: Names) -> None:
         """Choose what is "auto", and learn from comparisons in memory."""
         check_varied(data.items)
         with one_blas_thread(), self._own_knots():
@@ -136,7 +136,7 @@ class TupleLearner(LearnedDistance):
             )  # fmt: skip
             held_out = HeldOutComparisons(data, names)
             self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
-            learned = fit_comparisons(with_discriminants(self.recipe_, data, names), data, names)
+            learned = fit_comparisons(with_discriminants(self.recipe_, data, names), ComparisonData.of(data), names)
         self._keep(data.tuples.items.shape[1], *learned)
 
     def part_task(self) -> TupleTask:
