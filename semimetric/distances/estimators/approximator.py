@@ -507,7 +507,7 @@ default "auto"
             distances = self._draw_pairs(recipe, items, learn, features, schema, function)
             pairs = Pairs(items, self.pairs_)
             target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-            self._choose_and_learn(recipe, MeasuredDistances.of_arrays(pairs, target, check_weights(None, len(pairs))), schema)
+            self.fit_data(recipe, MeasuredDistances.of_arrays(pairs, target, check_weights(None, len(pairs))), schema)
         except BaseException as error:
             given = "X" if self.features is None else "the features of X"
             error.add_note(

@@ -27,7 +27,7 @@ from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution
-from .part_tasks import ItemTask, TupleTask, refuse_parts
+from .part_tasks import refuse_parts
 
 T = TypeVar("T", bound=Tuples)
 
@@ -113,8 +113,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         """Return the parameters as a recipe, all checked."""
         raise NotImplementedError
 
-    def part_task(self) -> TupleTask | ItemTask:
-        """Return the task of learning from data in parts, by which `semimetric.out_of_core` reads them.
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe by which `semimetric.out_of_core` learns from data in parts, after its check.
 
         Raises
         ------

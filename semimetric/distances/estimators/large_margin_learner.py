@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from ..programs.penalties import Penalties
 from ..search.votes import neighbor_counts
 from ..solvers.base import Solver
 from .base import LEARNED, LearnedCoordinates
-from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
+from .part_tasks import check_choices, check_recipe
 
 _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
@@ -275,7 +275,7 @@ class LargeMarginLearner(LearnedCoordinates):
         KeyboardInterrupt
             On Ctrl-C; after the first pass ``semimetric_`` holds the weights reached.
         """
-        rule, (recipe, auto) = self._rule(), self._recipe()
+        rule, (recipe, auto) = self.triplet_options(), self._recipe()
         budget = TimeBudget.of(self.time_budget)
         items, schema = self.read_items(items_named(X, self.preprocessor), min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
@@ -288,26 +288,19 @@ class LargeMarginLearner(LearnedCoordinates):
             self._set_learned(dataset.items, learn_from_labels(problem))
         return self
 
-    def part_task(self) -> ItemTask:
-        """Return the recipe and the triplet options for items in parts, see `LearnedDistance`."""
-        refuse_choices(self, ("auto", *LABELLED))
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe for items in parts, see `LearnedDistance`."""
+        check_choices(self, ("auto", *LABELLED))
         if self.time_budget is not None:
             raise NotSupportedError("time_budget= limits what is compared, and parts compare nothing; leave it out")
         recipe, auto = self._recipe()
-        if "tables" in auto:
-            raise NotSupportedError(
-                'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
-                "recipe_"
-            )
-        check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
-        return ItemTask(recipe, self._rule())
+        return check_recipe(recipe, compares_tables="tables" in auto)
 
-    def learn_from_parts(self, task: ItemTask, items: LabeledItems, labels: ClassLabels, schema: Schema) -> Self:
-        """Learn from items in parts; nothing is left to choose."""
+    def fit_data(self, recipe: Recipe, data: LabeledItems, labels: ClassLabels, schema: Schema) -> None:
+        """Learn from items in parts, for which nothing is "auto"."""
         self.classes_ = labels.classes
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._set_learned(items.example, fit_given(task.recipe, task.rule, items, schema))
-        return self
+        self._set_learned(data.example, fit_given(recipe, self.triplet_options(), data, schema))
 
     def _set_learned(self, example: Floats, learned: LearnedFromLabels) -> None:
         """Record what was learned; ``example`` are some items."""
@@ -319,13 +312,13 @@ class LargeMarginLearner(LearnedCoordinates):
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
-        self._rule()
+        self.triplet_options()
         check_time_budget(self.time_budget)
         check_sorted_classes(self.classes_)
         if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
             raise InputError("the importances or passes are not those of a fit; restore the file")
 
-    def _rule(self) -> LargeMargin:
+    def triplet_options(self) -> LargeMargin:
         """Return the triplet options, checked."""
         for name in ("n_targets", "n_impostors", "n_passes"):
             check_count(name, getattr(self, name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NotRequired, Self
+from typing import Any, NotRequired
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -25,7 +25,7 @@ from ..learning.groups import choose_groups, without_joint
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import MeasuredDistances, MomentSums, check_streams
 from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
-from ..learning.options import Recipe, refuse_open_links
+from ..learning.options import Recipe
 from ..learning.screening import fit_screened
 from ..learning.search import Choices, n_losses
 from ..learning.structure import build_structure, check_varied
@@ -33,11 +33,11 @@ from ..model.item_statistics import warn_outside_once
 from ..model.links import LinkLike
 from ..model.semimetric import Semimetric
 from ..programs.constraints import Constraint
-from ..programs.losses import Loss, resolve_loss
+from ..programs.losses import Loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver
 from .base import LEARNED, LearnedDistance
-from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
+from .part_tasks import check_choices, check_recipe
 
 _CROSS_FITTED = "of five models, each learned without a fold of the items that it is evaluated on"
 SET_ASIDE = "they were set aside before anything was chosen or learned"
@@ -277,7 +277,7 @@ default "auto"
         checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
         names = self._names(rows if items is None else items, checked.items.shape[1])
         data, held = self._split(recipe, MeasuredDistances.of_arrays(checked, target, weight))
-        screened = self._choose_and_learn(recipe, data, schema or names)
+        screened = self.fit_data(recipe, data, schema or names)
         if held is not None:
             landmarks = landmarks_among(data.items, self.recipe_.random_state)
             self._record_errors(score_pairs(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
@@ -285,8 +285,11 @@ default "auto"
             self._cross_fit(self.recipe_, data, schema or names, screened=screened)
         return self
 
-    def _choose_and_learn(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
-        """Choose what is "auto", and learn from pairs in memory; return True if features were screened on all of them."""
+    def fit_data(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+        """Choose what is "auto" and learn, as `fit` does after reading; return True if features were screened on all pairs.
+
+        For data in parts nothing is "auto", see `recipe_for_parts`.
+        """
         check_varied(data.items)
         with one_blas_thread(), self._own_knots():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
@@ -308,26 +311,22 @@ default "auto"
         return False
 
     def _keep(self, data: MeasuredDistances, semimetric: Semimetric, solution: Solution) -> None:
+        if data.tuples.in_memory is None:
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            self._note_parts()
         self.n_features_in_ = data.items.shape[1]
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(semimetric, solution)
 
-    def part_task(self) -> TupleTask:
-        """Return the recipe, and what the pairs in parts must be, see `LearnedDistance`."""
-        refuse_choices(self, ())
-        recipe = self._recipe()
-        refuse_open_links(recipe, "parts cannot be held out")
-        check_solved_by_sums(recipe, resolve_loss(recipe.loss))
-        return TupleTask(recipe, TargetSpec(least=0.0 if self.axioms is not None else -np.inf))
+    @property
+    def tuple_spec(self) -> TargetSpec:
+        """The tuples to learn from: pairs, and the least distance allowed."""
+        return TargetSpec(least=0.0 if self.axioms is not None else -np.inf)
 
-    def learn_from_parts(self, task: TupleTask, data: MeasuredDistances, names: Names) -> Self:
-        """Learn from pairs in parts; nothing is left to choose."""
-        learned = learn(task.recipe, data, names)
-        self.recipe_, self.choices_, self.group_choices_, self.link_choices_ = task.recipe, Choices(), Choices(), Choices()
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._note_parts()
-        self._keep(data, *learned)
-        return self
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe for pairs in parts, see `LearnedDistance`."""
+        check_choices(self)
+        return check_recipe(self._recipe())
 
     def partial_fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DistanceRegressor:
         """Add a block of pairs to what earlier blocks taught.

@@ -76,7 +76,7 @@ def test_where_nothing_can_be_held_out_a_number_is_asked_for():
     y = SUMS**0.6
     open_ = DistanceRegressor(link="power", n_knots=3, alpha=1e-3, preprocessor=ITEMS)
     assert_refused(lambda: open_.partial_fit(INDEX, y), 'link="identity"', "partial_fit", error=NotSupportedError)
-    assert_refused(open_.part_task, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
+    assert_refused(open_.recipe_for_parts, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
     vertices = DistanceApproximator(cityblock, method="vertices", n_knots=3, link="power")
     assert_refused(lambda: vertices.fit(ITEMS), "learns nothing", "give a number", error=NotSupportedError)
     given = vertices.set_params(link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
