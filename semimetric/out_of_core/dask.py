@@ -191,12 +191,7 @@ def required_versions() -> Mapping[str, str]:
 
 
 def check_cluster(client: Any) -> None:
-    """Refuse what is no client, a cluster without workers, and workers of other versions.
-
-    Raises
-    ------
-    InputError, NotSupportedError
-    """
+    """Refuse what is no client, a cluster without workers, and workers of other versions."""
     distributed = optional("distributed")
     if not isinstance(client, distributed.Client):
         raise InputError(f"client={client!r} is no Dask client; give distributed.Client(...), or use semimetric.out_of_core")
@@ -272,15 +267,7 @@ def check_here(required: Mapping[str, str]) -> None:
 
 @contextmanager
 def telling(client: Any) -> Iterator[None]:
-    """What goes wrong with the cluster itself ends in one sentence; errors of the work, and Ctrl-C, pass.
-
-    Raises
-    ------
-    ClusterError
-        If workers were lost again and again, or the scheduler was lost or restarted.
-    NotSupportedError
-        If work failed, and a worker has other versions.
-    """
+    """What goes wrong with the cluster itself ends in one sentence; errors of the work, and Ctrl-C, pass."""
     try:
         yield
     except SemimetricError:
@@ -307,17 +294,7 @@ _ANCHOR_BYTES = 1 << 26
 
 
 class Cluster(Engine):
-    """The workers of a Dask client.
-
-    Parameters
-    ----------
-    client : distributed.Client
-
-    Raises
-    ------
-    InputError, NotSupportedError
-        If it is not connected, or its workers cannot give the same answers.
-    """
+    """The workers of a Dask client."""
 
     def __init__(self, client: Any) -> None:
         check_cluster(client)

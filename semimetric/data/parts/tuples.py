@@ -38,13 +38,7 @@ class TargetSpec:
         return self.kind is Pairs and not self.labeled
 
     def targets(self, y: Any) -> Any:
-        """Return the targets to read: y, or None for triplets, which are comparisons by their order alone.
-
-        Raises
-        ------
-        InputError
-            If pairs have no y.
-        """
+        """Return the targets to read: y, or None for triplets, which are comparisons by their order alone."""
         if self.kind is Pairs and y is None:
             wanted = "+1 or -1" if self.labeled else "a distance"
             raise InputError(f"requires y to be passed, but the target y is None; give {wanted} for every pair")
@@ -90,13 +84,7 @@ def tuple_columns(kind: type[Tuples], names: Sequence[str], *, by_row: bool) -> 
 
 
 def read_tuples(part: TuplePart, table: TupleTable) -> PartTuples:
-    """Read the tuples of a part, their targets and weights, and check them.
-
-    Raises
-    ------
-    InputError
-        If they cannot be used; the message names the part.
-    """
+    """Read the tuples of a part, their targets and weights, and check them."""
     try:
         return _checked(part, table)
     except InputError as error:
@@ -242,13 +230,7 @@ class _PartSums(NamedTuple):
 
 
 def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
-    """Return the parts that have tuples of weight > 0, and how many each has; they are read only where that is not known.
-
-    Raises
-    ------
-    InputError
-        If no tuple has a weight > 0.
-    """
+    """Return the parts that have tuples of weight > 0, and how many each has; they are read only where that is not known."""
     if all(part.weight is None and isinstance(part.tuples, LazyRows) for part in parts):
         return list(parts), tuple(len(p.tuples) for p in parts)
     found = [(p, n) for p, n in zip(parts, engine.each(_count, parts, table), strict=True) if n]

@@ -71,11 +71,6 @@ def fit_comparison_prior(recipe: Recipe, structure: Structure, data: ComparisonD
     """The even L1 distance at its best scale, then the weighted L1 distance by the squared hinge, with a ridge towards it.
 
     Of a recipe with a given distance it is that one, at its best scale.
-
-    Raises
-    ------
-    InputError
-        If no tuple compares anything, because each repeats an item.
     """
     embedding, k, n_jobs = l1_embedding(structure), data.n_extra, recipe.n_jobs
     spread = data.spread(structure, n_jobs)
@@ -135,12 +130,7 @@ def comparison_program(
 def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
     """Learn from comparisons by a recipe whose directions are fitted already, see `with_discriminants`.
 
-    Returns
-    -------
-    semimetric : Semimetric
-    solution : Solution
-    extra : ndarray of shape (n_extra,)
-        The values of the columns that follow those of the tables.
+    ``extra``: shape (n_extra,); the values of the columns that follow those of the tables.
     """
     structure = build_structure(recipe, data.items, names)
     prior = fit_comparison_prior(recipe, structure, data)
@@ -168,11 +158,7 @@ _MEASURE = "held-out error"
 class HeldOutComparisons(HeldOutData[ComparisonBlock]):
     """Comparisons, in folds that share no item; the losses are their errors.
 
-    Parameters
-    ----------
-    data : ComparisonBlock
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
+    ``names``: the schema of the table, or the names of numeric features.
     """
 
     def __init__(self, data: ComparisonBlock, names: Names) -> None:
@@ -253,24 +239,8 @@ def choose_settings(
 ) -> tuple[Recipe, Choices]:
     """Choose the kind of tables, directions, numbers of knots and the strength of the penalty.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    data : ComparisonBlock
-    names : Schema, or sequence of str
-    directions, knots, alpha, tables : bool
-        Whether each is to be chosen; else that of the recipe stands. Tables are chosen where a number could have a scale.
-
-    Returns
-    -------
-    recipe : Recipe
-    choices : Choices
-        What was compared.
-
-    Raises
-    ------
-    InputError
-        If there are too many features for any candidate. Of too few tuples to hold some out a warning says what is taken.
+    ``directions``, ``knots``, ``alpha``, ``tables``: whether each is to be chosen; else that of the recipe stands. Tables are
+    chosen where a number could have a scale. ``choices``: what was compared.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
     schema = Schema.of(names)

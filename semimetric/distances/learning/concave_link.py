@@ -45,18 +45,8 @@ Fitted = tuple[Semimetric, Solution]
 def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Recipe, Fitted]:
     """Learn a distance with a concave link, beginning from the link of the recipe.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        With everything chosen; its link is where rounds begin, and stays where these gain nothing on held-out pairs.
-    data : MeasuredDistances
-    names : Schema, or sequence of str
-
-    Returns
-    -------
-    recipe : Recipe
-        With the link that was learned.
-    fitted : tuple of Semimetric and Solution
+    ``recipe``: with everything chosen; its link is where rounds begin, and stays where these gain nothing on held-out pairs.
+    ``recipe``: with the link that was learned.
     """
     structure = build_structure(recipe, data.items, names)
     n_rounds = _chosen_rounds(recipe, structure, data)
@@ -113,11 +103,7 @@ def _rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances, most:
 def least_squares_link(sums: Floats, y: Floats, weight: Floats) -> ConcaveLink:
     """The concave link of pieces between quantiles of the sums that is nearest to distances y by weighted least squares.
 
-    Parameters
-    ----------
-    sums, y : ndarray of shape (n_pairs,)
-        Sums and distances >= 0, some of them > 0.
-    weight : ndarray of shape (n_pairs,)
+    ``sums``, ``y``: shape (n_pairs,); sums and distances >= 0, some of them > 0. ``weight``: shape (n_pairs,).
     """
     s, d = float(weight @ sums / weight.sum()), float(weight @ y / weight.sum())
     bends = np.unique(np.quantile(sums / s, np.arange(1, _BENDS + 1) / (_BENDS + 1)))

@@ -173,20 +173,8 @@ def choose_groups(
 ) -> tuple[Recipe, Choices]:  # fmt: skip
     """The recipe with pairs beside its single features, if ``groups`` are to be found, and what was compared.
 
-    Parameters
-    ----------
-    groups : as in `Recipe`
-        As the user gives them.
-    recipe : Recipe
-        Of single features, everything else decided.
-    source : HeldOutData
-    knots : bool
-        Whether the numbers of knots of joint features are to be chosen.
-
-    Raises
-    ------
-    InputError
-        If the budget is less than one pair needs, or there is too little to hold some out.
+    ``groups``: as the user gives them. ``recipe``: of single features, everything else decided. ``knots``: whether the
+    numbers of knots of joint features are to be chosen.
     """
     budget = automatic(groups)
     if budget is None or len(source.schema.features) < 2:

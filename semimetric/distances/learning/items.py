@@ -232,19 +232,8 @@ class ClassLabels(NamedTuple):
 def encode_class_labels(y: Any, n_items: int, sample_weight: Any, n_targets: int) -> ClassLabels:
     """Number the classes of items.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_items,)
-        Labels of one type.
-    n_items : int
-    sample_weight : array-like of shape (n_items,) or None
-    n_targets : int
-        Warns of classes that have no more items than that.
-
-    Raises
-    ------
-    InputError
-        If there is no label for each item, fewer than two classes, or no class of two items.
+    ``y``: shape (n_items,); labels of one type. ``sample_weight``: shape (n_items,) or None. ``n_targets``: warns of classes
+    that have no more items than that.
     """
     labels = as_classes(y, range(n_items))
     weight = check_weights(sample_weight, n_items)

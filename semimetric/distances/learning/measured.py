@@ -65,13 +65,7 @@ class LinkedTargets(NamedTuple):
 
     @classmethod
     def of(cls, recipe: Recipe, y: Floats, weight: Floats, unit: float | None) -> LinkedTargets:
-        """The targets of distances y, of shape (n_pairs,); their unit is that of their mean unless it is given.
-
-        Raises
-        ------
-        InputError
-            If sums of the distances are too large or too small for floating point.
-        """
+        """The targets of distances y, of shape (n_pairs,); their unit is that of their mean unless it is given."""
         with np.errstate(over="ignore", under="ignore"):
             target = y * y if recipe.link == "sqrt" else link_function(recipe.link).invert(y) if _multiplies(recipe) else y
             if unit is None:
@@ -181,13 +175,7 @@ class PairTargets(TrainingTuples):
     def of(
         cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
     ) -> PairTargets:
-        """Put targets into units of their mean, or of ``unit``, and evaluate the base distances of the structure once.
-
-        Raises
-        ------
-        InputError
-            If targets (squared for the link "sqrt") are too large or too small for floating point.
-        """
+        """Put targets into units of their mean, or of ``unit``, and evaluate the base distances of the structure once."""
         values = None
         if structure.bases:
             columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
@@ -362,13 +350,7 @@ class ScaledDistances:
         return "" if self.targets.in_memory is not None else f", {len(self.targets.parts)} parts"
 
     def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
-        """Second moments to learn from, where pairs lie in parts and loss and solver allow it; else None.
-
-        Raises
-        ------
-        InputError
-            If the memory limit has no room for them.
-        """
+        """Second moments to learn from, where pairs lie in parts and loss and solver allow it; else None."""
         takes_moments = resolve_loss(recipe.loss).quadratic and isinstance(resolve_solver(recipe.solver), Gram | None)
         if self.targets.in_memory is not None or not takes_moments:
             return None
@@ -422,12 +404,7 @@ _FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "
 
 
 def check_streams(recipe: Recipe) -> None:
-    """Refuse what cannot be learned from second moments.
-
-    Raises
-    ------
-    NotSupportedError
-    """
+    """Refuse what cannot be learned from second moments."""
     if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
         raise NotSupportedError('partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False')
     refuse_open_links(recipe, "partial_fit cannot hold pairs out")
@@ -500,13 +477,7 @@ class MomentSums:
         )
 
     def __add__(self, other: MomentSums) -> MomentSums:
-        """The sums over both; their columns are those of either.
-
-        Raises
-        ------
-        InputError
-            If too many vertices are touched.
-        """
+        """The sums over both; their columns are those of either."""
         seen, left, right = self.seen, self.moments, other.moments
         if seen is not self.structure:
             seen = _restricted(self.structure, vertices_of_columns(self.seen), other.seen)
@@ -527,13 +498,7 @@ class MomentSums:
         return cls.of(recipe, structure, pairs, y, weight).warned()
 
     def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> MomentSums:
-        """The sums with one more part of a stream; warns of items of this part outside the knots.
-
-        Raises
-        ------
-        InputError
-            If a parameter that shapes the moments is not that of the first part, or too many vertices are touched.
-        """
+        """The sums with one more part of a stream; warns of items of this part outside the knots."""
         self._check_unchanged(recipe)
         return self + MomentSums.of(recipe, self.structure, pairs, y, weight, unit=self.unit).warned()
 

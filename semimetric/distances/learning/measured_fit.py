@@ -86,14 +86,9 @@ _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alp
 class HeldOutDistances(HeldOutData[PairTargets]):
     """Pairs with measured distances, in folds that share no item.
 
-    Parameters
-    ----------
-    data : MeasuredDistances
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
-    knots : bool, default False
-        Whether numbers of knots are compared: all but the fewest are then left out where they make more than twice as many
-        weights as a fold has pairs. More weights than that gain nothing and take most of the time.
+    ``names``: the schema of the table, or the names of numeric features. ``knots``: whether numbers of knots are compared:
+    all but the fewest are then left out where they make more than twice as many weights as a fold has pairs. More weights
+    than that gain nothing and take most of the time.
     """
 
     def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False) -> None:
@@ -169,24 +164,7 @@ def choose_numbers(
 ) -> tuple[Recipe, Choices]:
     """Choose numbers of knots and the strength of the penalty.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    data : MeasuredDistances
-    names : Schema, or sequence of str
-    knots, alpha : bool
-        Whether each is to be chosen; else that of the recipe stands.
-
-    Returns
-    -------
-    recipe : Recipe
-    choices : Choices
-        What was compared.
-
-    Raises
-    ------
-    InputError
-        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
+    ``knots``, ``alpha``: whether each is to be chosen; else that of the recipe stands. ``choices``: what was compared.
     """
     alpha = alpha and isinstance(recipe.penalty, str)
     knots = knots and isinstance(recipe.knots, str)
@@ -282,25 +260,8 @@ def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
 def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
     """Choose the exponent of the link, and those of base distances, where the recipe leaves them open.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    data : MeasuredDistances
-    names : Schema, or sequence of str
-    knots, alpha : bool
-        Whether the number of knots and the strength of the penalty are yet to be chosen.
-
-    Returns
-    -------
-    recipe : Recipe
-        With a link, and a number for each base distance.
-    choices : Choices
-        What was compared.
-
-    Raises
-    ------
-    InputError
-        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
+    ``knots``, ``alpha``: whether the number of knots and the strength of the penalty are yet to be chosen. ``recipe``: with a
+    link, and a number for each base distance. ``choices``: what was compared.
     """
     given, link = recipe, is_chosen(recipe.link)
     bases = isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0

@@ -53,26 +53,14 @@ Split = tuple[Integers, Integers]
 
 
 class Screened(NamedTuple):
-    """The features that screening selected, with their weights.
+    """The features that screening selected, with their weights."""
 
-    Attributes
-    ----------
-    kept : ndarray of int, increasing
-        The numbers of the features that are kept.
-    weights : ndarray of shape (n_kept,)
-        The best weights of these alone, in units of the mean target for a feature across its range.
-    split : tuple of ndarray of int, or None
-        The pairs that were fitted to for the comparison, and those that were held out; None if none could be.
-    trained : ndarray of shape (n_kept,)
-        The best weights for the pairs that were fitted to in the comparison.
-    losses : dict of int to float
-        The loss on held-out pairs by the number of features, in units of the mean target; empty if none could be held out.
-    """
-
-    kept: Integers
+    kept: Integers  # the numbers of the features that are kept
+    # Shape (n_kept,); the best weights of these alone, in units of the mean target for a feature across its range.
     weights: Floats
-    split: Split | None
-    trained: Floats
+    split: Split | None  # the pairs that were fitted to for the comparison, and those that were held out; None if none could be
+    trained: Floats  # shape (n_kept,); the best weights for the pairs that were fitted to in the comparison
+    # The loss on held-out pairs by the number of features, in units of the mean target; empty if none could be held out.
     losses: dict[int, float]
 
 
@@ -113,14 +101,8 @@ class GapColumns:
 def screen(structure: Structure, data: PairTargets, *, random_state: int | None) -> Screened:
     """Choose among all features of a structure.
 
-    Parameters
-    ----------
-    structure : Structure
-        Of numbers alone; its grid has the range of every feature.
-    data : PairTargets
-        A `sample` of them, where there are many.
-    random_state : int or None
-        The seed of the split.
+    ``structure``: of numbers alone; its grid has the range of every feature. ``data``: A `sample` of them, where there are
+    many. ``random_state``: the seed of the split.
     """
     used, index = np.unique(data.tuples.index, return_inverse=True)
     scale = np.ones(len(data.targets)) if data.scale is None else data.scale
@@ -225,13 +207,8 @@ _Singles = NDArray[np.float32]
 def moved(rows: Floats, data: PairTargets, screened: Screened) -> Floats | None:
     """The rows moved, shape (n_rows, n_features); None where moving gains nothing on held-out pairs, or none are held out.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The directions that were kept, in units in which their weights are those of ``screened``.
-    data : PairTargets
-        Pairs over raw features, which were screened.
-    screened : Screened
+    ``rows``: shape (n_rows, n_features); the directions that were kept, in units in which their weights are those of
+    ``screened``. ``data``: pairs over raw features, which were screened.
     """
     if screened.split is None or data.tuples.items.shape[1] * len(data.targets) > _MOST_NUMBERS:
         return None
@@ -330,15 +307,8 @@ class ScreenedFit(NamedTuple):
 def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
     """Learn by screening; None where the features are few, or the recipe asks for what screening cannot give.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Whose numbers of knots are to be chosen.
-    data : MeasuredDistances
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
-    alpha : bool
-        Whether the strength of the penalty is to be chosen too.
+    ``recipe``: whose numbers of knots are to be chosen. ``names``: the schema of the table, or the names of numeric features.
+    ``alpha``: whether the strength of the penalty is to be chosen too.
     """
     whole = _wide_structure(recipe, data, Schema.of(names)) if _allows_screening(recipe) else None
     if whole is None:

@@ -67,13 +67,8 @@ class Structure:
 def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
     """Fit directions, place knots and lay out the columns for items of shape (n_items, n_features).
 
-    Parameters
-    ----------
-    recipe : Recipe
-    items : ndarray of shape (n_items, n_features), float64
-        As the schema encodes them.
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
+    ``items``: shape (n_items, n_features); as the schema encodes them. ``names``: the schema of the table, or the names of
+    numeric features.
     """
     schema = Schema.of(names)
     directions = fit_directions(

@@ -58,24 +58,14 @@ class Summand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Summands:
-    """The distances that were learned.
-
-    Parameters
-    ----------
-    scales : LargeMarginResult
-    structure : Structure
-        Of the sum: all raw features, components and trees.
-    weights : dict of str to ndarray of shape (n_columns,)
-        The weights of each distance on the columns of the sum, 0 on those of the others; "components" and "forest" are
-        missing where there are none.
-    seconds : dict of str to float
-        How long each took to learn.
-    """
+    """The distances that were learned."""
 
     scales: LargeMarginResult
-    structure: Structure
+    structure: Structure  # of the sum: all raw features, components and trees
+    # Shape (n_columns,); the weights of each distance on the columns of the sum, 0 on those of the others; "components" and
+    # "forest" are missing where there are none.
     weights: Mapping[str, Floats]
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float]  # how long each took to learn
 
     def parts(self) -> Iterator[tuple[str, Summand]]:
         """Each distance by its name."""
@@ -101,18 +91,8 @@ def learn_summands(
 ) -> Summands:
     """Learn components, a forest and scales from the same items.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        How scales are learned; its ``directions`` play no part.
-    rule : LargeMargin
-    dataset : LabeledDataset
-    schema : Schema
-    wanted : collection of str
-        Which of "components" and "forest" are learned beside the scales.
-    n_jobs : int or None
-    most_for_scales : int or None, default None
-        The most items that scales are learned from; None is 2,000.
+    ``recipe``: how scales are learned; its ``directions`` play no part. ``wanted``: which of "components" and "forest" are
+    learned beside the scales. ``most_for_scales``: the most items that scales are learned from; None is 2,000.
     """
     plain = replace(recipe, directions=None, n_jobs=n_jobs)
     seconds: dict[str, float] = {}
@@ -236,15 +216,7 @@ def with_scales(problem: LabelProblem) -> LabelProblem:
 
 
 def learn_sum(problem: LabelProblem) -> ChosenSum:
-    """Choose the shares by items held out, and learn the sum from all items.
-
-    Raises
-    ------
-    TooFewError
-        If nothing can be held out.
-    KeyboardInterrupt
-        On Ctrl-C, but while the scales of all items are learned: the result then has the status INTERRUPTED.
-    """
+    """Choose the shares by items held out, and learn the sum from all items."""
     problem = with_scales(problem)
     folds = folds_of(problem)
     with warnings.catch_warnings():
@@ -494,15 +466,7 @@ class _Plan:
 
 
 def learn_sum_within(problem: LabelProblem, budget: TimeBudget) -> ChosenSum:
-    """Choose the shares by items held out, and learn the sum from all items, within the budget.
-
-    Raises
-    ------
-    TooFewError
-        If nothing can be held out.
-    KeyboardInterrupt
-        On Ctrl-C, as `learn_sum` does.
-    """
+    """Choose the shares by items held out, and learn the sum from all items, within the budget."""
     problem = with_scales(problem)
     halving = _Halving(problem, budget)
     with warnings.catch_warnings():
