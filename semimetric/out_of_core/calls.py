@@ -340,7 +340,7 @@ def kneighbors(
     array([0, 1])
     """
     engine = _engine(client)
-    queries = computed(X) if client is not None else None
+    queries: Any = computed(X) if client is not None else None
     parts = [] if client is not None else item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
 
     def search(places: list[ShardLocation]) -> list[Neighbors]:
@@ -418,7 +418,6 @@ def _transformed(part: ItemPart, embedding: Any) -> Any:
 
 
 def _shape_of(part: ItemPart, embedding: Any) -> tuple[int, Any, Any]:
-    """Return the number of columns, the dtype and an empty array of the type that `_transformed` gives for this part."""
     some = _transformed(replace(part, pieces=(part.read()[0][:1],)), embedding)
     return some.shape[1], some.dtype, some[:0]
 

@@ -1,4 +1,4 @@
-"""Labelled items in parts: how they are read, checked and surveyed before anything is learned; errors name the part."""
+"""Labelled items in parts: they are read, checked and sampled before anything is learned; errors name the part."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -145,7 +145,6 @@ def _points(frame: Any, table: TupleTable) -> NDArray[Any]:
 
 
 def _tuples(points: NDArray[Any], table: TupleTable) -> Tuples:
-    """Return tuples over the items that they use, or over all if these are most."""
     kind = table.spec.kind
     if table.items is None:
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])

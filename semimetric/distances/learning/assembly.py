@@ -94,7 +94,6 @@ def assemble(
 
 
 def _base_distances(recipe: Recipe, structure: Structure, weights: Floats, examples: Pairs) -> tuple[BaseDistance, ...]:
-    """The base distances with their weights, and with their values at a few pairs."""
     probe = examples.take(np.arange(min(_PROBES, len(examples))))
     points = probe.items[probe.index]
     return tuple(

@@ -303,5 +303,4 @@ def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _sample(rows: Integers, rng: np.random.Generator, most: int) -> Integers:
-    """The rows, or a sample of at most ``most`` of them, in order."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

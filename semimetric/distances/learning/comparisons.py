@@ -85,7 +85,6 @@ class LabeledPairs(ComparisonBlock):
     n_extra: ClassVar[int] = 1
 
     def _pairs_labeled(self, label: int) -> tuple[Pairs, Floats]:
-        """The pairs with y = ``label``, and their weights."""
         rows = np.flatnonzero(self.y == label)
         return Pairs(self.tuples.items, self.tuples.index[rows]), self.weight[rows]
 
@@ -256,7 +255,6 @@ def _held_rows(block: ComparisonBlock, structure: Structure, embedding: PairMap,
 
 
 def _squares(block: ComparisonBlock, structure: Structure, n_jobs: int | None) -> Moments:
-    """Second moments of the differences of features in near and far pairs."""
     design = PairDesign(l1_embedding(structure), block.pairs, structure.directions, n_jobs=n_jobs)
     return design.moments(np.zeros(len(block.pairs)), block.pair_weight)
 

@@ -131,7 +131,6 @@ def _scale(recipe: Recipe, data: MeasuredDistances) -> Floats:
 
 
 def _loss(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> float:
-    """The direct loss of a distance on pairs, in units of their mean distance."""
     mean = float(data.weight @ data.y / data.weight.sum())
     residuals = (_distances(recipe, d, data) - data.y) / mean * _scale(recipe, data)
     return resolve_loss(recipe.loss).value(residuals, data.weight / data.weight.sum())

@@ -193,7 +193,6 @@ def cross_fitted(recipe: Recipe, data: MeasuredDistances, names: Names) -> Unsee
 
 
 def _folds(n_units: int, random_state: int | None) -> np.ndarray:
-    """The fold of each unit, at random and of equal sizes."""
     fold = np.empty(n_units, np.int64)
     fold[np.random.default_rng(random_state).permutation(n_units)] = np.arange(n_units) % _N_FOLDS
     return fold

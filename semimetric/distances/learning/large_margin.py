@@ -208,7 +208,6 @@ def _run(
 
 
 def _one_pass(problem: LargeMarginProblem, terms: Terms, neighbors: TripletNeighbors, weights: Floats) -> LargeMarginPass:
-    """The program of these neighbours, solved from the weights of the pass before."""
     program = program_of_pass(problem, neighbors, terms)
 
     def norms() -> Floats:
@@ -280,7 +279,6 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         return self.dataset
 
     def _rule(self, recipe: Recipe) -> LargeMargin:
-        """The rule with as many passes as candidates have."""
         most = self.n_passes or LABELS[recipe.effort].n_passes
         return replace(self.rule, n_passes=min(self.rule.n_passes, most))
 
@@ -389,7 +387,6 @@ def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
-    """The recipe for data so wide that no candidate is compared: 2 knots, and of all else the first that would be tried."""
     limits = LABELS[recipe.effort]
     most = limits.n_columns["full" if recipe.tables == "full" else "warped"]
     knots = 2 if "n_knots" in auto else recipe.n_knots
@@ -403,7 +400,6 @@ def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
 
 
 def _stages(recipe: Recipe, auto: frozenset[str], dataset: LabeledDataset, schema: Schema) -> Iterator[Trial]:
-    """The trials to compare, in the order of the stages."""
     limits = LABELS[recipe.effort]
     numbers, every_alpha = _candidates(schema, limits)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)

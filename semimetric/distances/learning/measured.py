@@ -346,7 +346,7 @@ class ScaledDistances:
 
     @property
     def note(self) -> str:
-        """What a solution adds to the name of its solver: the number of parts, if pairs lie in parts."""
+        """The number of parts, which a solution adds to the name of its solver; empty in memory."""
         return "" if self.targets.in_memory is not None else f", {len(self.targets.parts)} parts"
 
     def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
@@ -544,7 +544,6 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _restricted(structure: Structure, vertices: list[Integers], more: Structure | None = None) -> Structure:
-    """The structure with columns at ``vertices``, and at those of ``more``."""
     embedding = structure.embedding
     if not isinstance(embedding, PairEmbedding):
         return structure

@@ -128,7 +128,6 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return losses
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
-        """The most weights of a candidate that is fitted to so many pairs."""
         limits = distance_limits(recipe.effort)
         most = limits.n_columns[recipe.tables]
         if not self.knots or not isinstance(recipe.n_knots, int) or recipe.n_knots <= limits.n_knots[recipe.tables][0]:
@@ -190,7 +189,6 @@ def choose_numbers(
 
 
 def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
-    """Return a trial for every number of knots, fewest first, with every strength."""
     limits, kind = distance_limits(recipe.effort), recipe.tables
     alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
     return [
@@ -220,7 +218,6 @@ def too_wide(recipe: Recipe) -> InputError:
 
 
 def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
-    """Rows of the pairs that candidates are compared on: all, or a sample."""
     return sampled_rows(len(pairs), distance_limits(recipe.effort).n_rows, recipe.random_state)
 
 
@@ -306,7 +303,6 @@ def _check_width(given: Recipe, fewest: Recipe, data: MeasuredDistances, names: 
 
 
 def _fewer(n_knots: Any) -> Any:
-    """Numbers of knots that are given, but no more than are compared."""
     if isinstance(n_knots, (int, np.integer)):
         return min(int(n_knots), _KNOTS[0])
     return [min(int(n), _KNOTS[0]) for n in n_knots]

@@ -60,7 +60,6 @@ def _on_columns(embedding: PairMap, tables: dict[int, Floats]) -> Floats:
 
 
 def _sum_at(vertices: Vertices, tables: dict[int, Floats]) -> Floats:
-    """The sum of the tables of the features of a group at its vertices (a, b) that have a column."""
     a, b = np.divmod(vertices.keys, vertices.n_points)
     total = np.zeros(len(a))
     for f, stride, size in zip(vertices.group, vertices.strides, vertices.sizes, strict=True):

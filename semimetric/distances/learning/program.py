@@ -172,7 +172,7 @@ def _kept_by_some(
 
 
 def inside(embedding: PairMap, prior: Floats) -> Floats:
-    """Weights that fulfil every triangle inequality with room, shape (n_columns,): sqrt(prior) plus a constant, table by table.
+    """Weights sqrt(prior) plus a constant, shape (n_columns,), which fulfil every triangle inequality with room.
 
     A concave increasing function of a metric is a metric, a constant between different points widens every triangle, and the
     root is strictly concave where the prior is straight.
@@ -231,7 +231,6 @@ def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
 
 
 def _where(d: Semimetric, rows: Inequalities) -> str:
-    """The terms of the distance that rows are about."""
     return ", ".join(dict.fromkeys(d.terms[g] for g in d.embedding.group_of_column[rows.matrix.indices]))
 
 

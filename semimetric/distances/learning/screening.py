@@ -1,4 +1,4 @@
-"""Learning from more numbers than a table of every feature allows: the features are screened, and few of them learned from.
+"""Learning from very many numbers: the features are screened, and a distance is learned from few of them.
 
 whole structure -> screening -> directions moved -> narrow pairs (what is kept as raw features) -> `fit_distances` -> whole
 
@@ -128,7 +128,6 @@ def _split(data: PairTargets, random_state: int | None) -> Split | None:
 
 
 def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float]]:
-    """The share of the features with weight that is to be kept, and the losses by the number kept."""
     fit_to, scored_on = data.take(train), data.take(held)
     of_train, of_held = A.rows(train), A.rows(held)
     weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
@@ -168,7 +167,6 @@ def _mean_squares(A: GapColumns, weight: Floats) -> Floats:
 
 
 def _largest(sizes: Floats, n: int) -> Integers:
-    """The numbers of the n largest sizes that are > 0."""
     order = np.argsort(-sizes, kind="stable")[:n]
     return order[sizes[order] > 0]
 
@@ -326,7 +324,6 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha
 
 
 def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:
-    """The structure of all features, with two knots each, if they are so many that they are screened."""
     if not schema.plain or (recipe.directions is None and len(schema.names) <= _MOST_FEATURES):
         return None
     directions = fit_directions(recipe.directions, data.items, names=schema.names, random_state=recipe.random_state)

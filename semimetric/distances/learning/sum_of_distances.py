@@ -363,7 +363,6 @@ def compared(problem: LabelProblem, scored: Sequence[FoldDistances], units: Mapp
 
 
 def _lattice(n: int) -> list[Shares]:
-    """All shares that are multiples of 1 / 3."""
     counts = (c for c in product(range(_COARSE, -1, -1), repeat=n) if sum(c) == _COARSE)
     return [tuple(Fraction(k, _COARSE) for k in c) for c in counts]
 
@@ -380,7 +379,6 @@ def _around(shares: Shares) -> list[Shares]:
 
 
 def _candidate(problem: LabelProblem, scored: Sequence[FoldDistances], units: Mapping[str, float], shares: Shares) -> Candidate:
-    """The candidate of some shares, with the loss of the best votes by a kernel."""
     weights = {name: float(share) / unit for (name, unit), share in zip(units.items(), shares, strict=True)}
     _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in scored], weights="kernel")
     words = " + ".join(f"{share} {name}" for name, share in zip(units, shares, strict=True) if share)
@@ -390,7 +388,6 @@ def _candidate(problem: LabelProblem, scored: Sequence[FoldDistances], units: Ma
 
 
 def _neighbors(problem: LabelProblem, fold: FoldDistances, weights: Mapping[str, float]) -> HeldOutNeighbors:
-    """The neighbours of the items held out under a weighted sum of the distances."""
     total = np.zeros((len(fold.held), len(fold.part)))
     for name, weight in weights.items():
         total += weight * fold.distances[name]
@@ -494,7 +491,6 @@ def learn_sum_within(problem: LabelProblem, budget: TimeBudget) -> ChosenSum:
 
 
 def _names(shares: Shares, units: Mapping[str, float]) -> set[str]:
-    """Return the components beside the scales that have a weight."""
     return {name for name, share in zip(units, shares, strict=True) if share and name != "scales"}
 
 
@@ -537,7 +533,6 @@ class _Halving:
         yield from ((part, held, True) for part, held in folds)
 
     def _score(self, part: Integers, held: Integers) -> FoldDistances:
-        """Compute the distances of a round, and note its seconds."""
         watch = Stopwatch()
         fold, seconds = scored_fold(self.problem, part, held, wanted=self.alive, n_jobs=self.problem.recipe.n_jobs)
         rest = max(watch.seconds - sum(seconds.values()), 0.0)
@@ -551,7 +546,6 @@ class _Halving:
         return seconds + self.learning(self.alive, _FOR_SCALES[0]) <= self.budget.left
 
     def _drop(self) -> None:
-        """Drop the components of which no candidate near the best has a weight."""
         try:
             units = units_of(self.last)
         except TooFewError:

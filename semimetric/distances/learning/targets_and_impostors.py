@@ -74,7 +74,6 @@ class ClassMembers:
 
 
 def _located_rows(located: Items, rows: Integers) -> Items:
-    """The items of these rows, in the form of all."""
     return Items(Located(*(part[rows] for part in located.located)), located.order[rows])
 
 
