@@ -37,14 +37,16 @@ from ..data.parts.labeled_parts import (
 )
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import LazyRows, parse_memory
-from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sum_columns
+from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sample_tuples
 from ..data.schema import Schema
 from ..distances.estimators.base import LearnedDistance
-from ..distances.estimators.part_tasks import ItemTask, TupleTask, refuse_parts
-from ..distances.learning.comparisons import PartitionedComparisons
+from ..distances.estimators.large_margin_learner import LargeMarginLearner
+from ..distances.estimators.part_tasks import item_bytes, refuse_parts
+from ..distances.learning.comparisons import ComparisonData
 from ..distances.learning.items import PartitionedItems, drawn_rows, encode_class_labels
 from ..distances.learning.large_margin import N_DRAWN
-from ..distances.learning.measured import PartitionedDistances
+from ..distances.learning.measured import MeasuredDistances
+from ..distances.learning.options import Recipe
 from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
@@ -123,23 +125,26 @@ def fit(
     >>> bool(model.score(pairs, y) > 0.999)
     True
     """
-    task = task_of(model)
+    recipe = recipe_of(model)
     limit = parse_memory(memory_limit if client is None else block_size)
     engine = _engine(client, limit)
     on_cluster = client is not None and is_dask(pairs)
-    if isinstance(task, ItemTask):
+    if isinstance(model, LargeMarginLearner):
         if on_cluster:
             items, item_table = dask_items(pairs, y, sample_weight)
         else:
-            items, item_table = labeled_parts_of(task, pairs, y, sample_weight, limit)
+            size = max(limit // 2 // item_bytes(recipe, model.triplet_options(), width_of(pairs)), 1)
+            items, item_table = labeled_parts(pairs, y, sample_weight, size)
         y, sample_weight = computed(y), computed(sample_weight)
-        return fit_labeled(engine, model, task, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
-    spec, preprocessor = task.targets, computed(model.preprocessor)
+        fit_labeled(engine, model, recipe, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
+        return model
+    spec, preprocessor = model.tuple_spec, computed(model.preprocessor)
     if on_cluster:
         parts, table = dask_tuples(pairs, spec.targets(y), sample_weight, preprocessor, spec)
     else:
         parts, table = tuple_parts(pairs, spec.targets(y), sample_weight, preprocessor, spec, limit=limit)
-    return fit_tuples(engine, model, task, parts, table)
+    fit_tuples(engine, model, recipe, parts, table)
+    return model
 
 
 def transform(
@@ -412,7 +417,6 @@ def _transformed(part: ItemPart, embedding: Any) -> Any:
 
 
 def _shape_of(part: ItemPart, embedding: Any) -> tuple[int, Any, Any]:
-    """Return the number of columns, the dtype and an empty array of the type that `_transformed` gives for this part."""
     some = _transformed(replace(part, pieces=(part.read()[0][:1],)), embedding)
     return some.shape[1], some.dtype, some[:0]
 
@@ -432,41 +436,29 @@ def _item_size(n_features: int, limit: int) -> int:
     return max(limit // (100 * n_features + 1000), 1)
 
 
-def task_of(model: Any) -> TupleTask | ItemTask:
-    """The task of learning from data in parts that a learner gives.
-
-    Raises
-    ------
-    NotSupportedError
-        If it does not learn from parts, or not with these parameters.
-    """
+def recipe_of(model: Any) -> Recipe:
+    """Return the recipe of a learner for data in parts; NotSupportedError if it does not learn from these."""
     if not isinstance(model, LearnedDistance):
         raise refuse_parts(model)
-    return model.part_task()
+    return model.recipe_for_parts()
 
 
-def fit_tuples(engine: Engine, model: Any, task: TupleTask, parts: list[TuplePart], table: TupleTable) -> Any:
-    """Learn from parts of tuples by one thread of BLAS; the model is returned."""
+def fit_tuples(engine: Engine, model: Any, recipe: Recipe, parts: list[TuplePart], table: TupleTable) -> None:
+    """Fit the model to parts of tuples by one thread of BLAS."""
     if not parts:
         raise InputError(f"there are 0 parts of {table.spec.called}; at least one is required")
     with one_blas_thread():
         parts, counts = count_tuples(engine, parts, table)
-        survey = sum_columns(engine, parts, counts, table)
-        survey.check_targets(table.spec)
-        check_varied(survey.items)
-        kind = PartitionedDistances if table.spec.measured else PartitionedComparisons
-        return model.learn_from_parts(task, kind(engine, parts, table, survey), table.names)
-
-
-def labeled_parts_of(task: ItemTask, X: Any, y: Any, weight: Any, limit: int) -> tuple[list[LabeledPart], LabeledTable]:
-    """`labeled_parts`, of as many items each as the task can work on in half of ``limit`` bytes."""
-    return labeled_parts(X, y, weight, max(limit // 2 // task.item_bytes(width_of(X)), 1))
+        sample = sample_tuples(engine, parts, counts, table)
+        sample.check_targets(table.spec)
+        kind = MeasuredDistances if table.spec.measured else ComparisonData
+        model.fit_data(recipe, kind.of_parts(engine, parts, table, sample), table.names)
 
 
 def fit_labeled(
     engine: Engine,
-    model: Any,
-    task: ItemTask,
+    model: LargeMarginLearner,
+    recipe: Recipe,
     parts: Sequence[LabeledPart],
     table: LabeledTable,
     y: Any,
@@ -474,23 +466,10 @@ def fit_labeled(
     *,
     limit: int,
     scratch: str | os.PathLike[str] | None,
-) -> Any:
-    """Learn from parts of labelled items by one thread of BLAS; the model is returned.
+) -> None:
+    """Fit the model to parts of labelled items by one thread of BLAS.
 
-    Parameters
-    ----------
-    engine : Engine
-    model : LearnedDistance
-    task : ItemTask
-        The task that the model has given.
-    parts : sequence of LabeledPart
-    table : LabeledTable
-    y, weight : array, path of a .npy file, name of a column, or None
-        Classes and weights of all items.
-    limit : int
-        Bytes that parts and sums may take.
-    scratch : path-like or None
-        The folder in which shards are built; None for that of the system.
+    Classes and weights are those of all items; ``limit`` is in bytes, and shards are built in the folder ``scratch``.
     """
     if scratch is not None and not (os.path.isdir(scratch) and os.access(scratch, os.W_OK | os.X_OK)):
         raise InputError(
@@ -498,15 +477,15 @@ def fit_labeled(
         )
     with one_blas_thread():
         counts, y, weight = _read_labels(engine, parts, table, loaded(y), loaded(weight))
-        labels = encode_class_labels(y, sum(counts), weight, task.rule.n_targets)
+        labels = encode_class_labels(y, sum(counts), weight, model.n_targets)
         parts, weights = _used_parts(parts, counts, labels.used, labels.weight)
         counts = list(map(len, weights))
-        rows = np.unique(drawn_rows(sum(counts), N_DRAWN, task.recipe.random_state))
-        survey = sample_items(engine, parts, table, counts, rows, task.recipe.random_state)
-        check_varied(survey.items)
+        rows = np.unique(drawn_rows(sum(counts), N_DRAWN, recipe.random_state))
+        sample = sample_items(engine, parts, table, counts, rows, recipe.random_state)
+        check_varied(sample.items)
         codes = labels.codes.astype(np.min_scalar_type(int(labels.codes.max())))
-        items = PartitionedItems(engine, parts, table, codes, weights, survey, limit, scratch)
-        return model.learn_from_parts(task, items, labels, Schema.numeric(table.names))
+        items = PartitionedItems(engine, parts, table, codes, weights, sample, limit, scratch)
+        model.fit_data(recipe, items, labels, Schema.numeric(table.names))
 
 
 def _read_labels(

@@ -43,7 +43,7 @@ def _dask_item_parts(X: Any) -> list[ItemPart]:
 
 
 def is_dask(value: Any) -> bool:
-    """Whether a value is a Dask array, frame or series."""
+    """Return True if a value is a Dask array, frame or series."""
     return hasattr(value, "__dask_graph__")
 
 
@@ -127,7 +127,6 @@ def _divided_values(values: Any, counts: Sequence[int] | None, n: int, name: str
 
 
 def _check_columns(columns: Sequence[str], required: Sequence[str], spec: TargetSpec) -> None:
-    """Refuse a frame of tuples that lacks required columns, or that has none."""
     missing = [c for c in required if c not in columns]
     if missing or not required:
         which = f": {missing[0]} is missing" if missing else ""
@@ -171,7 +170,7 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
     distributed = optional("distributed")
     if address is None:
         try:
-            # The scheduler serves pages even if it is told None, at a port that another cluster may have; 0 is any free one.
+            # The scheduler serves pages even if it is given None, at a port that another cluster may have; 0 is any free one.
             return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(
@@ -191,12 +190,7 @@ def required_versions() -> Mapping[str, str]:
 
 
 def check_cluster(client: Any) -> None:
-    """Refuse what is no client, a cluster without workers, and workers of other versions.
-
-    Raises
-    ------
-    InputError, NotSupportedError
-    """
+    """Refuse what is no client, a cluster without workers, and workers of other versions."""
     distributed = optional("distributed")
     if not isinstance(client, distributed.Client):
         raise InputError(f"client={client!r} is no Dask client; give distributed.Client(...), or use semimetric.out_of_core")
@@ -215,7 +209,7 @@ def check_cluster(client: Any) -> None:
 
 
 def _asked(client: Any, patience: float) -> tuple[dict[str, Any], dict[str, OSError]]:
-    """What workers answer when they are asked for their versions, and the errors of those that were lost before they could."""
+    """Return the versions that workers answer with, and the errors of those that were lost before they could."""
     try:
         found = client.sync(ask, client, patience, required_versions)
     except (optional("distributed").CancelledError, OSError):
@@ -225,7 +219,7 @@ def _asked(client: Any, patience: float) -> tuple[dict[str, Any], dict[str, OSEr
 
 
 async def ask(client: Any, patience: float, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
-    """What ``function(*args)`` gives on each worker, or its error; those silent long after the first are left out.
+    """Return the result of ``function(*args)`` on each worker, or its error; those silent long after the first are left out.
 
     Each is asked by itself, since Dask waits for long for one that dies while it is asked.
     """
@@ -250,7 +244,6 @@ async def _ask_one(client: Any, address: str, function: Callable[..., Any], *arg
 
 
 def _check_versions(answers: Mapping[str, Any]) -> None:
-    """Refuse workers that cannot import this package, or that have other versions."""
     for address, found in answers.items():
         if isinstance(found, BaseException):
             raise NotSupportedError(f"worker {address} cannot run semimetric ({found}); install {package_version()} there")
@@ -258,7 +251,6 @@ def _check_versions(answers: Mapping[str, Any]) -> None:
 
 
 def _check_same(address: str, there: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Refuse a worker whose versions are not those of the process that asks."""
     differ = [f"{name} {there[name]} there, {version} here" for name, version in here.items() if there[name] != version]
     if differ:
         raise NotSupportedError(f"worker {address} has other versions ({', '.join(differ)}); install the same on both sides")
@@ -272,15 +264,7 @@ def check_here(required: Mapping[str, str]) -> None:
 
 @contextmanager
 def telling(client: Any) -> Iterator[None]:
-    """What goes wrong with the cluster itself ends in one sentence; errors of the work, and Ctrl-C, pass.
-
-    Raises
-    ------
-    ClusterError
-        If workers were lost again and again, or the scheduler was lost or restarted.
-    NotSupportedError
-        If work failed, and a worker has other versions.
-    """
+    """Turn errors of the cluster itself into one sentence; errors of the work, and Ctrl-C, pass."""
     try:
         yield
     except SemimetricError:
@@ -307,17 +291,7 @@ _ANCHOR_BYTES = 1 << 26
 
 
 class Cluster(Engine):
-    """The workers of a Dask client.
-
-    Parameters
-    ----------
-    client : distributed.Client
-
-    Raises
-    ------
-    InputError, NotSupportedError
-        If it is not connected, or its workers cannot give the same answers.
-    """
+    """The workers of a Dask client."""
 
     def __init__(self, client: Any) -> None:
         check_cluster(client)
@@ -371,14 +345,12 @@ class Cluster(Engine):
             self.client.sync(ask, self.client, _CALLED, function, *args)
 
     def _calls(self, function: Callable[..., Any], parts: Sequence[Any], share: tuple[Any, ...]) -> list[Any]:
-        """Delayed calls, one for each part."""
         delayed = optional("dask").delayed
         call = delayed(_called, traverse=False)
         versions, called, *shared = (delayed(value, traverse=False) for value in (required_versions(), function, *share))
         return [call(versions, called, part, *shared) for part in parts]  # what they share is in the graph once
 
     def _results(self, calls: list[Any]) -> list[Any]:
-        """The results of delayed calls, in this process."""
         with _futures() as futures:
             with _large_graphs():
                 futures.extend(self.client.compute(calls))
@@ -440,7 +412,6 @@ class _Anchor:
 
 
 def _near(versions: Mapping[str, str], function: Callable[..., T], anchor: _Anchor, rest: tuple[Any, ...], *share: Any) -> T:
-    """The result of one call for the tuple that begins with the value of the anchor and goes on with ``rest``."""
     return _called(versions, function, (anchor.value, *rest), *share)
 
 

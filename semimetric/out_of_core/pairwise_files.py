@@ -25,7 +25,6 @@ _SUFFIXES = (".zarr", ".parquet")
 
 
 def _checked_target(to: str | os.PathLike[str]) -> Path:
-    """The path to write to: it ends in .zarr or .parquet, its folder exists, and nothing has its name."""
     target = Path(to).resolve()
     if target.suffix not in _SUFFIXES:
         raise InputError(f"to={str(to)!r} must end in .zarr or .parquet; give such a name")
@@ -83,7 +82,6 @@ def _count(part: tuple[str, Any], d: Semimetric) -> int:
 def _write_rows(
     task: tuple[int, str, Any, list[Any]], d: Semimetric, path: str, suffix: str, counts: tuple[list[int], ...], mirrored: bool
 ) -> None:
-    """Write the distances of one part of the rows to all parts of the columns."""
     i, name, rows, across = task
     x, stripe = _read(name, rows, d), []
     first, starts = sum(counts[0][:i]), np.cumsum([0, *counts[1]]).tolist()

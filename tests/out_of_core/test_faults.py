@@ -12,7 +12,6 @@ from learners import made
 
 from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, ShardedIndex, TripletLearner, out_of_core
 from semimetric.data.parts import readers
-from semimetric.distances.estimators.part_tasks import ItemTask
 from semimetric.distances.learning import items as partitioned_items
 from semimetric.distances.search.shard_files import ShardLocation, locations_of
 from semimetric.distances.search.sharded import nearest
@@ -92,7 +91,7 @@ def test_learning_from_triplets(client, tmp_path, monkeypatch):
 
 
 def test_learning_from_classes(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(ItemTask, "item_bytes", lambda *_: 3000)
+    monkeypatch.setattr("semimetric.out_of_core.calls.item_bytes", lambda *_: 3000)
     monkeypatch.setattr(partitioned_items, "shard_size", lambda *_: 300)
     options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
     y = X[:, 0] + X[:, 1] > 1

@@ -14,7 +14,6 @@ from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, Semime
 from semimetric.data import knots
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable
-from semimetric.distances.estimators.part_tasks import ItemTask
 from semimetric.distances.learning import from_labels as label_learning
 from semimetric.distances.learning import items as partitioned_items
 from semimetric.distances.search.shard_files import _OPEN
@@ -30,7 +29,7 @@ INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that l
 def small():
     """Parts of at most 50 items under the limit of 1 MB."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ItemTask, "item_bytes", lambda *_: 10_000)
+        patched.setattr(fit_labeled, "item_bytes", lambda *_: 10_000)
         yield
 
 
@@ -192,7 +191,7 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
     parts = [LabeledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
     model = made(LargeMarginLearner, **FAST)
     call = lambda: fit_labeled.fit_labeled(  # noqa: E731
-        SerialEngine(), model, model.part_task(), parts, LabeledTable(tuple("abcde"), "kind", "w"), "kind", "w",
+        SerialEngine(), model, model.recipe_for_parts(), parts, LabeledTable(tuple("abcde"), "kind", "w"), "kind", "w",
         limit=10**6, scratch=None,
     )  # fmt: skip
     assert_refused(call, "partition 1 of X: ", *messages)

@@ -7,12 +7,11 @@ from cases import assert_refused
 from learners import made
 from sklearn.linear_model import Ridge
 
-from semimetric import Bounded, DistanceRegressor, LargeMarginLearner, NotSupportedError, SemimetricRegressor, out_of_core
+from semimetric import Bounded, DistanceRegressor, NotSupportedError, SemimetricRegressor, out_of_core
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.tuples import TupleTable
-from semimetric.distances.estimators.part_tasks import ItemTask, TupleTask
 from semimetric.distances.programs.penalties import Roughness
-from semimetric.out_of_core.calls import fit_tuples, task_of
+from semimetric.out_of_core.calls import fit_tuples, recipe_of
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -90,8 +89,8 @@ def test_what_parts_cannot_impose_is_refused(options, part):
 
 
 @pytest.mark.parametrize("model", [SemimetricRegressor(), Ridge(), None])
-def test_what_does_not_learn_from_parts_has_no_task(model):
-    assert_refused(lambda: task_of(model), "learns from all its data at once", "use one of these", error=NotSupportedError)
+def test_what_does_not_learn_from_parts_has_no_recipe_for_them(model):
+    assert_refused(lambda: recipe_of(model), "learns from all its data at once", "use one of these", error=NotSupportedError)
 
 
 @pytest.mark.parametrize("penalty", [None, Roughness(1e-3)])
@@ -104,15 +103,10 @@ def test_alpha_is_asked_for_only_where_the_penalty_has_none_of_its_own(penalty):
     np.testing.assert_allclose(blocks.predict(POINTS), given.predict(POINTS), rtol=1e-5)
 
 
-def test_learners_say_what_their_task_is():
-    assert isinstance(task_of(DistanceRegressor(**cases.FAST)), TupleTask)
-    assert isinstance(task_of(LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")), ItemTask)
-
-
 def test_no_parts_at_all_are_refused():
     model = DistanceRegressor(**cases.FAST)
-    task = model.part_task()
-    call = lambda: fit_tuples(SerialEngine(), model, task, [], TupleTable(("u", "v", "w"), task.targets))  # noqa: E731
+    recipe, table = model.recipe_for_parts(), TupleTable(("u", "v", "w"), model.tuple_spec)
+    call = lambda: fit_tuples(SerialEngine(), model, recipe, [], table)  # noqa: E731
     assert_refused(call, "there are 0 parts of pairs", "at least one is required")
 
 

@@ -24,8 +24,8 @@ from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sum_columns
-from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples, PartitionedComparisons
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sample_tuples
+from semimetric.distances.learning.comparisons import ComparisonData, LabeledPairs, OrderedTuples
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
 
@@ -202,8 +202,8 @@ def in_parts(kind, cuts, weight):
     targets = [None] * (len(cuts) + 1) if y is None else np.split(y, cuts)
     pieces = zip(np.split(index, cuts), targets, np.split(weight, cuts), strict=True)
     parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
-    survey = sum_columns(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
-    return PartitionedComparisons(SerialEngine(), parts, table, survey)
+    sample = sample_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
+    return ComparisonData.of_parts(SerialEngine(), parts, table, sample)
 
 
 @every_kind
@@ -212,7 +212,7 @@ def in_parts(kind, cuts, weight):
 @settings(max_examples=8)
 def test_data_in_parts_answer_as_data_in_memory(kind, groups, cuts, seed):
     weight = np.random.default_rng(seed).uniform(0.1, 1.0, 300)
-    whole, parts = in_memory(kind, weight), in_parts(kind, cuts, weight)
+    whole, parts = ComparisonData.of(in_memory(kind, weight)), in_parts(kind, cuts, weight)
     recipe = Recipe(n_knots=4, groups=groups)
     structure = build_structure(recipe, ITEMS, ("x0", "x1", "x2"))
     assert parts.n_extra == whole.n_extra == (kind == "pairs")
@@ -230,7 +230,9 @@ def test_data_in_parts_answer_as_data_in_memory(kind, groups, cuts, seed):
 
 def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sample():
     parts = in_parts("triplets", [100], np.ones(300))
-    plain = replace(parts, parts=[replace(part, weight=None) for part in parts.parts])
+    unweighted = [replace(part, weight=None) for part in parts.parts.parts]
+    table = TupleTable(("x0", "x1", "x2"), SPECS["triplets"], array_rows(ITEMS, 60, "preprocessor")[0])
+    plain = ComparisonData.of_parts(SerialEngine(), unweighted, table, parts.sample)
     assert (plain.weight == 1 / 300).all()
     examples = plain.examples
     assert (examples.items[examples.index.ravel()] == plain.items[:8]).all()

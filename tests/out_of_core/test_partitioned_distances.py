@@ -15,8 +15,8 @@ from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sum_columns
-from semimetric.distances.learning.measured import InMemoryDistances, MomentSums, PartitionedDistances
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, sample_tuples
+from semimetric.distances.learning.measured import MeasuredDistances, MomentSums
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import fit_l1_prior, with_vertices
 from semimetric.distances.learning.structure import build_structure
@@ -110,12 +110,12 @@ def both(name, cuts, weight):
     """The recipe, the structure, the data in memory and the same data in parts."""
     recipe, names = ASKED[name], ("x0", "x1", "x2")
     structure = build_structure(recipe, ITEMS, names)
-    whole = InMemoryDistances(Pairs(ITEMS, INDEX), Y, weight / weight.sum())
+    whole = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX), Y, weight / weight.sum())
     table = TupleTable(names, TargetSpec(), array_rows(ITEMS, 40, "preprocessor")[0])
     pieces = zip(*(np.split(a, cuts) for a in (INDEX, Y, weight)), strict=True)
     parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
-    survey = sum_columns(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
-    apart = PartitionedDistances(SerialEngine(), parts, table, survey)
+    sample = sample_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
+    apart = MeasuredDistances.of_parts(SerialEngine(), parts, table, sample)
     return recipe, structure, whole.scaled(recipe, structure), apart.scaled(recipe, structure)
 
 
@@ -129,7 +129,7 @@ def test_data_in_parts_answer_as_data_in_memory(name, cuts, seed):
     weight = np.random.default_rng(seed).uniform(0.1, 1.0, 150)
     recipe, structure, whole, parts = both(name, cuts, weight)
     assert parts.unit == pytest.approx(whole.unit, rel=1e-12)
-    here, there = whole.outline(recipe, structure), parts.outline(recipe, structure)
+    here, there = whole.column_sums(recipe, structure), parts.column_sums(recipe, structure)
     np.testing.assert_allclose(there.l1_moments.mean.gram, here.l1_moments.gram, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(there.l1_moments.mean.cross, here.l1_moments.cross, rtol=1e-9, atol=1e-12)
     assert (here.vertices is None) == (there.vertices is None) == (name != "touched")
@@ -151,19 +151,16 @@ def test_items_outside_the_knots_count_as_often_as_pairs_name_them(cuts):
     recipe, structure, whole, parts = both("beyond", cuts, np.ones(150))
     outside = (ITEMS < [0.2, 0.0, 0.3]) | (ITEMS > [0.8, 1.0, 0.9])
     want = outside[INDEX].sum(axis=(0, 1)).tolist()
-    assert parts.outline(recipe, structure).out_of_range.tolist() == want
-    assert whole.outline(recipe, structure).out_of_range.tolist() == want
+    assert parts.column_sums(recipe, structure).out_of_range.tolist() == want
+    assert whole.column_sums(recipe, structure).out_of_range.tolist() == want
 
 
 @given(cuts=CUTS)
 @settings(max_examples=10)
-def test_examples_are_the_first_pairs_before_and_after_the_outline(cuts):
+def test_examples_are_the_first_pairs(cuts):
     recipe, structure, whole, parts = both("singles", cuts, np.ones(150))
-    first = parts.examples
-    assert (first.items[first.index][:8] == ITEMS[INDEX[: min(len(first), 8)]]).all()
-    parts.outline(recipe, structure)
-    few = parts.examples
-    assert (few.items[few.index] == whole.examples.items[whole.examples.index][: len(few)]).all()
+    few, first = (data.column_sums(recipe, structure).examples for data in (parts, whole))
+    assert (few.items[few.index] == first.items[first.index][: len(few)]).all()
 
 
 def test_sums_are_gathered_only_where_the_loss_and_the_solver_take_them():

@@ -1,4 +1,4 @@
-"""Labelled items in parts: how they are read, checked and surveyed before anything is learned; errors name the part."""
+"""Labelled items in parts: they are read, checked and sampled before anything is learned; errors name the part."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -80,13 +80,7 @@ def features_of(columns: Sequence[str], label_columns: Sequence[str | None], nam
 
 
 def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
-    """Return the items of a part that have a weight > 0, shape (n, n_features), float64.
-
-    Raises
-    ------
-    InputError
-        If they cannot be used; the message names the part.
-    """
+    """Return the items of a part that have a weight > 0, shape (n, n_features), float64."""
     frame = _frame(part)
     if hasattr(frame, "columns"):
         missing = [c for c in table.names if c not in frame.columns]
@@ -110,13 +104,7 @@ def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
 
 
 def _frame(part: LabeledPart) -> Any:
-    """Return the rows of a part, as an array or a frame of at least one row.
-
-    Raises
-    ------
-    InputError
-        If it is empty.
-    """
+    """Return the rows of a part, as an array or a frame of at least one row."""
     frame = part.items.read() if isinstance(part.items, LazyRows) else part.items
     if not len(frame):
         raise InputError(f"{part.name} is empty; every part needs some items: leave it out, or repartition")
@@ -132,13 +120,7 @@ class LabelColumns(NamedTuple):
 
 
 def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
-    """Return the classes and weights in the columns of a part.
-
-    Raises
-    ------
-    InputError
-        If a column is not there, or lacks an entry; the message names the part.
-    """
+    """Return the classes and weights in the columns of a part."""
     frame = _frame(part)
     y, weight = (None if name is None else _label_column(part, frame, name) for name in (table.y, table.weight))
     if weight is not None and not (weight.dtype.kind in "iufb" and np.isfinite(weight).all() and (weight >= 0).all()):
@@ -182,17 +164,8 @@ def sample_items(
 ) -> ItemSample:
     """Read every part once, and take the items that are needed before learning.
 
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of LabeledPart
-    table : LabeledTable
-    counts : sequence of int
-        The number of items of each part.
-    rows : ndarray of int, increasing
-        Row numbers, among the items of all parts, of those to be picked.
-    random_state : int or None
-        The seed with which `Grid.fit` of all items would draw the sample that it places knots among.
+    ``counts``: the number of items of each part. ``rows``: row numbers, among the items of all parts, of those to be picked.
+    ``random_state``: the seed with which `Grid.fit` of all items would draw the sample that it places knots among.
     """
     sampled = sampled_rows(sum(counts), random_state)
     tasks = list(zip(parts, divided(sampled, counts), divided(rows, counts), strict=True))

@@ -45,14 +45,7 @@ def tuple_parts(
 ) -> tuple[list[TuplePart], TupleTable]:
     """Return parts of tuples, the work on each of which takes at most ``limit`` bytes, and what all parts have in common.
 
-    Parameters
-    ----------
-    tuples : ndarray, memmap, or path of a .npy or Parquet file or folder
-    y, weight : arrays or paths of .npy files, or names of columns of a Parquet file, or None
-    items : array or path of a .npy file, or None
-        The items, of shape (n_items, n_features), if tuples are row numbers.
-    spec : TargetSpec
-    limit : int
+    ``items``: the items, of shape (n_items, n_features), if tuples are row numbers.
     """
     item_table = None if items is None else rows_of(items)
     rows: Sequence[LazyRows]

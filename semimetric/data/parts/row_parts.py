@@ -27,13 +27,7 @@ _SUFFIXES = (".parquet", ".pq")
 
 
 def parse_memory(limit: str | int) -> int:
-    """Return the number of bytes that a number, or text such as "2 GiB" or "500MB", stands for.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or not above 0.
-    """
+    """Return the number of bytes that a number, or text such as "2 GiB" or "500MB", stands for."""
     found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", str(limit)) if not isinstance(limit, bool) else None
     unit = None if found is None else _UNITS.get(found[2].lower())
     try:
@@ -178,14 +172,8 @@ def open_numbers(source: Any, name: str) -> Any:
 def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[LazyRows]:
     """Return the rows of an array in parts of at most ``size`` rows; those of a mapped file are read from the file.
 
-    Parameters
-    ----------
-    array : ndarray, possibly a memmap, or a path of a .npy file
-    size : int
-    name : str
-        The name of the array in messages.
-    even : bool
-        True if the lengths of the parts differ by one row at most; else all parts but the last have ``size`` rows.
+    ``name``: the name of the array in messages. ``even``: true if the lengths of the parts differ by one row at most; else
+    all parts but the last have ``size`` rows.
     """
     array = open_array(array)
     root = _mapped_root(array)
@@ -212,11 +200,6 @@ def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str]
     """Return a Parquet file, or a folder of them, in parts of one row group or several.
 
     Row groups that follow one another are joined as long as they have at most ``size`` rows together.
-
-    Raises
-    ------
-    InputError
-        If there are no files, one is empty, or they differ in the columns that are asked for (all, by default) or their types.
     """
     files = _parquet_files(Path(path))
     parts: list[ParquetRows] = []

@@ -38,13 +38,7 @@ class TargetSpec:
         return self.kind is Pairs and not self.labeled
 
     def targets(self, y: Any) -> Any:
-        """Return the targets to read: y, or None for triplets, which are comparisons by their order alone.
-
-        Raises
-        ------
-        InputError
-            If pairs have no y.
-        """
+        """Return the targets to read: y, or None for triplets, which are comparisons by their order alone."""
         if self.kind is Pairs and y is None:
             wanted = "+1 or -1" if self.labeled else "a distance"
             raise InputError(f"requires y to be passed, but the target y is None; give {wanted} for every pair")
@@ -90,13 +84,7 @@ def tuple_columns(kind: type[Tuples], names: Sequence[str], *, by_row: bool) -> 
 
 
 def read_tuples(part: TuplePart, table: TupleTable) -> PartTuples:
-    """Read the tuples of a part, their targets and weights, and check them.
-
-    Raises
-    ------
-    InputError
-        If they cannot be used; the message names the part.
-    """
+    """Read the tuples of a part, their targets and weights, and check them."""
     try:
         return _checked(part, table)
     except InputError as error:
@@ -157,7 +145,6 @@ def _points(frame: Any, table: TupleTable) -> NDArray[Any]:
 
 
 def _tuples(points: NDArray[Any], table: TupleTable) -> Tuples:
-    """Return tuples over the items that they use, or over all if these are most."""
     kind = table.spec.kind
     if table.items is None:
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])
@@ -204,7 +191,7 @@ def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnSums:
+class TupleSample:
     """Column sums of tuples from a first pass over the parts."""
 
     counts: tuple[int, ...]  # how many tuples each part has
@@ -242,13 +229,7 @@ class _PartSums(NamedTuple):
 
 
 def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
-    """Return the parts that have tuples of weight > 0, and how many each has; they are read only where that is not known.
-
-    Raises
-    ------
-    InputError
-        If no tuple has a weight > 0.
-    """
+    """Return the parts that have tuples of weight > 0, and how many each has; they are read only where that is not known."""
     if all(part.weight is None and isinstance(part.tuples, LazyRows) for part in parts):
         return list(parts), tuple(len(p.tuples) for p in parts)
     found = [(p, n) for p, n in zip(parts, engine.each(_count, parts, table), strict=True) if n]
@@ -257,14 +238,14 @@ def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) 
     return [p for p, _ in found], tuple(n for _, n in found)
 
 
-def sum_columns(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> ColumnSums:
+def sample_tuples(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> TupleSample:
     """Read every part, of ``counts`` tuples each, once.
 
     The items are those that a fit to all tuples at once would place its knots among.
     """
     found = engine.total(_sums_of_part, _PartSums.plus, parts, table)
     low, high = found.range.tolist()
-    return ColumnSums(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
+    return TupleSample(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
 
 
 def _count(part: TuplePart, table: TupleTable) -> int:

@@ -60,7 +60,7 @@ from ..learning.errors import (
     whole_rows,
 )
 from ..learning.groups import without_joint
-from ..learning.measured import InMemoryDistances
+from ..learning.measured import MeasuredDistances
 from ..learning.measured_fit import check_width, choose_link, choose_numbers
 from ..learning.measured_fit import learn as learn_distance
 from ..learning.options import Recipe, refuse_open_links
@@ -427,7 +427,7 @@ class DistanceApproximator(MeasuredLearner):
             distances = self._draw_pairs(recipe, items, learn, features, schema, function)
             pairs = Pairs(items, self.pairs_)
             target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-            self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
+            self.fit_data(recipe, MeasuredDistances.of_arrays(pairs, target, check_weights(None, len(pairs))), schema)
         except BaseException as error:
             given = "X" if self.features is None else "the features of X"
             error.add_note(
@@ -604,7 +604,7 @@ def draw_in_rounds(
     errors, without_gain = None, 0
     while len(y) < len(order) and without_gain < _PATIENCE:
         if y.any():  # of nothing but zeros no distance can be learned
-            data = InMemoryDistances(Pairs(items, order[: len(y)]), y, np.full(len(y), 1 / len(y)))
+            data = MeasuredDistances.of_arrays(Pairs(items, order[: len(y)]), y, np.full(len(y), 1 / len(y)))
             now = np.abs(_learn_quickly(quick, data, schema, auto).paired_by_index(items, pairs) - truth)
             without_gain = without_gain + 1 if errors is not None and not errors_fell(errors - now, pairs) else 0
             errors = now
@@ -612,7 +612,7 @@ def draw_in_rounds(
             y = np.concatenate([y, evaluate(order[len(y) : int(_GROWTH * len(y))])])
 
 
-def _learn_quickly(recipe: Recipe, data: InMemoryDistances, schema: Schema, auto: dict[str, bool]) -> Semimetric:
+def _learn_quickly(recipe: Recipe, data: MeasuredDistances, schema: Schema, auto: dict[str, bool]) -> Semimetric:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants
         wide = fit_screened(recipe, data, schema, alpha=auto["alpha"]) if auto["knots"] else None

@@ -28,7 +28,7 @@ from ..learning.settings import MOVED, Columns, Program, Tables
 from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
 from ..solvers.base import Solution
-from .part_tasks import ItemTask, TupleTask, refuse_parts
+from .part_tasks import refuse_parts
 
 T = TypeVar("T", bound=Tuples)
 
@@ -114,8 +114,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         """Return the parameters as a recipe, all checked."""
         raise NotImplementedError
 
-    def part_task(self) -> TupleTask | ItemTask:
-        """Return the task of learning from data in parts, by which `semimetric.out_of_core` reads them.
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe by which `semimetric.out_of_core` learns from data in parts, after its check.
 
         Raises
         ------

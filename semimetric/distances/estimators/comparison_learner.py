@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Comparisons, Floats, KnotCounts, Tuples
 from ..._foundation.validation import check_choice, check_weights
@@ -15,7 +14,7 @@ from ...data.feature_groups import only_singles
 from ...data.parts.tuples import TargetSpec
 from ...data.schema import Names
 from ..learning.comparison_fit import HeldOutComparisons, choose_settings, fit_comparisons, with_discriminants
-from ..learning.comparisons import ComparisonData, InMemoryComparisons, OrderedTuples
+from ..learning.comparisons import ComparisonBlock, ComparisonData, OrderedTuples
 from ..learning.groups import choose_groups, without_joint
 from ..learning.options import Recipe
 from ..learning.search import Choices
@@ -26,7 +25,7 @@ from ..model.semimetric import Semimetric
 from ..programs.losses import Loss, resolve_loss
 from ..solvers.base import Solution
 from .base import LearnedDistance
-from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
+from .part_tasks import check_choices, check_recipe
 
 T = TypeVar("T", bound=Tuples)
 
@@ -68,7 +67,7 @@ class TupleLearner(LearnedDistance):
         self.verbose = verbose
 
     @property
-    def _targets(self) -> TargetSpec:
+    def tuple_spec(self) -> TargetSpec:
         """The kind of the tuples, and the values that their targets take."""
         raise NotImplementedError
 
@@ -106,40 +105,35 @@ class TupleLearner(LearnedDistance):
         names = self._names(rows if items is None else items, checked.items.shape[1])
         return checked, schema or names
 
-    def _choose_and_learn(self, recipe: Recipe, data: InMemoryComparisons, names: Names) -> None:
-        """Choose what is "auto", and learn from comparisons in memory."""
+    def fit_data(self, recipe: Recipe, data: ComparisonData, names: Names) -> None:
+        """Choose what is "auto" and learn, as `fit` does after reading; for data in parts nothing is "auto"."""
         check_varied(data.items)
         with one_blas_thread(), self._own_knots():
-            knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-            directions = isinstance(self.directions, str) and self.directions == "auto"
-            singles, self.choices_ = choose_settings(
-                without_joint(recipe), data, names,
-                directions=directions, knots=knots, alpha=alpha, tables=self._compares_tables,
-            )  # fmt: skip
-            held_out = HeldOutComparisons(data, names)
-            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
-            learned = fit_comparisons(with_discriminants(self.recipe_, data, names), data, names)
-        self._keep(data.tuples.items.shape[1], *learned)
-
-    def part_task(self) -> TupleTask:
-        """Return the recipe, and what the tuples in parts must be, see `LearnedDistance`."""
-        refuse_choices(self, ("auto", "discriminant"))
-        if self._compares_tables:
-            raise NotSupportedError(
-                'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
-                "recipe_"
-            )
-        recipe = self._recipe()
-        check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
-        return TupleTask(recipe, self._targets)
-
-    def learn_from_parts(self, task: TupleTask, data: ComparisonData, names: Names) -> Self:
-        """Learn from tuples in parts; nothing is left to choose."""
-        learned = fit_comparisons(task.recipe, data, names)
-        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            block = data.parts.in_memory
+            if block is None:
+                self.recipe_, self.choices_, self.group_choices_ = recipe, Choices(), Choices()
+                self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            else:
+                recipe = self._choose(recipe, block, names)
+            learned = fit_comparisons(recipe, data, names)
         self._keep(data.items.shape[1], *learned)
-        return self
+
+    def _choose(self, recipe: Recipe, block: ComparisonBlock, names: Names) -> Recipe:
+        """Choose what is "auto"; the recipe that is returned has its directions fitted, ``recipe_`` has not."""
+        knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+        directions = isinstance(self.directions, str) and self.directions == "auto"
+        singles, self.choices_ = choose_settings(
+            without_joint(recipe), block, names,
+            directions=directions, knots=knots, alpha=alpha, tables=self._compares_tables,
+        )  # fmt: skip
+        held_out = HeldOutComparisons(block, names)
+        self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
+        return with_discriminants(self.recipe_, block, names)
+
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe for tuples in parts, see `LearnedDistance`."""
+        check_choices(self, ("auto", "discriminant"))
+        return check_recipe(self._recipe(), compares_tables=self._compares_tables)
 
     def _keep(self, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
         """Record the distance that was learned, with the values of its extra columns."""
@@ -157,7 +151,8 @@ class ComparisonLearner(TupleLearner):
     _kind: type[Comparisons]
 
     @property
-    def _targets(self) -> TargetSpec:
+    def tuple_spec(self) -> TargetSpec:
+        """The tuples to learn from."""
         return TargetSpec(self._kind, labeled=True)
 
     def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
@@ -165,7 +160,7 @@ class ComparisonLearner(TupleLearner):
         checked, names = self._read(tuples, self._kind)
         weight = check_weights(sample_weight, len(checked))
         used = weight > 0
-        self._choose_and_learn(recipe, OrderedTuples(checked.take(used), weight[used]), names)
+        self.fit_data(recipe, ComparisonData.of(OrderedTuples(checked.take(used), weight[used])), names)
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """Return d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from ..model.item_statistics import importances
 from ..programs.losses import Loss, resolve_loss
 from ..search.votes import neighbor_counts
 from .base import LearnedCoordinates
-from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
+from .part_tasks import check_choices, check_recipe
 
 
 @storable
@@ -197,7 +197,7 @@ class LargeMarginLearner(LearnedCoordinates):
         KeyboardInterrupt
             On Ctrl-C; after the first pass ``semimetric_`` holds the weights reached.
         """
-        rule, (recipe, auto) = self._rule(), self._recipe()
+        rule, (recipe, auto) = self.triplet_options(), self._recipe()
         budget = TimeBudget.of(self.time_budget)
         items, schema = self.read_items(items_named(X, self.preprocessor), min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
@@ -210,26 +210,19 @@ class LargeMarginLearner(LearnedCoordinates):
             self._set_learned(dataset.items, learn_from_labels(problem))
         return self
 
-    def part_task(self) -> ItemTask:
-        """Return the recipe and the triplet options for items in parts, see `LearnedDistance`."""
-        refuse_choices(self, ("auto", *LABELLED))
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe for items in parts, see `LearnedDistance`."""
+        check_choices(self, ("auto", *LABELLED))
         if self.time_budget is not None:
             raise NotSupportedError("time_budget= limits what is compared, and parts compare nothing; leave it out")
         recipe, auto = self._recipe()
-        if "tables" in auto:
-            raise NotSupportedError(
-                'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
-                "recipe_"
-            )
-        check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
-        return ItemTask(recipe, self._rule())
+        return check_recipe(recipe, compares_tables="tables" in auto)
 
-    def learn_from_parts(self, task: ItemTask, items: LabeledItems, labels: ClassLabels, schema: Schema) -> Self:
-        """Learn from items in parts; nothing is left to choose."""
+    def fit_data(self, recipe: Recipe, data: LabeledItems, labels: ClassLabels, schema: Schema) -> None:
+        """Learn from items in parts, for which nothing is "auto"."""
         self.classes_ = labels.classes
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._set_learned(items.example, fit_given(task.recipe, task.rule, items, schema))
-        return self
+        self._set_learned(data.example, fit_given(recipe, self.triplet_options(), data, schema))
 
     def _set_learned(self, example: Floats, learned: LearnedFromLabels) -> None:
         """Record what was learned; ``example`` are some items."""
@@ -241,7 +234,7 @@ class LargeMarginLearner(LearnedCoordinates):
 
     def check_restored(self) -> None:
         super().check_restored()
-        self._rule()
+        self.triplet_options()
         check_time_budget(self.time_budget)
         check_sorted_classes(self.classes_)
         if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
@@ -250,7 +243,7 @@ class LargeMarginLearner(LearnedCoordinates):
     def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
         return super()._nested() | {"triplets": Triplets.meant_by}
 
-    def _rule(self) -> LargeMargin:
+    def triplet_options(self) -> LargeMargin:
         """Return the triplet options, checked."""
         triplets, program = Triplets.of(self.triplets), Program.of(self.program)
         check_count("n_targets", self.n_targets)

@@ -17,7 +17,7 @@ from ..learning.concave_link import fit_concave_link
 from ..learning.errors import DistanceErrors, UnseenPairs, landmarks_among
 from ..learning.groups import choose_groups, without_joint
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
-from ..learning.measured import DistanceData, InMemoryDistances
+from ..learning.measured import MeasuredDistances
 from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
 from ..learning.options import Recipe
 from ..learning.screening import fit_screened
@@ -107,8 +107,11 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
             n_jobs=given.n_jobs, random_state=given.random_state, effort=given.effort, verbose=given.verbose,
         ).checked()  # fmt: skip
 
-    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
-        """Choose what is "auto", and learn from pairs in memory; return True if features were screened on all of them."""
+    def fit_data(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+        """Choose what is "auto" and learn, as `fit` does after reading; return True if features were screened on all pairs.
+
+        For data in parts nothing is "auto", see `recipe_for_parts`.
+        """
         check_varied(data.items)
         source = self.parameter_source
         with one_blas_thread(), self._own_knots():
@@ -130,10 +133,17 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         self._keep(data, *learned)
         return False
 
-    def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
+    def _keep(self, data: MeasuredDistances, semimetric: Semimetric, solution: Solution) -> None:
+        if data.tuples.in_memory is None:
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            self._note_parts()
         self.n_features_in_ = data.items.shape[1]
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(semimetric, solution)
+
+    def _note_parts(self) -> None:
+        self._forget_errors()
+        self.error_ = DistanceErrors(note="pairs that come in parts are all learned from")
 
     def _forget_errors(self) -> None:
         """Drop the errors and intervals of an earlier fit."""

@@ -22,7 +22,7 @@ from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
 from ...data.parts.tuples import TargetSpec
-from ..learning.comparisons import LabeledPairs
+from ..learning.comparisons import ComparisonData, LabeledPairs
 from .comparison_learner import TupleLearner
 
 _REAL = (int, float, np.integer, np.floating)
@@ -132,7 +132,8 @@ class PairLearner(ClassifierMixin, TupleLearner):
             self.calibrator_ = calibrator_of(calibration)
 
     @property
-    def _targets(self) -> TargetSpec:
+    def tuple_spec(self) -> TargetSpec:
+        """The tuples to learn from: pairs with labels."""
         return TargetSpec(labeled=True)
 
     def fit(
@@ -171,7 +172,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
-        self._choose_and_learn(recipe, LabeledPairs(checked.take(used), weight[used], labels), names)
+        self.fit_data(recipe, ComparisonData.of(LabeledPairs(checked.take(used), weight[used], labels)), names)
         return self if calibration_params is None else self.calibrate_threshold(pairs, y, **calibration_params)
 
     def _set_extra(self, extra: Floats) -> None:

@@ -1,22 +1,17 @@
-"""The tasks by which learners learn from data in parts, and the checks of their parameters.
+"""The check of a recipe that is learned from data in parts."""
 
-A learner gives a task by `LearnedDistance.part_task`, and learns from the data by ``learn_from_parts``: `out_of_core` reads the
-parts as the task says, and knows nothing else of learners.
-"""
-
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from ..._foundation.errors import NotSupportedError
 from ...data.feature_groups import automatic
-from ...data.parts.tuples import TargetSpec
 from ..learning.items import LargeMargin
 from ..learning.measured import check_sums_impose
-from ..learning.options import Recipe
+from ..learning.options import Recipe, refuse_open_links
 from ..learning.settings import Tables
-from ..programs.losses import Loss
+from ..programs.losses import resolve_loss
 from ..solvers.auto import resolve_solver
 from ..solvers.first_order import FirstOrder
 from ..solvers.gram import Gram
@@ -27,28 +22,13 @@ _BY_SUMS = (Gram, Newton, InteriorPoint, FirstOrder)  # they ask for products an
 _SAMPLE = "fit on a sample, and take"
 
 
-@dataclass(frozen=True)
-class TupleTask:
-    """The task of learning from tuples."""
-
-    recipe: Recipe
-    targets: TargetSpec  # the kind of the tuples, and the values that their targets take
-
-
-@dataclass(frozen=True)
-class ItemTask:
-    """The task of learning from labeled items."""
-
-    recipe: Recipe
-    rule: LargeMargin
-
-    def item_bytes(self, n_features: int) -> int:
-        """Return the bytes of an item while its part is in work: its vectors, and the rows of its targets and impostors."""
-        knots, recipe = self.recipe.knots, self.recipe
-        most = np.max(np.asarray(recipe.n_knots)) if isinstance(knots, str) else max(len(np.asarray(k)) for k in knots)
-        n_pairs = self.rule.n_targets + self.rule.n_impostors
-        n = n_features + _n_directions(recipe.directions, n_features)
-        return int(n_pairs * n * (8 * most + 32) + 100 * n + 500)
+def item_bytes(recipe: Recipe, triplets: LargeMargin, n_features: int) -> int:
+    """Return the bytes of an item while its part is in work: its vectors, and the rows of its targets and impostors."""
+    knots = recipe.knots
+    most = np.max(np.asarray(recipe.n_knots)) if isinstance(knots, str) else max(len(np.asarray(k)) for k in knots)
+    n_pairs = triplets.n_targets + triplets.n_impostors
+    n = n_features + _n_directions(recipe.directions, n_features)
+    return int(n_pairs * n * (8 * most + 32) + 100 * n + 500)
 
 
 def _n_directions(directions: Any, n_features: int) -> int:
@@ -67,19 +47,8 @@ def refuse_parts(model: Any) -> NotSupportedError:
     )
 
 
-def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
-    """Refuse parameters that need all data at once: "auto", directions of these names, kinds of features, groups.
-
-    Parameters
-    ----------
-    model : LearnedDistance
-    by_comparing : tuple of str
-        Names of directions that are found by comparing all data.
-
-    Raises
-    ------
-    NotSupportedError
-    """
+def check_choices(model: Any, by_comparing: Collection[str] = ()) -> None:
+    """Refuse parameters that need all data at once: "auto", directions of these names, kinds of features, groups."""
     if model.chooses_numbers:
         raise NotSupportedError(
             f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_'
@@ -96,13 +65,20 @@ def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
         raise NotSupportedError(f"groups={groups!r} compares candidates on data held out; {_SAMPLE} the groups_")
 
 
-def check_solved_by_sums(recipe: Recipe, loss: Loss) -> None:
-    """Refuse recipes that need all rows at once.
+def check_recipe(recipe: Recipe, *, compares_tables: bool = False) -> Recipe:
+    """Return the recipe, after refusing what cannot be learned part by part; ``compares_tables`` is True for "auto"."""
+    if compares_tables:
+        raise NotSupportedError(
+            f'tables="auto" compares both on items held out; give "warped" or "full": {_SAMPLE} that of its recipe_'
+        )
+    refuse_open_links(recipe, "parts cannot be held out")
+    check_solved_by_sums(recipe)
+    return recipe
 
-    Raises
-    ------
-    NotSupportedError
-    """
+
+def check_solved_by_sums(recipe: Recipe) -> None:
+    """Refuse recipes that need all rows at once."""
+    loss = resolve_loss(recipe.loss)
     check_sums_impose(recipe, "learning from parts", "on a sample that fits into memory")
     solver = resolve_solver(recipe.solver)
     takes = [s for s in _BY_SUMS if loss.quadratic or s is not Gram]

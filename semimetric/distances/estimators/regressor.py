@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,15 @@ from ...data.identical_items import distinct_items
 from ...data.parts.tuples import TargetSpec
 from ...data.schema import Names, Schema
 from ..learning.errors import DistanceErrors, cross_fitted, landmarks_among, score_pairs, set_aside
-from ..learning.measured import DistanceData, InMemoryDistances, MomentSums, check_streams
-from ..learning.measured_fit import learn
-from ..learning.options import Recipe, refuse_open_links
+from ..learning.measured import MeasuredDistances, MomentSums, check_streams
+from ..learning.options import Recipe
 from ..learning.search import Choices, n_losses
 from ..learning.settings import Columns, Program, Tables
 from ..learning.structure import build_structure
 from ..model.links import LinkLike
-from ..programs.losses import Loss, resolve_loss
+from ..programs.losses import Loss
 from .measured_learner import NOTHING_ASIDE, SET_ASIDE, MeasuredLearner
-from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
+from .part_tasks import check_choices, check_recipe
 
 _CROSS_FITTED = "of five models, each learned without a fold of the items that it is evaluated on"
 _ENOUGH_FITS = 100  # that have compared settings: five more cost little then
@@ -184,8 +183,8 @@ class DistanceRegressor(MeasuredLearner):
         schema = self._schema_of_tuples(rows, Pairs, items)
         checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
         names = self._names(rows if items is None else items, checked.items.shape[1])
-        data, held = self._split(recipe, InMemoryDistances(checked, target, weight))
-        screened = self._choose_and_learn(recipe, data, schema or names)
+        data, held = self._split(recipe, MeasuredDistances.of_arrays(checked, target, weight))
+        screened = self.fit_data(recipe, data, schema or names)
         if held is not None:
             landmarks = landmarks_among(data.items, self.recipe_.random_state)
             self._record_errors(score_pairs(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
@@ -193,22 +192,15 @@ class DistanceRegressor(MeasuredLearner):
             self._cross_fit(self.recipe_, data, schema or names, screened=screened)
         return self
 
-    def part_task(self) -> TupleTask:
-        """Return the recipe, and what the pairs in parts must be, see `LearnedDistance`."""
-        refuse_choices(self, ())
-        recipe = self._recipe()
-        refuse_open_links(recipe, "parts cannot be held out")
-        check_solved_by_sums(recipe, resolve_loss(recipe.loss))
-        return TupleTask(recipe, TargetSpec(least=0.0 if self.axioms is not None else -np.inf))
+    @property
+    def tuple_spec(self) -> TargetSpec:
+        """The tuples to learn from: pairs, and the least distance allowed."""
+        return TargetSpec(least=0.0 if self.axioms is not None else -np.inf)
 
-    def learn_from_parts(self, task: TupleTask, data: DistanceData, names: Names) -> Self:
-        """Learn from pairs in parts; nothing is left to choose."""
-        learned = learn(task.recipe, data, names)
-        self.recipe_, self.choices_, self.group_choices_, self.link_choices_ = task.recipe, Choices(), Choices(), Choices()
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._note_parts()
-        self._keep(data, *learned)
-        return self
+    def recipe_for_parts(self) -> Recipe:
+        """Return the recipe for pairs in parts, see `LearnedDistance`."""
+        check_choices(self)
+        return check_recipe(self._recipe())
 
     def partial_fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DistanceRegressor:
         """Add a block of pairs to what earlier blocks taught.
@@ -288,11 +280,7 @@ class DistanceRegressor(MeasuredLearner):
         used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
         return checked.take(used), target[used], (weight if normalise else raw)[used]
 
-    def _note_parts(self) -> None:
-        self._forget_errors()
-        self.error_ = DistanceErrors(note="pairs that come in parts are all learned from")
-
-    def _cross_fit(self, recipe: Recipe, data: InMemoryDistances, names: Names, *, screened: bool) -> None:
+    def _cross_fit(self, recipe: Recipe, data: MeasuredDistances, names: Names, *, screened: bool) -> None:
         """Learn again without each fold of the items, if settings were compared: it then costs little.
 
         Features that were ``screened`` on all pairs have seen every fold, and screening them anew in each costs five fits.
@@ -313,7 +301,7 @@ class DistanceRegressor(MeasuredLearner):
             return
         self._record_errors(unseen, data.items, _CROSS_FITTED)
 
-    def _split(self, recipe: Recipe, data: InMemoryDistances) -> tuple[InMemoryDistances, InMemoryDistances | None]:
+    def _split(self, recipe: Recipe, data: MeasuredDistances) -> tuple[MeasuredDistances, MeasuredDistances | None]:
         """Return the pairs to learn from, and those set aside, or None with "auto", 0 or too few pairs."""
         self._forget_errors()
         fraction = self.validation_fraction

@@ -38,14 +38,7 @@ def count_out_of_range(structure: Structure, items: Floats, times: Integers | No
 def warn_out_of_range(recipe: Recipe, structure: Structure, counts: Integers, n_items: int) -> None:
     """Warn of features that would go on outside their knots, but are clipped, because items lie there.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    structure : Structure
-    counts : ndarray of shape (n_features,)
-        What `count_out_of_range` gives.
-    n_items : int
-        How many items were counted.
+    ``counts``: shape (n_features,); what `count_out_of_range` gives. ``n_items``: how many items were counted.
     """
     if counts.any() and recipe.outside == "extend":
         names = structure.names + (structure.directions.names if structure.directions else ())
@@ -72,22 +65,11 @@ def assemble(
 ) -> Semimetric:
     """Make the distance of the weights.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    structure : Structure
-    weights : ndarray of shape (n_columns + n_base_distances,)
-        In units of the mean target.
-    delta : float
-        The lower bound of the weights of raw features, in the same unit.
-    examples : Pairs
-        Some pairs, one at least: a model keeps the values of its base distances at the first of them.
-    unit : float
-        The mean target, in the user's unit.
-    out_of_range : ndarray of shape (n_features,) or None
-        What `count_out_of_range` gives: where it is not 0, the feature is clipped.
-    compact : bool
-        Whether directions and their groups whose weights are all 0 are left out.
+    ``weights``: shape (n_columns + n_base_distances,); in units of the mean target. ``delta``: the lower bound of the weights
+    of raw features, in the same unit. ``examples``: some pairs, one at least: a model keeps the values of its base distances
+    at the first of them. ``unit``: the mean target, in the user's unit. ``out_of_range``: shape (n_features,) or None; what
+    `count_out_of_range` gives: where it is not 0, the feature is clipped. ``compact``: whether directions and their groups
+    whose weights are all 0 are left out.
     """
     n = structure.embedding.n_columns
     embedding, w = structure.embedding.expanded(weights[:n])
@@ -112,7 +94,6 @@ def assemble(
 
 
 def _base_distances(recipe: Recipe, structure: Structure, weights: Floats, examples: Pairs) -> tuple[BaseDistance, ...]:
-    """The base distances with their weights, and with their values at a few pairs."""
     probe = examples.take(np.arange(min(_PROBES, len(examples))))
     points = probe.items[probe.index]
     return tuple(

@@ -27,7 +27,7 @@ from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from ..solvers.newton import Newton
 from .assembly import assemble
-from .comparisons import ComparisonData, InMemoryComparisons
+from .comparisons import ComparisonBlock, ComparisonData
 from .options import BESIDE, COMPARISONS, Recipe, SearchCost
 from .prior import L1Prior, keeps_all_vertices, with_vertices
 from .program import Terms, columns_of, make_terms, solve
@@ -57,7 +57,7 @@ class ComparisonPrior(NamedTuple):
     extra: Floats
 
 
-def with_discriminants(recipe: Recipe, data: InMemoryComparisons, names: Names) -> Recipe:
+def with_discriminants(recipe: Recipe, data: ComparisonBlock, names: Names) -> Recipe:
     """The recipe with ``directions="discriminant"`` fitted to the comparisons; they combine features of numbers."""
     if not (isinstance(recipe.directions, str) and recipe.directions == "discriminant"):
         return recipe
@@ -71,11 +71,6 @@ def fit_comparison_prior(recipe: Recipe, structure: Structure, data: ComparisonD
     """The even L1 distance at its best scale, then the weighted L1 distance by the squared hinge, with a ridge towards it.
 
     Of a recipe with a given distance it is that one, at its best scale.
-
-    Raises
-    ------
-    InputError
-        If no tuple compares anything, because each repeats an item.
     """
     embedding, k, n_jobs = l1_embedding(structure), data.n_extra, recipe.n_jobs
     spread = data.spread(structure, n_jobs)
@@ -135,12 +130,7 @@ def comparison_program(
 def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
     """Learn from comparisons by a recipe whose directions are fitted already, see `with_discriminants`.
 
-    Returns
-    -------
-    semimetric : Semimetric
-    solution : Solution
-    extra : ndarray of shape (n_extra,)
-        The values of the columns that follow those of the tables.
+    ``extra``: shape (n_extra,); the values of the columns that follow those of the tables.
     """
     structure = build_structure(recipe, data.items, names)
     prior = fit_comparison_prior(recipe, structure, data)
@@ -165,17 +155,13 @@ _FOR_FEW = {"tables": "warped", "directions": None, "n_knots": 2, "alpha": 1e-2}
 _MEASURE = "held-out error"
 
 
-class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
+class HeldOutComparisons(HeldOutData[ComparisonBlock]):
     """Comparisons, in folds that share no item; the losses are their errors.
 
-    Parameters
-    ----------
-    data : InMemoryComparisons
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
+    ``names``: the schema of the table, or the names of numeric features.
     """
 
-    def __init__(self, data: InMemoryComparisons, names: Names) -> None:
+    def __init__(self, data: ComparisonBlock, names: Names) -> None:
         self.data, self.names, self.schema = data, names, Schema.of(names)
         self._fitted_directions: dict[tuple[int, str], Recipe] = {}
 
@@ -184,13 +170,13 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         """The items of all tuples, shape (n_items, n_features)."""
         return self.data.items
 
-    def folds(self, recipe: Recipe) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
+    def folds(self, recipe: Recipe) -> list[tuple[ComparisonBlock, ComparisonBlock]]:
         """Return tuples to fit to and to score on; pairs of both labels are on either side."""
         share = _HELD_OUT[self.data.tuples.size]
         limits = COMPARISONS[recipe.effort]
         splits = item_disjoint_splits(self.data.tuples, n_splits=None, random_state=recipe.random_state, held_out=share)
         rng = np.random.default_rng(recipe.random_state)
-        usable: list[tuple[InMemoryComparisons, InMemoryComparisons]] = []
+        usable: list[tuple[ComparisonBlock, ComparisonBlock]] = []
         for sides in splits:
             part, held = (self.data.take(_sample(side, rng, limits.n_rows)) for side in sides)
             if part.decides and held.decides:
@@ -205,37 +191,39 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
             )
         return usable
 
-    def all_data(self, recipe: Recipe) -> InMemoryComparisons:
+    def all_data(self, recipe: Recipe) -> ComparisonBlock:
         """All comparisons; each fold takes a sample of its own, if they are many."""
         return self.data
 
-    def losses(self, trial: Trial, part: InMemoryComparisons, held: InMemoryComparisons) -> list[float] | None:
+    def losses(self, trial: Trial, part: ComparisonBlock, held: ComparisonBlock) -> list[float] | None:
         """Errors along the strengths, strong to weak, each fit warm from the one before."""
         recipe = self._with_directions(trial.recipe, part)
         structure = build_structure(recipe, self.items, self.names)
         if structure.embedding.n_columns > COMPARISONS[trial.recipe.effort].n_columns[trial.recipe.tables]:
             return None
-        prior = fit_comparison_prior(recipe, structure, part)
+        data = ComparisonData.of(part)
+        prior = fit_comparison_prior(recipe, structure, data)
         errors, start = [0.0] * len(trial.alphas), None
         for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
-            program, _, first = comparison_program(replace(recipe, alpha=alpha), structure, part, prior)
+            program, _, first = comparison_program(replace(recipe, alpha=alpha), structure, data, prior)
             solution = Newton(tol=1e-4, certify=False).solve(program, start=first if start is None else start)
             start = solution.raise_if_interrupted().weights
             errors[k] = held.error(structure, start[: structure.embedding.n_columns])
         return errors
 
-    def fitted(self, recipe: Recipe, part: InMemoryComparisons, held: InMemoryComparisons | None = None) -> FittedModel:
+    def fitted(self, recipe: Recipe, part: ComparisonBlock, held: ComparisonBlock | None = None) -> FittedModel:
         """Fit the model of one recipe, and score it by its error."""
         recipe = with_discriminants(replace(recipe, loss=SquaredHinge()), part, self.names)
         structure = build_structure(recipe, self.items, self.names)
-        prior = fit_comparison_prior(recipe, structure, part)
-        structure = with_touched_vertices(structure, part, prior)
-        program, _, start = comparison_program(recipe, structure, part, prior)
+        data = ComparisonData.of(part)
+        prior = fit_comparison_prior(recipe, structure, data)
+        structure = with_touched_vertices(structure, data, prior)
+        program, _, start = comparison_program(recipe, structure, data, prior)
         weights = Newton(tol=1e-3, certify=False).solve(program, start=start).raise_if_interrupted().weights
         error = np.nan if held is None else held.error(structure, weights[: structure.embedding.n_columns])
         return FittedModel(part, structure, weights, error)
 
-    def _with_directions(self, recipe: Recipe, part: InMemoryComparisons) -> Recipe:
+    def _with_directions(self, recipe: Recipe, part: ComparisonBlock) -> Recipe:
         """The recipe with directions fitted to a part, once for all numbers of knots."""
         trial = replace(recipe, loss=SquaredHinge(), verbose=False)
         if not isinstance(recipe.directions, str):
@@ -247,28 +235,12 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
 
 
 def choose_settings(
-    recipe: Recipe, data: InMemoryComparisons, names: Names, *, directions: bool, knots: bool, alpha: bool, tables: bool = False
+    recipe: Recipe, data: ComparisonBlock, names: Names, *, directions: bool, knots: bool, alpha: bool, tables: bool = False
 ) -> tuple[Recipe, Choices]:
     """Choose the kind of tables, directions, numbers of knots and the strength of the penalty.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    data : InMemoryComparisons
-    names : Schema, or sequence of str
-    directions, knots, alpha, tables : bool
-        Whether each is to be chosen; else that of the recipe stands. Tables are chosen where a number could have a scale.
-
-    Returns
-    -------
-    recipe : Recipe
-    choices : Choices
-        What was compared.
-
-    Raises
-    ------
-    InputError
-        If there are too many features for any candidate. Of too few tuples to hold some out a warning says what is taken.
+    ``directions``, ``knots``, ``alpha``, ``tables``: whether each is to be chosen; else that of the recipe stands. Tables are
+    chosen where a number could have a scale. ``choices``: what was compared.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
     schema = Schema.of(names)
@@ -331,5 +303,4 @@ def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _sample(rows: Integers, rng: np.random.Generator, most: int) -> Integers:
-    """The rows, or a sample of at most ``most`` of them, in order."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

@@ -1,22 +1,19 @@
-"""Comparisons (pairs labeled alike or not, triplets, quadruplets), and what learning by margins needs of them.
+"""Comparisons (pairs labeled alike or not, triplets, quadruplets), and what learning by margins needs of them."""
 
-That is sums over the tuples and a design matrix of their rows, so that the tuples can also lie in parts that no process
-holds at once: `out_of_core` has the classes for these.
-"""
-
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import add
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from ..._foundation.types import Comparisons, Floats, Integers, Pairs, Tuples
 from ...data.identical_items import distinct_items
-from ...data.parts.tuples import TuplePart, TupleTable, read_tuples
+from ...data.parts.engine import Engine
+from ...data.parts.parts import Parts
+from ...data.parts.tuples import PartTuples, TuplePart, TupleSample, TupleTable, read_tuples
 from ..pairs.base import PairMap
 from ..programs.comparison_design import ComparisonDesign
 from ..programs.design_in_parts import PartDesign, PartRows
@@ -26,60 +23,16 @@ from .assembly import count_out_of_range, warn_out_of_range
 from .options import Recipe
 from .prior import spread_from_moments, spread_of_pairs, vertices_of_pairs
 from .structure import Structure, l1_embedding
-from .tuples import PartitionedTuples, TrainingTuples
-
-
-class ComparisonData(ABC):
-    """Comparisons, each of which names a near pair, a far pair, or both.
-
-    Attributes
-    ----------
-    weight : ndarray of shape (n_tuples,)
-        Positive, summing to 1.
-    n_extra : int
-        Number of columns after those of the embedding: 1 for the threshold of labeled pairs.
-    """
-
-    weight: Floats
-    n_extra = 0
-
-    @property
-    @abstractmethod
-    def items(self) -> Floats:
-        """The items that knots are placed among, shape (n_items, n_features)."""
-
-    @property
-    @abstractmethod
-    def examples(self) -> Pairs:
-        """Some of the near or far pairs, one at least."""
-
-    @abstractmethod
-    def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """Root mean square difference of every feature in a near or far pair, as `spread_of_pairs` gives it."""
-
-    @abstractmethod
-    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
-        """The design matrix A, shape (n_tuples, n_columns + n_extra): what a comparison lacks of its margin is A w + 1."""
-
-    @abstractmethod
-    def vertices(self, structure: Structure) -> list[Integers]:
-        """The vertices that near or far pairs touch, one array for every group of full tables."""
-
-    @abstractmethod
-    def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """The sum of every column over near and far pairs, shape (n_columns,), >= 0."""
-
-    @abstractmethod
-    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """Count the items outside the knots of each feature, shape (n_features,), and warn of them."""
+from .tuples import TrainingTuples
 
 
 @dataclass(frozen=True, eq=False)
-class InMemoryComparisons(TrainingTuples, ComparisonData):
-    """Comparisons in memory."""
+class ComparisonBlock(TrainingTuples):
+    """Comparisons in memory, each of which names a near pair, a far pair, or both."""
 
     tuples: Tuples
     weight: Floats  # shape (n_tuples,)
+    n_extra: ClassVar[int] = 0  # number of columns after those of the embedding: 1 for the threshold of labeled pairs
     quick_loss: ClassVar[Loss] = SquaredHinge()
 
     @property
@@ -93,18 +46,6 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
         """The pairs that should be far apart, and their weights."""
 
     @abstractmethod
-    def take(self, rows: Integers) -> "InMemoryComparisons":
-        """Some of the comparisons, their weights again summing to 1."""
-
-    @abstractmethod
-    def over(self, items: Floats) -> "InMemoryComparisons":
-        """The same comparisons over other features of the items."""
-
-    @abstractmethod
-    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
-        """The design matrix A, whose rows are made when they are needed."""
-
-    @abstractmethod
     def error(self, structure: Structure, weights: Floats) -> float:
         """Return the error of a distance on these comparisons, from 0 to 1; ``weights`` are those of the tables."""
 
@@ -114,7 +55,7 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
         return True
 
     @cached_property
-    def items(self) -> Floats:  # type: ignore[override]  # it is computed once
+    def items(self) -> Floats:
         """The distinct items that are in some tuple, or a sample of very many."""
         return distinct_items(self.tuples.used)
 
@@ -133,69 +74,35 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
         """The weights of `pairs`: that of the tuple of each, shape (n_pairs,)."""
         return np.concatenate([self.near[1], self.far[1]])
 
-    @property
-    def examples(self) -> Pairs:
-        """All near and far pairs, as `pairs` has them."""
-        return self.pairs
-
-    def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """The root mean square differences, from the second moments of all near and far pairs."""
-        weight = self.pair_weight
-        return spread_of_pairs(structure, l1_embedding(structure), self.pairs, weight / weight.sum(), n_jobs)
-
-    def vertices(self, structure: Structure) -> list[Integers]:
-        """The vertices that any near or far pair touches, one array for every group."""
-        return vertices_of_pairs(structure, self.pairs)
-
-    def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """The sum of every column over all near and far pairs, shape (n_columns,)."""
-        pairs = self.pairs
-        return PairDesign(structure.embedding, pairs, structure.directions, n_jobs=n_jobs).rmatvec(np.ones(len(pairs)))
-
-    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """The counts over the members of all tuples, shape (n_features,), after a warning if there are some."""
-        counts = count_out_of_range(structure, self.tuples.used, self.tuples.occurrences)
-        warn_out_of_range(recipe, structure, counts, self.tuples.index.size)
-        return counts
-
 
 @dataclass(frozen=True, eq=False)
-class LabeledPairs(InMemoryComparisons):
-    """Pairs labeled similar or not; the threshold b is one column more.
-
-    Parameters
-    ----------
-    tuples : Pairs
-    weight : ndarray of shape (n_pairs,)
-    y : ndarray of shape (n_pairs,)
-        +1 (similar) or -1 (dissimilar).
-    """
+class LabeledPairs(ComparisonBlock):
+    """Pairs labeled similar or not; the threshold b is one column more."""
 
     tuples: Pairs
-    y: Floats
-    n_extra = 1
+    y: Floats  # shape (n_pairs,): +1 (similar) or -1 (dissimilar)
+    n_extra: ClassVar[int] = 1
 
-    def _pairs_judged(self, label: int) -> tuple[Pairs, Floats]:
-        """The pairs with y = ``label``, and their weights."""
+    def _pairs_labeled(self, label: int) -> tuple[Pairs, Floats]:
         rows = np.flatnonzero(self.y == label)
         return Pairs(self.tuples.items, self.tuples.index[rows]), self.weight[rows]
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
         """The pairs labeled similar, and their weights."""
-        return self._pairs_judged(1)
+        return self._pairs_labeled(1)
 
     @property
     def far(self) -> tuple[Pairs, Floats]:
         """The pairs labeled dissimilar, and their weights."""
-        return self._pairs_judged(-1)
+        return self._pairs_labeled(-1)
 
     def take(self, rows: Integers) -> "LabeledPairs":
         """Some of the pairs, their weights again summing to 1."""
         return LabeledPairs(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
 
     def over(self, items: Floats) -> "LabeledPairs":
-        """The same judgements over other features of the items."""
+        """The same labels over other features of the items."""
         return LabeledPairs(Pairs(items, self.tuples.index), self.weight, self.y)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
@@ -214,7 +121,7 @@ class LabeledPairs(InMemoryComparisons):
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedTuples(InMemoryComparisons):
+class OrderedTuples(ComparisonBlock):
     """Triplets or quadruplets, which say that a near pair is closer than a far one."""
 
     tuples: Comparisons
@@ -242,7 +149,7 @@ class OrderedTuples(InMemoryComparisons):
         return ComparisonDesign.of(embedding, self.tuples, structure.directions, n_jobs)
 
     def error(self, structure: Structure, weights: Floats) -> float:
-        """The weighted share of the tuples that come out wrong, or equal."""
+        """The weighted fraction of the tuples that come out wrong, or equal."""
         gap = self.design(structure, structure.embedding, None).matvec(weights)
         return float(self.weight @ (gap >= 0))
 
@@ -250,92 +157,121 @@ class OrderedTuples(InMemoryComparisons):
 _MOST_EXAMPLES = 8  # pairs
 
 
-def _comparisons(part: TuplePart, table: TupleTable) -> InMemoryComparisons:
+@dataclass(frozen=True, eq=False)
+class ComparisonData:
+    """Comparisons to learn from."""
+
+    parts: Parts[ComparisonBlock]
+    n_extra: int  # number of columns after those of the embedding: 1 for the threshold of labeled pairs
+    weight: Floats  # shape (n_tuples,); the weights of all tuples, part after part, summing to 1
+    sample: TupleSample | None = None  # what a first pass over parts has found; None in memory
+
+    @classmethod
+    def of(cls, block: ComparisonBlock) -> "ComparisonData":
+        """Comparisons in memory."""
+        return cls(Parts.of(block), block.n_extra, block.weight)
+
+    @classmethod
+    def of_parts(cls, engine: Engine, parts: Sequence[TuplePart], table: TupleTable, sample: TupleSample) -> "ComparisonData":
+        """Comparisons that are read part by part."""
+        read = Parts(engine, parts, read_tuples, (table,))
+        n_extra = 0 if issubclass(table.spec.kind, Comparisons) else 1
+        if all(part.weight is None for part in parts):
+            weight = np.full(sum(sample.counts), 1.0 / sum(sample.counts))
+        else:
+            weight = np.concatenate(list(read.each(_weight)))
+            weight = weight / weight.sum()
+        return cls(read.map(_comparisons), n_extra, weight, sample)
+
+    @property
+    def items(self) -> Floats:
+        """The items that knots are placed among, shape (n_items, n_features)."""
+        block = self.parts.in_memory
+        return block.items if block is not None else self._sample.items
+
+    @property
+    def _sample(self) -> TupleSample:
+        assert self.sample is not None
+        return self.sample
+
+    @property
+    def examples(self) -> Pairs:
+        """Some pairs, one at least: the near and far pairs in memory, or the first items of the sample in pairs."""
+        block = self.parts.in_memory
+        if block is not None:
+            return block.pairs
+        items = self._sample.items
+        return Pairs(items, np.arange(2 * (min(len(items), _MOST_EXAMPLES) // 2)).reshape(-1, 2))
+
+    def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
+        """Root mean square difference of every feature in a near or far pair, as `spread_of_pairs` gives it."""
+        block = self.parts.in_memory
+        if block is not None:
+            weight = block.pair_weight
+            return spread_of_pairs(structure, l1_embedding(structure), block.pairs, weight / weight.sum(), n_jobs)
+        return spread_from_moments(structure, self.parts.total(_squares, structure, n_jobs).mean)
+
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
+        """The design matrix A, shape (n_tuples, n_columns + n_extra): what a comparison lacks of its margin is A w + 1.
+
+        Its rows are made when they are needed; those of parts are kept, if there is room, where the parts are.
+        """
+        block = self.parts.in_memory
+        if block is not None:
+            return block.design(structure, embedding, n_jobs)
+        rows = self.parts.kept(_held_rows, structure, embedding, n_jobs)
+        return PartDesign(self.parts.engine, rows, self._sample.counts, embedding.n_columns + self.n_extra)
+
+    def vertices(self, structure: Structure) -> list[Integers]:
+        """The vertices that near or far pairs touch, one array for every group of full tables."""
+        return self.parts.total(_vertices, structure, add=_union)
+
+    def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
+        """The sum of every column over near and far pairs, shape (n_columns,), >= 0."""
+        return self.parts.total(_norms, structure, n_jobs)
+
+    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
+        """Count the items outside the knots of each feature, shape (n_features,), and warn of them once."""
+        *counts, n_items = self.parts.total(_out_of_range, structure)
+        warn_out_of_range(recipe, structure, np.array(counts), int(n_items))
+        return np.array(counts)
+
+
+def _comparisons(read: PartTuples) -> ComparisonBlock:
     """The comparisons of one part, with weights as they are given."""
-    read = read_tuples(part, table)
     if isinstance(read.tuples, Comparisons):
         return OrderedTuples(read.tuples, read.weight)
     return LabeledPairs(read.pairs, read.weight, read.y)
 
 
-def _weights(part: TuplePart, table: TupleTable) -> Floats:
-    return read_tuples(part, table).weight
+def _weight(read: PartTuples) -> Floats:
+    return read.weight
 
 
-def _rows(part: TuplePart, table: TupleTable, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PartRows:
+def _held_rows(block: ComparisonBlock, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PartRows:
     """The rows of one part, kept as a matrix where that is small."""
-    comparisons = _comparisons(part, table)
-    design = comparisons.design(structure, embedding, n_jobs).held()
-    return PartRows(design, comparisons.targets, comparisons.weight)
+    return PartRows(block.design(structure, embedding, n_jobs).held(), block.targets, block.weight)
 
 
-def _squares(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int | None) -> Moments:
-    """Second moments of the differences of features in the near and far pairs of one part."""
-    comparisons = _comparisons(part, table)
-    design = PairDesign(l1_embedding(structure), comparisons.pairs, structure.directions, n_jobs=n_jobs)
-    return design.moments(np.zeros(len(comparisons.pairs)), comparisons.pair_weight)
+def _squares(block: ComparisonBlock, structure: Structure, n_jobs: int | None) -> Moments:
+    design = PairDesign(l1_embedding(structure), block.pairs, structure.directions, n_jobs=n_jobs)
+    return design.moments(np.zeros(len(block.pairs)), block.pair_weight)
 
 
-def _vertices(part: TuplePart, table: TupleTable, structure: Structure) -> list[Integers]:
-    return _comparisons(part, table).vertices(structure)
+def _vertices(block: ComparisonBlock, structure: Structure) -> list[Integers]:
+    return vertices_of_pairs(structure, block.pairs)
 
 
 def _union(left: list[Integers], right: list[Integers]) -> list[Integers]:
     return [np.union1d(a, b) for a, b in zip(left, right, strict=True)]
 
 
-def _norms(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int | None) -> Floats:
-    return _comparisons(part, table).norms(structure, n_jobs)
+def _norms(block: ComparisonBlock, structure: Structure, n_jobs: int | None) -> Floats:
+    pairs = block.pairs
+    return PairDesign(structure.embedding, pairs, structure.directions, n_jobs=n_jobs).rmatvec(np.ones(len(pairs)))
 
 
-def _out_of_range(part: TuplePart, table: TupleTable, structure: Structure) -> Integers:
+def _out_of_range(block: ComparisonBlock, structure: Structure) -> Integers:
     """Count members of tuples outside the knots of each feature, then all members; shape (n_features + 1,)."""
-    tuples = _comparisons(part, table).tuples
+    tuples = block.tuples
     return np.append(count_out_of_range(structure, tuples.used, tuples.occurrences), tuples.index.size)
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedComparisons(PartitionedTuples, ComparisonData):
-    """Comparisons in parts."""
-
-    @property
-    def n_extra(self) -> int:  # type: ignore[override]  # it depends on what the tuples are
-        """The number of columns that follow those of the embedding: 1 for the threshold of labeled pairs, else 0."""
-        return 0 if issubclass(self.table.spec.kind, Comparisons) else 1
-
-    @cached_property
-    def weight(self) -> Floats:  # type: ignore[override]  # it is read once
-        """The weights of all tuples, part after part, summing to 1."""
-        if all(part.weight is None for part in self.parts):
-            return np.full(sum(self.survey.counts), 1.0 / sum(self.survey.counts))
-        weight = np.concatenate(list(self.engine.each(_weights, self.parts, self.table)))
-        return weight / weight.sum()
-
-    @property
-    def examples(self) -> Pairs:
-        """Pairs of the first items of the survey; a distance keeps only examples of pairs."""
-        return Pairs(self.survey.items, np.arange(2 * (min(len(self.survey.items), _MOST_EXAMPLES) // 2)).reshape(-1, 2))
-
-    def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """The root mean square differences, from second moments added up along the tree of parts."""
-        moments = self.engine.total(_squares, add, self.parts, self.table, structure, n_jobs)
-        return spread_from_moments(structure, moments.mean)
-
-    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
-        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
-        rows: Sequence[Any] = self.engine.kept(_rows, self.parts, self.table, structure, embedding, n_jobs)
-        return PartDesign(self.engine, rows, self.survey.counts, embedding.n_columns + self.n_extra)
-
-    def vertices(self, structure: Structure) -> list[Integers]:
-        """The union of the vertices that the pairs of each part touch."""
-        return self.engine.total(_vertices, _union, self.parts, self.table, structure)
-
-    def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """The sums of the columns, added up along the tree of parts."""
-        return self.engine.total(_norms, add, self.parts, self.table, structure, n_jobs)
-
-    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """The counts summed over the parts, shape (n_features,), after one warning for all parts."""
-        *counts, n_items = self.engine.total(_out_of_range, add, self.parts, self.table, structure)
-        warn_out_of_range(recipe, structure, np.array(counts), int(n_items))
-        return np.array(counts)

@@ -27,7 +27,7 @@ from ..model.links import ConcaveLink
 from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
 from ..solvers.base import Solution
-from .measured import InMemoryDistances
+from .measured import MeasuredDistances
 from .measured_fit import fit_distances
 from .options import DISTANCES, Recipe
 from .search import Candidate, as_good_as_best
@@ -42,21 +42,11 @@ _STEEPEST = 5e3  # times the last slope
 Fitted = tuple[Semimetric, Solution]
 
 
-def fit_concave_link(recipe: Recipe, data: InMemoryDistances, names: Names) -> tuple[Recipe, Fitted]:
+def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Recipe, Fitted]:
     """Learn a distance with a concave link, beginning from the link of the recipe.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        With everything chosen; its link is where rounds begin, and stays where these gain nothing on held-out pairs.
-    data : InMemoryDistances
-    names : Schema, or sequence of str
-
-    Returns
-    -------
-    recipe : Recipe
-        With the link that was learned.
-    fitted : tuple of Semimetric and Solution
+    ``recipe``: with everything chosen; its link is where rounds begin, and stays where these gain nothing on held-out pairs.
+    ``recipe``: with the link that was learned.
     """
     structure = build_structure(recipe, data.items, names)
     n_rounds = _chosen_rounds(recipe, structure, data)
@@ -64,7 +54,7 @@ def fit_concave_link(recipe: Recipe, data: InMemoryDistances, names: Names) -> t
     return replace(recipe, link=d.link), (d, solution)
 
 
-def _chosen_rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances) -> int:
+def _chosen_rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances) -> int:
     """The fewest rounds within one standard error of the best on held-out pairs; none where nothing can be held out.
 
     A fold with distances of 0 alone on one of its sides teaches nothing, or scores nothing, and is left out.
@@ -90,7 +80,7 @@ def _chosen_rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances
     return int(as_good_as_best(rounds)[0].settings["rounds"])
 
 
-def _rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances, most: int) -> Iterator[Fitted]:
+def _rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances, most: int) -> Iterator[Fitted]:
     """The distances before the first round and after each, until none lowers the loss of the pairs."""
     d, solution = fit_distances(recipe, structure, data.scaled(recipe, structure))
     yield d, solution
@@ -113,11 +103,7 @@ def _rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances, most:
 def least_squares_link(sums: Floats, y: Floats, weight: Floats) -> ConcaveLink:
     """The concave link of pieces between quantiles of the sums that is nearest to distances y by weighted least squares.
 
-    Parameters
-    ----------
-    sums, y : ndarray of shape (n_pairs,)
-        Sums and distances >= 0, some of them > 0.
-    weight : ndarray of shape (n_pairs,)
+    ``sums``, ``y``: shape (n_pairs,); sums and distances >= 0, some of them > 0. ``weight``: shape (n_pairs,).
     """
     s, d = float(weight @ sums / weight.sum()), float(weight @ y / weight.sum())
     bends = np.unique(np.quantile(sums / s, np.arange(1, _BENDS + 1) / (_BENDS + 1)))
@@ -132,11 +118,11 @@ def least_squares_link(sums: Floats, y: Floats, weight: Floats) -> ConcaveLink:
     return ConcaveLink(tuple(bends[bent] * s), tuple(slopes[np.append(True, bent)]))
 
 
-def _distances(recipe: Recipe, d: Semimetric, data: InMemoryDistances) -> Floats:
+def _distances(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> Floats:
     return d.paired_by_index(data.pairs.items, data.pairs.index, n_jobs=recipe.n_jobs)
 
 
-def _scale(recipe: Recipe, data: InMemoryDistances) -> Floats:
+def _scale(recipe: Recipe, data: MeasuredDistances) -> Floats:
     """Return the factors of residuals in units of the mean distance; they exceed 1 where the loss is relative."""
     if recipe.relative is False:
         return np.ones(len(data.y))
@@ -144,8 +130,7 @@ def _scale(recipe: Recipe, data: InMemoryDistances) -> Floats:
     return 1.0 / np.maximum(data.y / mean, 0.1 if recipe.relative is True else float(recipe.relative))
 
 
-def _loss(recipe: Recipe, d: Semimetric, data: InMemoryDistances) -> float:
-    """The direct loss of a distance on pairs, in units of their mean distance."""
+def _loss(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> float:
     mean = float(data.weight @ data.y / data.weight.sum())
     residuals = (_distances(recipe, d, data) - data.y) / mean * _scale(recipe, data)
     return resolve_loss(recipe.loss).value(residuals, data.weight / data.weight.sum())

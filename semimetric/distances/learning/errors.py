@@ -23,7 +23,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.schema import Names
 from ...data.splits import tuple_identities, units_of
 from ..model.semimetric import Semimetric
-from .measured import InMemoryDistances
+from .measured import MeasuredDistances
 from .measured_fit import learn
 from .options import Recipe
 
@@ -37,25 +37,17 @@ FEWEST_OTHERS = 2 * N_NEIGHBORS  # among fewer, neighbours are found by chance
 class UnseenPairs:
     """Pairs of items that the model which predicted them has not seen.
 
-    Parameters
-    ----------
-    true, predicted : ndarray of shape (n_pairs,)
-    novelty : ndarray of shape (n_pairs,)
-        How far the items lie from those learned from, see `novelty_of`.
-    items : ndarray of shape (n_pairs, 2), int64
-        The numbers of the distinct items of each pair.
-    teaches, calibrates : ndarray of shape (n_pairs,), bool
-        Which pairs teach difficulty, and which calibrate intervals: no item has pairs of both.
-    recalls : tuple of float
-        The share of the nearest neighbours that is found, for every item whose distances to all others were evaluated.
+    ``true``, ``predicted``: shape (n_pairs,). ``teaches``, ``calibrates``: shape (n_pairs,); which pairs teach difficulty,
+    and which calibrate intervals: no item has pairs of both.
     """
 
     true: Floats
     predicted: Floats
-    novelty: Floats
-    items: Integers
+    novelty: Floats  # shape (n_pairs,); how far the items lie from those learned from, see `novelty_of`
+    items: Integers  # shape (n_pairs, 2); the numbers of the distinct items of each pair
     teaches: Integers
     calibrates: Integers
+    # The share of the nearest neighbours that is found, for every item whose distances to all others were evaluated.
     recalls: tuple[float, ...] = ()
 
     def __len__(self) -> int:
@@ -72,12 +64,8 @@ class UnseenPairs:
 def divided(items: Integers, unit: Integers, random_state: int | None) -> tuple[Integers, Integers]:
     """Split pairs into those that teach difficulty and those that calibrate, by a random third of the units and the rest.
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_pairs, 2)
-    unit : ndarray of shape (n_items,)
-        The number of the unit of each item: units are divided, with all their items.
-    random_state : int or None
+    ``items``: shape (n_pairs, 2). ``unit``: shape (n_items,); the number of the unit of each item: units are divided, with
+    all their items.
     """
     of_pair = unit[items]
     present = np.unique(of_pair)
@@ -101,15 +89,8 @@ def landmarks_among(items: Floats, random_state: int | None) -> Floats:
 def novelty_of(d: Semimetric, items: Floats, index: Integers, landmarks: Floats, *, n_jobs: int | None = None) -> Floats:
     """Return, for each pair, the sum of the learned distances of its two items to the nearest item learned from.
 
-    Parameters
-    ----------
-    d : Semimetric
-    items : ndarray of shape (n_items, n_features)
-        Encoded.
-    index : ndarray of shape (n_pairs, 2)
-    landmarks : ndarray of shape (n_landmarks, n_features)
-        Encoded.
-    n_jobs : int or None
+    ``items``: shape (n_items, n_features); encoded. ``index``: shape (n_pairs, 2). ``landmarks``: shape (n_landmarks,
+    n_features); encoded.
     """
     used, place = np.unique(index, return_inverse=True)
     n, k = len(used), len(landmarks)
@@ -121,10 +102,7 @@ def novelty_of(d: Semimetric, items: Floats, index: Integers, landmarks: Floats,
 def neighbour_recall(true: Floats, predicted: Floats) -> float:
     """The share of the nearest items by predicted distance that are among the nearest by true distance, ties included.
 
-    Parameters
-    ----------
-    true, predicted : ndarray of shape (n_others,)
-        The distances of one item to all others.
+    ``true``, ``predicted``: shape (n_others,); the distances of one item to all others.
     """
     nearest = np.argsort(predicted, kind="stable")[:N_NEIGHBORS]
     return float((true[nearest] <= np.sort(true)[N_NEIGHBORS - 1]).mean())
@@ -133,10 +111,7 @@ def neighbour_recall(true: Floats, predicted: Floats) -> float:
 def whole_rows(items: Integers, true: Floats, predicted: Floats) -> tuple[float, ...]:
     """The recall of every item that was compared with all others, if these are enough; none where no item was.
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_pairs, 2)
-    true, predicted : ndarray of shape (n_pairs,)
+    ``items``: shape (n_pairs, 2). ``true``, ``predicted``: shape (n_pairs,).
     """
     present, place = np.unique(items, return_inverse=True)
     if len(present) - 1 < FEWEST_OTHERS:
@@ -160,15 +135,10 @@ _MOST = 10_000  # pairs that the folds divide; of more a sample is drawn
 _LEAST = 2  # pairs to learn from
 
 
-def set_aside(data: InMemoryDistances, share: float, recipe: Recipe) -> tuple[InMemoryDistances, InMemoryDistances]:
+def set_aside(data: MeasuredDistances, share: float, recipe: Recipe) -> tuple[MeasuredDistances, MeasuredDistances]:
     """Pairs to learn from, and pairs of a share of the items, or of the components that share no item.
 
     Pairs of items of both sides are left out.
-
-    Raises
-    ------
-    TooFewError
-        If fewer than 20 pairs would be set aside, or fewer than two learned from.
     """
     identity = tuple_identities(data.pairs)
     unit = units_of(identity)
@@ -182,17 +152,11 @@ def set_aside(data: InMemoryDistances, share: float, recipe: Recipe) -> tuple[In
             f"validation_fraction={share:g} of {len(unit)} items leaves {sides[0].sum()} pairs to learn from, and "
             f"{sides[1].sum()} set aside; {_FEWEST} set aside are required: give more pairs, or another share"
         )
-    first, second = (taken(data, side) for side in sides)
+    first, second = (data.take(side) for side in sides)
     return first, second
 
 
-def taken(data: InMemoryDistances, rows: np.ndarray) -> InMemoryDistances:
-    """Some of the pairs, their weights again summing to 1; ``rows`` is a mask, or their numbers."""
-    weight = data.weight[rows]
-    return InMemoryDistances(data.pairs.take(rows), data.y[rows], weight / weight.sum())
-
-
-def score_pairs(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
+def score_pairs(d: Semimetric, data: MeasuredDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
     """Score the pairs that were set aside by a model that has not seen their items."""
     identity = tuple_identities(data.pairs)
     index = data.pairs.index
@@ -203,18 +167,10 @@ def score_pairs(d: Semimetric, data: InMemoryDistances, landmarks: Floats, recip
     return UnseenPairs(data.y, predicted, novelty, identity, teaches, calibrates, recalls)
 
 
-def cross_fitted(recipe: Recipe, data: InMemoryDistances, names: Names) -> UnseenPairs:
-    """All pairs of two items of the same fold, scored by models that have seen none of the fold; of many pairs, of a sample.
-
-    Raises
-    ------
-    TooFewError
-        If too few pairs have both items in one fold.
-    InputError
-        If the rest of the pairs of some fold cannot be learned from.
-    """
+def cross_fitted(recipe: Recipe, data: MeasuredDistances, names: Names) -> UnseenPairs:
+    """All pairs of two items of the same fold, scored by models that have seen none of the fold; of many pairs, of a sample."""
     if len(data.y) > _MOST:
-        data = taken(data, np.sort(np.random.default_rng(recipe.random_state).choice(len(data.y), _MOST, replace=False)))
+        data = data.take(np.sort(np.random.default_rng(recipe.random_state).choice(len(data.y), _MOST, replace=False)))
     identity = tuple_identities(data.pairs)
     unit = units_of(identity)
     fold = _folds(int(unit.max()) + 1, recipe.random_state)[unit]
@@ -231,20 +187,19 @@ def cross_fitted(recipe: Recipe, data: InMemoryDistances, names: Names) -> Unsee
         warnings.simplefilter("ignore", SemimetricWarning)  # the fit to all pairs warned once
         for k, (rest, held) in enumerate(sides):
             if held.any():
-                found.append(_without(quiet, taken(data, rest), taken(data, held), identity[held], names, teaches=k == 0))
+                found.append(_without(quiet, data.take(rest), data.take(held), identity[held], names, teaches=k == 0))
             bar.update()
     return UnseenPairs.joined(found)
 
 
 def _folds(n_units: int, random_state: int | None) -> np.ndarray:
-    """The fold of each unit, at random and of equal sizes."""
     fold = np.empty(n_units, np.int64)
     fold[np.random.default_rng(random_state).permutation(n_units)] = np.arange(n_units) % _N_FOLDS
     return fold
 
 
 def _without(
-    recipe: Recipe, rest: InMemoryDistances, held: InMemoryDistances, items: np.ndarray, names: Names, *, teaches: bool
+    recipe: Recipe, rest: MeasuredDistances, held: MeasuredDistances, items: np.ndarray, names: Names, *, teaches: bool
 ) -> UnseenPairs:
     """Score the pairs of one fold by what the rest teaches."""
     if np.ptp(rest.y) == 0:

@@ -32,15 +32,7 @@ class LearnedFromLabels:
 
 
 def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
-    """Choose what is "auto", and learn from all items.
-
-    Raises
-    ------
-    NotSupportedError
-        If there is a time budget, and no sum to learn within it.
-    KeyboardInterrupt
-        On Ctrl-C while anything is compared; later the result has the status INTERRUPTED.
-    """
+    """Choose what is "auto", and learn from all items."""
     recipe, rule, dataset, schema = problem.recipe, problem.rule, problem.dataset, problem.schema
     if problem.time_budget is not None and not problem.is_sum:
         raise NotSupportedError(

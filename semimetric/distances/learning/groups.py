@@ -112,7 +112,6 @@ def _rows(
 
 
 def _gain(B: sparse.csr_array, r: Floats, weight: Floats, loss: Loss, train: Integers, test: Integers) -> float:
-    """Return the gain in loss of the rows ``test`` by v, fitted to the rows ``train`` by Newton's method."""
     A, s, start = B[train], weight[train], r[train]
     v, last = np.zeros(B.shape[1]), start
     for _ in range(1 if loss.quadratic else _STEPS):
@@ -159,7 +158,6 @@ def _by_groups(tried: Sequence[Candidate]) -> dict[Groups, list[Candidate]]:
 
 
 def _is_step(groups: Groups) -> bool:
-    """Return True of groups whose last is joint: neither single features nor the rivals of a pair."""
     return bool(groups) and len(groups[-1]) > 1
 
 
@@ -173,20 +171,8 @@ def choose_groups(
 ) -> tuple[Recipe, Choices]:  # fmt: skip
     """The recipe with pairs beside its single features, if ``groups`` are to be found, and what was compared.
 
-    Parameters
-    ----------
-    groups : as in `Recipe`
-        As the user gives them.
-    recipe : Recipe
-        Of single features, everything else decided.
-    source : HeldOutData
-    knots : bool
-        Whether the numbers of knots of joint features are to be chosen.
-
-    Raises
-    ------
-    InputError
-        If the budget is less than one pair needs, or there is too little to hold some out.
+    ``groups``: as the user gives them. ``recipe``: of single features, everything else decided. ``knots``: whether the
+    numbers of knots of joint features are to be chosen.
     """
     budget = automatic(groups)
     if budget is None or len(source.schema.features) < 2:
@@ -272,7 +258,6 @@ class _Search:
             )
 
     def _columns(self, *pairs: Sequence[int], grid: Grid | None = None) -> int:
-        """The number of weights of the joint tables of pairs of features."""
         tied = self.recipe.symmetry_of_columns == "tie"
         return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
 
@@ -358,5 +343,4 @@ class _Search:
         return JointGroups(pairs, n_knots, one_standard_error(tried).settings["strength"])
 
     def _coarse(self, n_knots: int) -> Grid:
-        """The grid of the raw features with ``n_knots`` knots each."""
         return coarse_grid(self.recipe, self.states[0].fitted.structure, self.source.items, n_knots)

@@ -26,22 +26,13 @@ _ROUNDING = 1e-9  # so that 0.9 of 10 pairs is 9 of them
 @storable
 @dataclass(frozen=True, eq=False)
 class ConformalQuantile(FrozenValue):
-    """The quantiles of scores of pairs, corrected for the items that pairs share.
+    """The quantiles of scores of pairs, corrected for the items that pairs share."""
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        In ascending order.
-    ranks : ndarray of shape (n,), int64
-        In ascending order: the k-th is the least rank, counted from 1, whose score covers k pairs out of n when each is scored
-        by the pairs that share no item with it. A rank of n + 1 means that no score does.
-    n_items : int
-        How many items the pairs are of.
-    """
-
-    scores: Floats
+    scores: Floats  # shape (n,); in ascending order
+    # Shape (n,); in ascending order: the k-th is the least rank, counted from 1, whose score covers k pairs out of n when
+    # each is scored by the pairs that share no item with it. A rank of n + 1 means that no score does.
     ranks: Integers
-    n_items: int
+    n_items: int  # how many items the pairs are of
 
     def __post_init__(self) -> None:
         freeze(self, "scores", "ranks")
@@ -56,11 +47,7 @@ class ConformalQuantile(FrozenValue):
     def of(cls, scores: Floats, items: Integers) -> "ConformalQuantile":
         """The quantiles of the scores of pairs.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n,)
-        items : ndarray of shape (n, 2), int64
-            The numbers of the items of each pair, which differ.
+        ``scores``: shape (n,). ``items``: shape (n, 2); the numbers of the items of each pair, which differ.
         """
         n = len(scores)
         below, apart = _among_pairs_apart(scores, items)
@@ -77,13 +64,7 @@ class ConformalQuantile(FrozenValue):
         return max(plain, int(self.ranks[max(ceil(level * self.n_pairs - _ROUNDING), 1) - 1]))
 
     def __call__(self, level: float) -> float:
-        """The score that covers a share ``level`` of new pairs.
-
-        Raises
-        ------
-        InputError
-            If there are too few pairs for it.
-        """
+        """The score that covers a share ``level`` of new pairs."""
         rank = self.rank(level)
         if rank > self.n_pairs:
             raise InputError(
@@ -227,13 +208,7 @@ class CalibratedIntervals(FrozenValue):
     def around(
         self, d: Semimetric, pairs: Pairs, predicted: Floats, level: float, *, n_jobs: int | None = None
     ) -> DistanceIntervals:
-        """The intervals of pairs of encoded items around their predicted distances, shape (n_pairs,).
-
-        Raises
-        ------
-        InputError
-            If too few pairs were set aside for this level.
-        """
+        """The intervals of pairs of encoded items around their predicted distances, shape (n_pairs,)."""
         q = self.quantile(level)
         novelty = novelty_of(d, pairs.items, pairs.index, self.landmarks, n_jobs=n_jobs)
         half = q * self.difficulty(predicted, novelty)

@@ -1,9 +1,4 @@
-"""Labelled items, and what a pass of large-margin learning needs of them.
-
-That is pairs to measure spreads by, neighbours, sums over triplets and a design matrix of their rows, so that the items can
-also lie in parts that no process holds at once. Items in memory are in `in_memory_items`, those in parts are in
-`out_of_core`.
-"""
+"""Labelled items in memory or in parts, and what a pass of large-margin learning needs of them."""
 
 import os
 import tempfile
@@ -161,15 +156,15 @@ class TargetSums(NamedTuple):
 class TripletNeighbors(ABC):
     """Targets and impostors of all items under some weights."""
 
+    @cached_property
+    @abstractmethod
+    def sums(self) -> TargetSums:
+        """Sums over the targets of all items."""
+
     @property
     @abstractmethod
     def weight(self) -> Floats:
         """The weight of every triplet: that of its item, shape (n_triplets,)."""
-
-    @property
-    @abstractmethod
-    def sums(self) -> TargetSums:
-        """Sums over the targets of all items."""
 
     @abstractmethod
     def design(self) -> Design:
@@ -231,19 +226,8 @@ class ClassLabels(NamedTuple):
 def encode_class_labels(y: Any, n_items: int, sample_weight: Any, n_targets: int) -> ClassLabels:
     """Number the classes of items.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_items,)
-        Labels of one type.
-    n_items : int
-    sample_weight : array-like of shape (n_items,) or None
-    n_targets : int
-        Warns of classes that have no more items than that.
-
-    Raises
-    ------
-    InputError
-        If there is no label for each item, fewer than two classes, or no class of two items.
+    ``y``: shape (n_items,); labels of one type. ``sample_weight``: shape (n_items,) or None. ``n_targets``: warns of classes
+    that have no more items than that.
     """
     labels = as_classes(y, range(n_items))
     weight = check_weights(sample_weight, n_items)
@@ -288,7 +272,7 @@ class InMemoryNeighbors(TripletNeighbors):
         return self.dataset.weight[self.found.triplets()[:, 0]]
 
     @cached_property
-    def sums(self) -> TargetSums:  # type: ignore[override]  # it is computed once
+    def sums(self) -> TargetSums:
         """Sums over the targets of these items."""
         near = self.found.near
         i, j = np.nonzero(near >= 0)
@@ -424,9 +408,9 @@ def build_places(
     counts: Sequence[int],
     size: int,
 ) -> list[ShardLocation]:
-    """Build shards in a new folder, each from one part or from several that follow one another and have ``size`` items at most.
+    """Build shards of about ``size`` items in a new folder; the ids number the items of all parts from 0 on.
 
-    The ids number the items of all parts from 0 on. Parts are joined because small shards are searched item by item.
+    Small parts that follow one another are joined, because small shards are searched item by item.
     """
     start, room = 0, 0  # the id of the next item, and how many items the last shard has room for
     tasks: list[tuple[list[LabeledPart], int]] = []
@@ -490,7 +474,6 @@ def _with_vectors(part: PartNeighbors, places: Sequence[ShardLocation], problem:
 
 
 def _weights(part: PartNeighbors) -> Floats:
-    """The weights of the triplets of one part."""
     return part.weight[part.found.triplets()[:, 0]]
 
 
@@ -535,7 +518,7 @@ class PartitionedNeighbors(TripletNeighbors):
         return np.concatenate(self._weight_by_part)
 
     @cached_property
-    def sums(self) -> TargetSums:  # type: ignore[override]  # it is computed once
+    def sums(self) -> TargetSums:
         """Sums over the targets, added up along the tree of parts."""
         return self.engine.total(_sums, TargetSums.plus, self.parts, self.places, self.problem)
 
@@ -564,13 +547,13 @@ class PartitionedSearch(SearchableItems):
 
     @property
     def example(self) -> Floats:
-        """The items of the survey."""
+        """The sample of the items."""
         return self.items.example
 
     def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """The n pairs of items that the survey has picked; n and the seed are those of the survey."""
+        """The n pairs of items that the sample has picked; n and the seed are those of the sample."""
         rows, place = np.unique(drawn_rows(len(self.items.labels), n, random_state), return_inverse=True)
-        return Pairs(self.items.survey.picked, place.reshape(n, 2))
+        return Pairs(self.items.sample.picked, place.reshape(n, 2))
 
     def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> PartitionedNeighbors:
         """Targets and impostors of every item, searched in the shards by the processes that work on parts."""
@@ -590,23 +573,23 @@ class PartitionedItems(LabeledItems):
     table: LabeledTable
     labels: NDArray[Any]  # shape (n_items,); classes as unsigned integers, as small as there is room for all
     weights: Sequence[Floats]  # the weights of the items of each part
-    survey: ItemSample  # the items picked are those of `drawn_rows`
+    sample: ItemSample  # the items picked are those of `drawn_rows`
     limit: int  # bytes that a shard may take while it is built
     scratch: str | os.PathLike[str] | None  # the folder in which shards are built; None for that of the system
 
     @property
     def example(self) -> Floats:
-        """The items of the survey: the sample that knots are placed among."""
-        return self.survey.items
+        """The sample that knots are placed among."""
+        return self.sample.items
 
     def structure(self, recipe: Recipe, schema: Schema) -> Structure:
-        """The structure over the sample of the survey."""
-        return build_structure(recipe, self.survey.items, schema)
+        """The structure over the sample."""
+        return build_structure(recipe, self.sample.items, schema)
 
     @contextmanager
     def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> Iterator[PartitionedSearch]:
         """The items in shards, which are closed by all workers before their folder is deleted."""
-        d = distance_of_cells(recipe, rule, structure, self.survey.items)
+        d = distance_of_cells(recipe, rule, structure, self.sample.items)
         counts, size = list(map(len, self.weights)), shard_size(len(self.table.names), self.limit)
         target = Path(tempfile.gettempdir() if self.scratch is None else self.scratch).resolve() / "semimetric"
         with unfinished_folder(target, mode=0o700) as parent:

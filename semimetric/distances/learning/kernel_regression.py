@@ -1,4 +1,4 @@
-"""Weights of an L1 distance under which items with like values are near, by gradient steps on leave-one-out kernel regression.
+"""Weights of an L1 distance that predict values well, by gradient steps on leave-one-out kernel regression.
 
     min_w  sum_i s_i (y_i - yhat_i)^2,    d_w(x, y) = sum_f w_f gap_f(x_f, y_f),  w_f > 0
     yhat_i = sum_j s_j k_ij y_j / sum_j s_j k_ij,    k_ij = exp(-d_w(x_i, x_j)),  j != i
@@ -120,7 +120,6 @@ def slope_path(items: ValuedItems, rows: Integers, n_steps: int, random_state: i
 
 
 def _drawn(rows: Integers, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Rows whose values a step predicts, and rows that predict them."""
     batch = rng.choice(rows, _BATCH, replace=False) if len(rows) > _BATCH else rows
     return batch, rng.choice(rows, _OTHERS, replace=False) if len(rows) > _OTHERS else rows
 
@@ -137,7 +136,6 @@ def _start(items: ValuedItems, rows: Integers, rng: np.random.Generator) -> Floa
 
 
 def _loss(items: ValuedItems, slopes: Floats, rows: Integers, others: Integers) -> float:
-    """The weighted mean of squared errors of the rows."""
     errors = items.predicted(slopes, rows, others)[0] - items.values[rows]
     return float(items.weight[rows] @ errors**2 / items.weight[rows].sum())
 

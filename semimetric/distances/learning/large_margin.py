@@ -102,15 +102,8 @@ def fit_large_margin(
 
     Ctrl-C ends the passes: what was reached is returned, with the status INTERRUPTED in the last solution.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    rule : LargeMargin
-    structure : Structure
-    items : SearchableItems
-        Located on the grid of the structure.
-    start : ndarray of shape (n_columns,) or None
-        Weights to begin from, such as those of a stronger penalty.
+    ``items``: located on the grid of the structure. ``start``: shape (n_columns,) or None; weights to begin from, such as
+    those of a stronger penalty.
     """
     problem, first = make_problem(recipe, rule, structure, items)
     weights, passes, neighbors = _run(problem, items, start, first)
@@ -215,7 +208,6 @@ def _run(
 
 
 def _one_pass(problem: LargeMarginProblem, terms: Terms, neighbors: TripletNeighbors, weights: Floats) -> LargeMarginPass:
-    """The program of these neighbours, solved from the weights of the pass before."""
     program = program_of_pass(problem, neighbors, terms)
 
     def norms() -> Floats:
@@ -255,15 +247,8 @@ _MEASURE = "wrong votes on items held out"
 class HeldOutLabels(HeldOutData[LabeledDataset]):
     """Labelled items in folds; the loss is the weighted share of held-out items that their neighbours outvote.
 
-    Parameters
-    ----------
-    dataset : LabeledDataset
-    rule : LargeMargin
-    schema : Schema
-    n_passes : int or None
-        The most passes of a candidate; None for what the effort of the recipe says.
-    n_folds : int or None
-        The most folds; None for as many as there are. A search of groups, which fits many models, takes fewer.
+    ``n_passes``: the most passes of a candidate; None for what the effort of the recipe says. ``n_folds``: the most folds;
+    None for as many as there are. A search of groups, which fits many models, takes fewer.
     """
 
     most_joint_columns = 600
@@ -294,7 +279,6 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         return self.dataset
 
     def _rule(self, recipe: Recipe) -> LargeMargin:
-        """The rule with as many passes as candidates have."""
         most = self.n_passes or LABELS[recipe.effort].n_passes
         return replace(self.rule, n_passes=min(self.rule.n_passes, most))
 
@@ -341,24 +325,10 @@ def choose_stage(
 ) -> tuple[Recipe, Choices]:
     """Choose the kind of tables, directions, numbers of knots and the strength of the penalty.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Values for what is not in ``auto``.
-    rule : LargeMargin
-        How many targets, impostors and passes there are.
-    dataset : LabeledDataset
-        Items, classes and weights, of which folds are held out.
-    schema : Schema
-        What the columns of the items are.
-    auto : frozenset of str
-        What is to be chosen, among "n_knots", "alpha", "directions" and "tables".
-
-    Returns
-    -------
-    recipe : Recipe
-    choices : Choices
-        What was compared, in the order of the stages.
+    ``recipe``: values for what is not in ``auto``. ``rule``: how many targets, impostors and passes there are. ``dataset``:
+    items, classes and weights, of which folds are held out. ``schema``: what the columns of the items are. ``auto``: what is
+    to be chosen, among "n_knots", "alpha", "directions" and "tables". ``choices``: what was compared, in the order of the
+    stages.
     """
     if not isinstance(recipe.penalty, str):
         auto = auto - {"alpha"}
@@ -417,7 +387,6 @@ def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
-    """The recipe for data so wide that no candidate is compared: 2 knots, and of all else the first that would be tried."""
     limits = LABELS[recipe.effort]
     most = limits.n_columns["full" if recipe.tables == "full" else "warped"]
     knots = 2 if "n_knots" in auto else recipe.n_knots
@@ -431,7 +400,6 @@ def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
 
 
 def _stages(recipe: Recipe, auto: frozenset[str], dataset: LabeledDataset, schema: Schema) -> Iterator[Trial]:
-    """The trials to compare, in the order of the stages."""
     limits = LABELS[recipe.effort]
     numbers, every_alpha = _candidates(schema, limits)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.types import Floats, Integers, Pairs
 from ...data.identical_items import distinct_items
-from ...data.parts.tuples import TuplePart, TupleTable, read_tuples
+from ...data.parts.engine import Engine
+from ...data.parts.parts import Parts
+from ...data.parts.tuples import PartTuples, TuplePart, TupleSample, TupleTable, read_tuples
 from ..model.links import Link, link_function
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
 from ..programs.design_in_parts import PartDesign, PartRows, check_room
-from ..programs.design_matrix import Design, Moments, PairDesign
+from ..programs.design_matrix import Moments, PairDesign
 from ..programs.losses import Loss, Squared, resolve_loss
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solution
@@ -38,7 +40,7 @@ from .prior import (
 )
 from .program import make_terms, solve_second_moments
 from .structure import Structure, l1_embedding
-from .tuples import PartitionedTuples, TrainingTuples
+from .tuples import TrainingTuples
 
 _LEAST = 0.1  # mean distances: below, the slope of a link is taken there
 _UNITS = (1e-290, 1e290)  # of the mean sum: outside, weights in the user's units overflow or lose their digits
@@ -62,13 +64,7 @@ class LinkedTargets(NamedTuple):
 
     @classmethod
     def of(cls, recipe: Recipe, y: Floats, weight: Floats, unit: float | None) -> LinkedTargets:
-        """The targets of distances y, of shape (n_pairs,); their unit is that of their mean unless it is given.
-
-        Raises
-        ------
-        InputError
-            If sums of the distances are too large or too small for floating point.
-        """
+        """The targets of distances y, of shape (n_pairs,); their unit is that of their mean unless it is given."""
         with np.errstate(over="ignore", under="ignore"):
             target = y * y if recipe.link == "sqrt" else link_function(recipe.link).invert(y) if _multiplies(recipe) else y
             if unit is None:
@@ -114,30 +110,25 @@ def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
 _MOST_EXAMPLES = 8  # pairs
 
 
-class Outline(NamedTuple):
-    """Sums over pairs that decide the columns of a structure.
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """Sums over pairs that decide the columns of a structure."""
 
-    Attributes
-    ----------
-    l1_moments : Moments
-        Second moments of the columns of the weighted L1 distance.
-    vertices : list of ndarray or None
-        The vertices that the pairs touch, by group; None where every vertex is a column.
-    out_of_range : ndarray of shape (n_features,) or None
-        How many items lie outside the knots of each feature; None where the knots cover all of them.
-    """
+    l1_moments: Moments  # second moments of the columns of the weighted L1 distance
+    vertices: list[Integers] | None  # the vertices that the pairs touch, by group; None where every vertex is a column
+    out_of_range: Integers | None  # shape (n_features,): how many items lie outside the knots; None if knots were placed
+    n_items: int  # how many members of pairs were counted for ``out_of_range``
+    examples: Pairs  # a few pairs of the first part
 
-    l1_moments: Moments
-    vertices: list[Integers] | None
-    out_of_range: Integers | None
-
-
-class DistanceRows(NamedTuple):
-    """The rows of all pairs: the design matrix of shape (n_pairs, n), targets and weights of shape (n_pairs,)."""
-
-    design: Design
-    target: Floats
-    weight: Floats
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        """The sums over the pairs of both, with the examples of the first."""
+        vertices, out_of_range = self.vertices, self.out_of_range
+        if vertices is not None and other.vertices is not None:
+            vertices = [np.union1d(a, b) for a, b in zip(vertices, other.vertices, strict=True)]
+        if out_of_range is not None and other.out_of_range is not None:
+            out_of_range = out_of_range + other.out_of_range
+        l1_moments, n_items = self.l1_moments + other.l1_moments, self.n_items + other.n_items
+        return ColumnSums(l1_moments, vertices, out_of_range, n_items, self.examples)
 
 
 class GivenDistances(NamedTuple):
@@ -164,107 +155,26 @@ class GivenDistances(NamedTuple):
         return np.asarray(terms)
 
 
-class SolvableSums(Protocol):
-    """Sums over all pairs that a distance can be learned from."""
-
-    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
-        """Learn the distance, with the solution in units of the mean target."""
-
-
-class ScaledDistances(ABC):
-    """Pairs with measured distances in units of their mean.
-
-    Attributes
-    ----------
-    unit : float
-        The mean target, in the user's unit (its square for the link "sqrt").
-    note : str
-        What a solution says of where the pairs lie.
-    """
-
-    unit: float
-    note = ""
-
-    @property
-    @abstractmethod
-    def examples(self) -> Pairs:
-        """A few of the pairs, one at least."""
-
-    @abstractmethod
-    def sums(self, recipe: Recipe, structure: Structure) -> SolvableSums | None:
-        """Sums over all pairs from which the distance is learned; None where a solver takes the rows instead."""
-
-    @abstractmethod
-    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
-        """The sums over all pairs that decide which columns a structure has."""
-
-    @abstractmethod
-    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
-        """The rows of the columns of ``structure``."""
-
-    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
-        """The prior to shrink towards, given the one that was fitted; of pairs in parts no other is taken."""
-        return fitted
-
-
 @dataclass(frozen=True, eq=False)
-class PairTargets(TrainingTuples, ScaledDistances):
-    """Pairs in memory with targets in units of their mean, ready for any structure.
-
-    Parameters
-    ----------
-    tuples : Pairs
-    target : ndarray of shape (n_pairs,)
-        The sums that have the distances, which are squares for the link "sqrt", divided by ``unit``.
-    weight : ndarray of shape (n_pairs,)
-    base : ndarray of shape (n_pairs, n_base_distances) or None
-        Values of the base distances, in the same unit.
-    unit : float
-        The mean target, in the user's unit.
-    scale : ndarray of shape (n_pairs,) or None
-        Multiplies rows and targets of a relative loss, and of a link (`linked_targets`).
-    given : GivenDistances
-        The distances and the values of base distances as they are.
-    link : Link or None
-        The link, if it multiplies rows.
-    slopes : ndarray of shape (n_pairs,) or None
-        The slopes of that link at the targets.
-    """
+class PairTargets(TrainingTuples):
+    """Pairs in memory with targets in units of their mean, ready for any structure."""
 
     tuples: Pairs
-    target: Floats
-    weight: Floats
-    base: Floats | None
-    unit: float
-    scale: Floats | None
-    given: GivenDistances
-    link: Link | None = None
-    slopes: Floats | None = None
+    target: Floats  # shape (n_pairs,): the sums that have the distances (squares for the link "sqrt"), divided by ``unit``
+    weight: Floats  # shape (n_pairs,)
+    base: Floats | None  # shape (n_pairs, n_base_distances): values of the base distances, in the same unit
+    unit: float  # the mean target, in the user's unit
+    scale: Floats | None  # shape (n_pairs,): multiplies rows and targets of a relative loss, and of a link
+    given: GivenDistances  # the distances and the values of base distances as they are
+    link: Link | None = None  # the link, if it multiplies rows
+    slopes: Floats | None = None  # shape (n_pairs,): the slopes of that link at the targets
     quick_loss: ClassVar[Loss] = Squared()
 
     @classmethod
     def of(
         cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
     ) -> PairTargets:
-        """Put targets into units of their mean, or of ``unit``, and evaluate base distances once.
-
-        Parameters
-        ----------
-        recipe : Recipe
-        structure : Structure
-            Only its base distances are used.
-        pairs : Pairs
-        y : ndarray of shape (n_pairs,)
-            The distances.
-        weight : ndarray of shape (n_pairs,)
-            Weights > 0.
-        unit : float or None
-
-        Raises
-        ------
-        InputError
-            If targets (squared for the link "sqrt") are too large or too small for floating point.
-        """
+        """Put targets into units of their mean, or of ``unit``, and evaluate the base distances of the structure once."""
         values = None
         if structure.bases:
             columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
@@ -336,64 +246,149 @@ class PairTargets(TrainingTuples, ScaledDistances):
         values = values if self.scale is None else values * self.scale
         return replace(fitted, given=recipe.prior, multiple=best_multiple(values, self.targets, self.weight))
 
-    def sums(self, recipe: Recipe, structure: Structure) -> None:
-        """None: of pairs in memory a solver takes the rows."""
-        return
-
-    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
-        """The outline of all pairs; items outside the knots are counted only where knots are given."""
-        moments = self.l1_moments(structure, recipe.n_jobs)
+    def column_sums(self, recipe: Recipe, structure: Structure) -> ColumnSums:
+        """The sums that decide the columns; items outside the knots are counted only where knots are given."""
         all_kept = recipe.needs_inequalities or keeps_all_vertices(structure)
         vertices = None if all_kept else vertices_of_pairs(structure, self.tuples)
         out_of_range = None
         if not isinstance(recipe.knots, str):
             out_of_range = count_out_of_range(structure, self.tuples.used, self.tuples.occurrences)
-            warn_out_of_range(recipe, structure, out_of_range, self.tuples.index.size)
-        return Outline(moments, vertices, out_of_range)
+        l1_moments = self.l1_moments(structure, recipe.n_jobs)
+        return ColumnSums(l1_moments, vertices, out_of_range, self.tuples.index.size, self.examples)
 
-    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+    def rows(self, recipe: Recipe, structure: Structure) -> PartRows:
         """Rows that are made whenever a solver asks for products with them."""
-        return DistanceRows(self.design(structure, structure.embedding, recipe.n_jobs), self.targets, self.weight)
-
-
-class DistanceData(ABC):
-    """Pairs with measured distances, in the user's unit."""
-
-    @property
-    @abstractmethod
-    def items(self) -> Floats:
-        """The items that knots are placed among, shape (n_items, n_features)."""
-
-    @abstractmethod
-    def scaled(self, recipe: Recipe, structure: Structure) -> ScaledDistances:
-        """The distances in units of their mean, with the base distances of the structure."""
+        return PartRows(self.design(structure, structure.embedding, recipe.n_jobs), self.targets, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
-class InMemoryDistances(DistanceData):
-    """Pairs in memory."""
+class MeasuredDistances:
+    """Pairs with measured distances, in the user's unit."""
 
-    pairs: Pairs
-    y: Floats  # shape (n_pairs,); the distances
-    weight: Floats  # shape (n_pairs,); positive, summing to 1
+    tuples: Parts[PartTuples]
+    sample: TupleSample | None = None  # what a first pass over parts has found; None in memory
+
+    @classmethod
+    def of_arrays(cls, pairs: Pairs, y: Floats, weight: Floats) -> MeasuredDistances:
+        """Pairs in memory; their distances y and their weights, which sum to 1, have the shape (n_pairs,)."""
+        return cls(Parts.of(PartTuples(pairs, y, weight)))
+
+    @classmethod
+    def of_parts(cls, engine: Engine, parts: Sequence[TuplePart], table: TupleTable, sample: TupleSample) -> MeasuredDistances:
+        """Pairs that are read part by part."""
+        return cls(Parts(engine, parts, read_tuples, (table,)), sample)
 
     @cached_property
-    def items(self) -> Floats:  # type: ignore[override]  # it is computed once
-        """The distinct items that are in some pair, or a sample of very many."""
-        return distinct_items(self.pairs.used)
+    def items(self) -> Floats:
+        """The items that knots are placed among: the distinct items of the pairs, or a sample of very many."""
+        return distinct_items(self.pairs.used) if self.sample is None else self.sample.items
 
-    def sampled(self, most: int, random_state: int | None) -> InMemoryDistances:
+    @property
+    def block(self) -> PartTuples:
+        """The pairs in memory; settings are compared among these alone."""
+        assert self.tuples.in_memory is not None
+        return self.tuples.in_memory
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs in memory."""
+        return self.block.pairs
+
+    @property
+    def y(self) -> Floats:
+        """The distances of the pairs in memory, shape (n_pairs,)."""
+        return self.block.y
+
+    @property
+    def weight(self) -> Floats:
+        """The weights of the pairs in memory, shape (n_pairs,)."""
+        return self.block.weight
+
+    def sampled(self, most: int, random_state: int | None) -> MeasuredDistances:
         """These pairs, or a sample of so many."""
-        rows = sampled_rows(len(self.pairs), most, random_state)
-        return self.take(rows)
+        return self.take(sampled_rows(len(self.pairs), most, random_state))
 
-    def take(self, rows: Integers) -> InMemoryDistances:
-        """Some of the pairs."""
-        return InMemoryDistances(self.pairs.take(rows), self.y[rows], self.weight[rows] / self.weight[rows].sum())
+    def take(self, rows: NDArray[Any]) -> MeasuredDistances:
+        """Some of the pairs in memory, their weights again summing to 1; ``rows`` is a mask, or their numbers."""
+        weight = self.weight[rows]
+        return MeasuredDistances.of_arrays(self.pairs.take(rows), self.y[rows], weight / weight.sum())
 
-    def scaled(self, recipe: Recipe, structure: Structure) -> PairTargets:
-        """Each base distance is evaluated once for every pair."""
-        return PairTargets.of(recipe, structure, self.pairs, self.y, self.weight)
+    def scaled(self, recipe: Recipe, structure: Structure) -> ScaledDistances:
+        """The distances in units of their mean, with the base distances of the structure."""
+        if self.sample is None:
+            return ScaledDistances.of(self.targets(recipe, structure))
+        total = self.sample.total
+        unit = sum_unit(recipe.link, *(size / total for size in self.sample.sizes))
+        return ScaledDistances(self.tuples.map(_targets, recipe, structure, unit), unit, total)
+
+    def targets(self, recipe: Recipe, structure: Structure) -> PairTargets:
+        """The targets of the pairs in memory; each base distance is evaluated once for every pair."""
+        return _targets(self.block, recipe, structure)
+
+
+def _targets(read: PartTuples, recipe: Recipe, structure: Structure, unit: float | None = None) -> PairTargets:
+    return PairTargets.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledDistances:
+    """Pairs with measured distances in units of their mean."""
+
+    targets: Parts[PairTargets]
+    unit: float  # the mean target, in the user's unit (its square for the link "sqrt")
+    total: float = 1.0  # the sum of the weights of all pairs
+
+    @classmethod
+    def of(cls, targets: PairTargets) -> ScaledDistances:
+        """Pairs in memory."""
+        return cls(Parts.of(targets), targets.unit)
+
+    @property
+    def note(self) -> str:
+        """The number of parts, which a solution adds to the name of its solver; empty in memory."""
+        return "" if self.targets.in_memory is not None else f", {len(self.targets.parts)} parts"
+
+    def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
+        """Second moments to learn from, where pairs lie in parts and loss and solver allow it; else None."""
+        takes_moments = resolve_loss(recipe.loss).quadratic and isinstance(resolve_solver(recipe.solver), Gram | None)
+        if self.targets.in_memory is not None or not takes_moments:
+            return None
+        if keeps_all_vertices(structure):
+            check_room(self.targets.engine, structure.embedding.n_columns, len(self.targets.parts))
+        return self.targets.total(MomentSums.of_targets, recipe, structure).warned()
+
+    def column_sums(self, recipe: Recipe, structure: Structure) -> ColumnSums:
+        """The sums that decide the columns, after one warning if items lie outside given knots."""
+        found = self.targets.total(PairTargets.column_sums, recipe, structure)
+        if found.out_of_range is not None:
+            warn_out_of_range(recipe, structure, found.out_of_range, found.n_items)
+        return found
+
+    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
+        """The prior to shrink towards, where one was fitted; no other can be given for pairs in parts."""
+        targets = self.targets.in_memory
+        return fitted if targets is None else targets.prior(recipe, structure, fitted)
+
+    def rows(self, recipe: Recipe, structure: Structure) -> PartRows:
+        """The rows of all pairs; those of parts are made, and kept if there is room, where the parts are."""
+        targets, engine = self.targets.in_memory, self.targets.engine
+        if targets is not None:
+            return targets.rows(recipe, structure)
+        rows = self.targets.kept(_held_rows, recipe, structure)
+        target, weight = (list(column) for column in zip(*engine.each(_target_and_weight, rows), strict=True))
+        n_columns = structure.embedding.n_columns + len(structure.bases)
+        design = PartDesign(engine, rows, tuple(map(len, target)), n_columns)
+        return PartRows(design, np.concatenate(target), np.concatenate(weight) / self.total)
+
+
+def _held_rows(targets: PairTargets, recipe: Recipe, structure: Structure) -> PartRows:
+    """The rows of one part, as a matrix in memory where that is small."""
+    rows = targets.rows(recipe, structure)
+    return rows._replace(design=rows.design.held())
+
+
+def _target_and_weight(rows: PartRows) -> tuple[Floats, Floats]:
+    return rows.target, rows.weight
 
 
 def sampled_rows(n: int, most: int, random_state: int | None) -> Integers:
@@ -408,12 +403,7 @@ _FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "
 
 
 def check_streams(recipe: Recipe) -> None:
-    """Refuse what cannot be learned from second moments.
-
-    Raises
-    ------
-    NotSupportedError
-    """
+    """Refuse what cannot be learned from second moments."""
     if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
         raise NotSupportedError('partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False')
     refuse_open_links(recipe, "partial_fit cannot hold pairs out")
@@ -429,15 +419,7 @@ def check_streams(recipe: Recipe) -> None:
 def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
     """Refuse axioms and constraints that need more than sums over parts of the pairs.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    learner, elsewhere : str
-        For the message: what learns from sums, and on which data `fit` can learn instead.
-
-    Raises
-    ------
-    NotSupportedError
+    Messages name what learns from sums, and say on which data `fit` can learn instead (``elsewhere``).
     """
     if len(recipe.constraints) or recipe.prior is not None:
         wanted = "impose constraints=" if len(recipe.constraints) else "start from prior="
@@ -451,48 +433,30 @@ def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class MomentSums:
-    """Second moments of all pairs seen, targets and base distances in one unit. Sums over the same structure add up.
+    """Second moments of all pairs seen, targets and base distances in one unit. Sums over the same structure add up."""
 
-    Parameters
-    ----------
-    recipe : Recipe
-        The recipe of the first part.
-    structure : Structure
-        The structure with all vertices as columns.
-    seen : Structure
-        The structure with the columns of ``moments``.
-    examples : Pairs
-        A few pairs of the first part.
-    unit : float
-        The unit of targets and base distances.
-    l1_moments, moments : Moments
-        Second moments of the columns of the weighted L1 distance, and of those of the tables.
-    size : float
-        Weighted sum of the absolute targets; with a link that multiplies rows, of ones, since the unit is known before.
-    out_of_range : ndarray of shape (n_features,)
-        How many items lie outside the knots of every feature, summed over the parts.
-    n_items : int
-        How many items the pairs have, summed over the parts.
-    """
-
-    recipe: Recipe
-    structure: Structure
-    seen: Structure
-    examples: Pairs
-    unit: float
-    l1_moments: Moments
-    moments: Moments
-    size: float
-    out_of_range: Integers
-    n_items: int
+    recipe: Recipe  # that of the first part
+    structure: Structure  # with all vertices as columns
+    seen: Structure  # with the columns of ``moments``
+    examples: Pairs  # a few pairs of the first part
+    unit: float  # of targets and base distances
+    l1_moments: Moments  # of the columns of the weighted L1 distance
+    moments: Moments  # of the columns of the tables
+    size: float  # weighted sum of the absolute targets; of ones, if a link multiplies rows: the unit is known before then
+    out_of_range: Integers  # shape (n_features,): how many items lie outside the knots, summed over the parts
+    n_items: int  # how many items the pairs have, summed over the parts
 
     @classmethod
     def of(
         cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
     ) -> MomentSums:
         """The sums over one part; ``unit`` is that of all parts, None for the mean target of this one."""
-        data = PairTargets.of(recipe, structure, pairs, y, weight, unit=unit)
-        seen = structure
+        return cls.of_targets(PairTargets.of(recipe, structure, pairs, y, weight, unit=unit), recipe, structure)
+
+    @classmethod
+    def of_targets(cls, data: PairTargets, recipe: Recipe, structure: Structure) -> MomentSums:
+        """The sums over one part, in the unit of its targets."""
+        pairs, weight, seen = data.tuples, data.weight, structure
         if not keeps_all_vertices(structure):
             seen = _restricted(structure, vertices_of_pairs(structure, pairs))
         l1_moments, moments = (
@@ -513,13 +477,7 @@ class MomentSums:
         )
 
     def __add__(self, other: MomentSums) -> MomentSums:
-        """The sums over both; their columns are those of either.
-
-        Raises
-        ------
-        InputError
-            If too many vertices are touched.
-        """
+        """The sums over both; their columns are those of either."""
         seen, left, right = self.seen, self.moments, other.moments
         if seen is not self.structure:
             seen = _restricted(self.structure, vertices_of_columns(self.seen), other.seen)
@@ -540,13 +498,7 @@ class MomentSums:
         return cls.of(recipe, structure, pairs, y, weight).warned()
 
     def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> MomentSums:
-        """The sums with one more part of a stream; warns of items of this part outside the knots.
-
-        Raises
-        ------
-        InputError
-            If a parameter that shapes the moments is not that of the first part, or too many vertices are touched.
-        """
+        """The sums with one more part of a stream; warns of items of this part outside the knots."""
         self._check_unchanged(recipe)
         return self + MomentSums.of(recipe, self.structure, pairs, y, weight, unit=self.unit).warned()
 
@@ -592,7 +544,6 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _restricted(structure: Structure, vertices: list[Integers], more: Structure | None = None) -> Structure:
-    """The structure with columns at ``vertices``, and at those of ``more``."""
     embedding = structure.embedding
     if not isinstance(embedding, PairEmbedding):
         return structure
@@ -616,122 +567,3 @@ def _scattered(moments: Moments, old: Structure, new: Structure) -> Moments:
     n_base, n = len(new.bases), new.embedding.n_columns
     positions = cast(PairEmbedding, new.embedding).positions(cast(PairEmbedding, old.embedding))
     return moments.scattered(np.append(positions, np.arange(n, n + n_base)), n + n_base)
-
-
-def _targets(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PairTargets:
-    """The pairs of one part, their targets divided by ``unit``, the mean target of all parts."""
-    read = read_tuples(part, table)
-    return PairTargets.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
-
-
-def _sums(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> MomentSums:
-    """The second moments of the pairs of one part, in units of ``unit``."""
-    read = read_tuples(part, table)
-    return MomentSums.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
-
-
-@dataclass(frozen=True, eq=False)
-class _PartOutline:
-    """The sums of an `Outline` over one part or several."""
-
-    l1_moments: Moments
-    vertices: list[Integers] | None
-    out_of_range: Integers
-    n_items: int  # how many members of pairs were counted for ``out_of_range``
-    examples: Pairs  # a few pairs of the first of the parts
-
-    def __add__(self, other: _PartOutline) -> _PartOutline:
-        """The sums over the parts of both, with the examples of the first."""
-        vertices = None
-        if self.vertices is not None and other.vertices is not None:
-            vertices = [np.union1d(a, b) for a, b in zip(self.vertices, other.vertices, strict=True)]
-        return _PartOutline(
-            self.l1_moments + other.l1_moments,
-            vertices,
-            self.out_of_range + other.out_of_range,
-            self.n_items + other.n_items,
-            self.examples,
-        )
-
-
-def _outline(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> _PartOutline:
-    targets = _targets(part, table, recipe, structure, unit)
-    vertices = None if keeps_all_vertices(structure) else vertices_of_pairs(structure, targets.tuples)
-    pairs = targets.tuples
-    return _PartOutline(
-        targets.l1_moments(structure, recipe.n_jobs),
-        vertices,
-        count_out_of_range(structure, pairs.used, pairs.occurrences),
-        pairs.index.size,
-        targets.examples,
-    )
-
-
-def _rows(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
-    """The rows of one part over the columns of the structure, as a matrix in memory where that is small."""
-    rows = _targets(part, table, recipe, structure, unit).rows(recipe, structure)
-    return PartRows(rows.design.held(), rows.target, rows.weight)
-
-
-def _target_and_weight(rows: PartRows) -> tuple[Floats, Floats]:
-    return rows.target, rows.weight
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedDistances(PartitionedTuples, DistanceData):
-    """Pairs with measured distances, in parts."""
-
-    def scaled(self, recipe: Recipe, structure: Structure) -> _ScaledParts:
-        """The distances in units of the mean target of the survey; base distances are evaluated where the parts are."""
-        mean, mean_square = (size / self.survey.total for size in self.survey.sizes)
-        return _ScaledParts(self, sum_unit(recipe.link, mean, mean_square))
-
-
-class _ScaledParts(ScaledDistances):
-    """Pairs in parts, their distances in units of their mean."""
-
-    def __init__(self, data: PartitionedDistances, unit: float) -> None:
-        self.data, self.unit = data, unit
-        self.note = f", {len(data.parts)} parts"
-        self._found: _PartOutline | None = None
-
-    @property
-    def examples(self) -> Pairs:
-        """The first pairs of the first part."""
-        if self._found is not None:
-            return self._found.examples
-        return read_tuples(self.data.parts[0], self.data.table).pairs
-
-    def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
-        """Second moments over all parts, where the loss is squared and the solver takes them; else None.
-
-        Raises
-        ------
-        InputError
-            If the memory limit has no room for them.
-        """
-        if not resolve_loss(recipe.loss).quadratic or not isinstance(resolve_solver(recipe.solver), Gram | None):
-            return None
-        data = self.data
-        if keeps_all_vertices(structure):
-            check_room(data.engine, structure.embedding.n_columns, len(data.parts))
-        sums = data.engine.total(_sums, MomentSums.__add__, data.parts, data.table, recipe, structure, self.unit)
-        return sums.warned()
-
-    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
-        """The outline from sums over the parts, after one warning for all parts of items outside the knots."""
-        data = self.data
-        found = data.engine.total(_outline, _PartOutline.__add__, data.parts, data.table, recipe, structure, self.unit)
-        warn_out_of_range(recipe, structure, found.out_of_range, found.n_items)
-        self._found = found
-        return Outline(found.l1_moments, found.vertices, None if isinstance(recipe.knots, str) else found.out_of_range)
-
-    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
-        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
-        data = self.data
-        rows: Sequence[Any] = data.engine.kept(_rows, data.parts, data.table, recipe, structure, self.unit)
-        targets, weights = (list(column) for column in zip(*data.engine.each(_target_and_weight, rows), strict=True))
-        n_columns = structure.embedding.n_columns + len(structure.bases)
-        design = PartDesign(data.engine, rows, tuple(map(len, targets)), n_columns)
-        total = data.survey.total if self._found is None else self._found.l1_moments.total
-        return DistanceRows(design, np.concatenate(targets), np.concatenate(weights) / total)

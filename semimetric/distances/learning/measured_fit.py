@@ -1,6 +1,6 @@
 """Learning a distance from pairs with measured distances: by second moments of all pairs, or by products with their rows.
 
-structure -> outline (prior, touched vertices) -> terms -> program -> weights -> distance
+structure -> column sums (prior, touched vertices) -> terms -> program -> weights -> distance
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..programs.penalties import total
 from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from .assembly import assemble
-from .measured import DistanceData, InMemoryDistances, PairTargets, ScaledDistances, sampled_rows
+from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, Recipe, SearchCost, distance_limits, is_chosen, wide
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
 from .program import make_terms, solve
@@ -43,7 +43,7 @@ from .search import (
 from .structure import Structure, build_structure
 
 
-def learn(recipe: Recipe, data: DistanceData, names: Names) -> tuple[Semimetric, Solution]:
+def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Semimetric, Solution]:
     """Learn with everything chosen: `fit_distances`, and the structure before it."""
     structure = build_structure(recipe, data.items, names)
     return fit_distances(recipe, structure, data.scaled(recipe, structure))
@@ -54,10 +54,10 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     sums = data.sums(recipe, structure)
     if sums is not None:
         return sums.solve(recipe)
-    outline = data.outline(recipe, structure)
-    prior = data.prior(recipe, structure, fit_l1_prior(structure, outline.l1_moments))
-    if outline.vertices is not None:
-        structure = with_vertices(structure, outline.vertices, prior)
+    column_sums = data.column_sums(recipe, structure)
+    prior = data.prior(recipe, structure, fit_l1_prior(structure, column_sums.l1_moments))
+    if column_sums.vertices is not None:
+        structure = with_vertices(structure, column_sums.vertices, prior)
     terms = make_terms(recipe, structure, prior)
     design, target, weight = data.rows(recipe, structure)
     loss, penalties = resolve_loss(recipe.loss), recipe.penalties(structure.embedding)
@@ -72,9 +72,9 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
         structure,
         solution.weights,
         terms.delta,
-        examples=data.examples,
+        examples=column_sums.examples,
         unit=data.unit,
-        out_of_range=outline.out_of_range,
+        out_of_range=column_sums.out_of_range,
     )
     return d, solution
 
@@ -86,17 +86,12 @@ _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alp
 class HeldOutDistances(HeldOutData[PairTargets]):
     """Pairs with measured distances, in folds that share no item.
 
-    Parameters
-    ----------
-    data : InMemoryDistances
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
-    knots : bool, default False
-        Whether numbers of knots are compared: all but the fewest are then left out where they make more than twice as many
-        weights as a fold has pairs. More weights than that gain nothing and take most of the time.
+    ``names``: the schema of the table, or the names of numeric features. ``knots``: whether numbers of knots are compared:
+    all but the fewest are then left out where they make more than twice as many weights as a fold has pairs. More weights
+    than that gain nothing and take most of the time.
     """
 
-    def __init__(self, data: InMemoryDistances, names: Names, *, knots: bool = False) -> None:
+    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False) -> None:
         self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
         self._built: tuple[Recipe, Structure] | None = None
 
@@ -115,7 +110,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def all_data(self, recipe: Recipe) -> PairTargets:
         """The pairs that the folds divide: all, or a sample of many."""
-        return self.data.scaled(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
+        return self.data.targets(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target."""
@@ -133,7 +128,6 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return losses
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
-        """The most weights of a candidate that is fitted to so many pairs."""
         limits = distance_limits(recipe.effort)
         most = limits.n_columns[recipe.tables]
         if not self.knots or not isinstance(recipe.n_knots, int) or recipe.n_knots <= limits.n_knots[recipe.tables][0]:
@@ -165,28 +159,11 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
 
 def choose_numbers(
-    recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool
+    recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool
 ) -> tuple[Recipe, Choices]:
     """Choose numbers of knots and the strength of the penalty.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    data : InMemoryDistances
-    names : Schema, or sequence of str
-    knots, alpha : bool
-        Whether each is to be chosen; else that of the recipe stands.
-
-    Returns
-    -------
-    recipe : Recipe
-    choices : Choices
-        What was compared.
-
-    Raises
-    ------
-    InputError
-        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
+    ``knots``, ``alpha``: whether each is to be chosen; else that of the recipe stands. ``choices``: what was compared.
     """
     alpha = alpha and isinstance(recipe.penalty, str)
     knots = knots and isinstance(recipe.knots, str)
@@ -212,7 +189,6 @@ def choose_numbers(
 
 
 def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
-    """Return a trial for every number of knots, fewest first, with every strength."""
     limits, kind = distance_limits(recipe.effort), recipe.tables
     alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
     return [
@@ -242,7 +218,6 @@ def too_wide(recipe: Recipe) -> InputError:
 
 
 def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
-    """Rows of the pairs that candidates are compared on: all, or a sample."""
     return sampled_rows(len(pairs), distance_limits(recipe.effort).n_rows, recipe.random_state)
 
 
@@ -279,28 +254,11 @@ def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
     return max(as_good_as_best(same), key=lambda c: c.settings["alpha"])
 
 
-def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
+def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
     """Choose the exponent of the link, and those of base distances, where the recipe leaves them open.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    data : InMemoryDistances
-    names : Schema, or sequence of str
-    knots, alpha : bool
-        Whether the number of knots and the strength of the penalty are yet to be chosen.
-
-    Returns
-    -------
-    recipe : Recipe
-        With a link, and a number for each base distance.
-    choices : Choices
-        What was compared.
-
-    Raises
-    ------
-    InputError
-        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
+    ``knots``, ``alpha``: whether the number of knots and the strength of the penalty are yet to be chosen. ``recipe``: with a
+    link, and a number for each base distance. ``choices``: what was compared.
     """
     given, link = recipe, is_chosen(recipe.link)
     bases = isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0
@@ -336,7 +294,7 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     return replace(recipe, **chosen), choices
 
 
-def _check_width(given: Recipe, fewest: Recipe, data: InMemoryDistances, names: Names) -> None:
+def _check_width(given: Recipe, fewest: Recipe, data: MeasuredDistances, names: Names) -> None:
     """Refuse features that have too many weights with the fewest knots, before any second moments of theirs are computed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
@@ -345,7 +303,6 @@ def _check_width(given: Recipe, fewest: Recipe, data: InMemoryDistances, names: 
 
 
 def _fewer(n_knots: Any) -> Any:
-    """Numbers of knots that are given, but no more than are compared."""
     if isinstance(n_knots, (int, np.integer)):
         return min(int(n_knots), _KNOTS[0])
     return [min(int(n), _KNOTS[0]) for n in n_knots]

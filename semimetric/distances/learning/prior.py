@@ -33,13 +33,6 @@ def given_weights(d: Semimetric, embedding: PairMap, schema: Schema) -> Floats:
     """The weights of the tables of a given distance on the columns of an embedding, shape (n_columns,).
 
     A feature that several groups share gives each an equal part; directions get none.
-
-    Raises
-    ------
-    InputError
-        If its features are others than those of ``schema``, which are the first of the embedding.
-    NotSupportedError
-        If no group has a feature that the distance uses.
     """
     _check_features(d.schema, schema)
     n_raw = len(schema.names)
@@ -66,7 +59,6 @@ def _on_columns(embedding: PairMap, tables: dict[int, Floats]) -> Floats:
 
 
 def _sum_at(vertices: Vertices, tables: dict[int, Floats]) -> Floats:
-    """The sum of the tables of the features of a group at its vertices (a, b) that have a column."""
     a, b = np.divmod(vertices.keys, vertices.n_points)
     total = np.zeros(len(a))
     for f, stride, size in zip(vertices.group, vertices.strides, vertices.sizes, strict=True):
@@ -116,13 +108,7 @@ def given_distances(d: Semimetric, schema: Schema, pairs: Pairs) -> Floats:
 
 
 def best_multiple(given: Floats, target: Floats, weight: Floats) -> float:
-    """The factor > 0 with which given distances come nearest to the targets, by weighted least squares.
-
-    Raises
-    ------
-    InputError
-        If no factor brings them nearer than 0 does.
-    """
+    """The factor > 0 with which given distances come nearest to the targets, by weighted least squares."""
     product, square = float(weight @ (given * target)), float(weight @ (given * given))
     if not product > 0:
         raise InputError("prior= has nothing in common with the distances: its best multiple is 0; give another, or none")
@@ -164,11 +150,7 @@ def fit_l1_prior(structure: Structure, moments: Moments) -> L1Prior:
     Features are brought to equal spread, and a ridge of 1 % of the mean curvature pulls them to the best common scale, so
     that features that the pairs cannot separate share the distance.
 
-    Parameters
-    ----------
-    structure : Structure
-    moments : Moments
-        Second moments of the columns of `l1_embedding`, followed by those of the base distances.
+    ``moments``: second moments of the columns of `l1_embedding`, followed by those of the base distances.
     """
     grid, n_base = structure.embedding.grid, len(structure.bases)
     n, total = len(moments.cross), moments.total
@@ -191,17 +173,9 @@ def spread_of_pairs(
 ) -> Floats:
     """The root mean square difference of every feature in a pair, shape (n_features,).
 
-    Parameters
-    ----------
-    structure : Structure
-    embedding : PairMap
-        The `l1_embedding` of the structure.
-    pairs : Pairs
-    weight : ndarray of shape (n_pairs,)
-        Weights of the pairs, which sum to 1.
-    n_jobs : int or None
-    least : float
-        The smallest spread that a feature can have, as a share of the typical one; a constant feature has the spread 1.
+    ``embedding``: the `l1_embedding` of the structure. ``weight``: shape (n_pairs,); weights of the pairs, which sum to 1.
+    ``least``: the smallest spread that a feature can have, as a share of the typical one; a constant feature has the spread
+    1.
     """
     design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)
     return spread_from_moments(structure, design.moments(np.zeros(len(weight)), weight), least)

@@ -29,24 +29,13 @@ _NORM_ROUNDING = 1e-12  # of the largest norm: a column of less is touched by ro
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Penalties and bounds on the columns of one structure.
+    """Penalties and bounds on the columns of one structure."""
 
-    Parameters
-    ----------
-    columns : Columns
-        What penalties may ask of the columns.
-    lower : ndarray of shape (n,)
-        Lower bounds of the weights: of tables with raw features ``delta``, else 0; -inf with ``axioms=None``.
-    delta : float
-        The lower bound that makes the distance positive, in units of the mean target.
-    unseen : ndarray of shape (n_columns,)
-        Weights for columns of the tables that nothing determines.
-    """
-
-    columns: Columns
+    columns: Columns  # what penalties may ask of the columns
+    # Shape (n,); lower bounds of the weights: of tables with raw features ``delta``, else 0; -inf with ``axioms=None``.
     lower: Floats
-    delta: float
-    unseen: Floats
+    delta: float  # the lower bound that makes the distance positive, in units of the mean target
+    unseen: Floats  # shape (n_columns,); weights for columns of the tables that nothing determines
 
     def followed_by(self, n_extra: int) -> "Terms":
         """The same terms with ``n_extra`` columns more, at the end, which are >= 0 and are not penalised."""
@@ -56,12 +45,8 @@ class Terms:
     def with_prior_where_undetermined(self, weights: Floats, penalty: Quadratic, norms: Callable[[], Floats]) -> Floats:
         """The weights, with ``unseen`` at columns of the tables that neither an example nor the penalty touches.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n,)
-        penalty : Quadratic
-        norms : callable
-            Gives any norm of every column, shape (n,); called only if the penalty leaves some columns alone.
+        ``weights``: shape (n,). ``norms``: gives any norm of every column, shape (n,); called only if the penalty leaves some
+        columns alone.
         """
         n = len(self.unseen)
         unpenalized = (penalty.P.diagonal()[:n] == 0) & (penalty.q[:n] == 0)
@@ -127,13 +112,7 @@ _ROUNDING = 1e-9  # a learned distance may miss a constraint by this share of th
 def constrained(
     recipe: Recipe, structure: Structure, program: ConvexProgram, unseen: Floats, unit: float = 1.0
 ) -> ConvexProgram:
-    """The program with the inequalities of the recipe; ``unseen`` are weights of the tables, > 0 between different values.
-
-    Raises
-    ------
-    InputError
-        If no weights fulfil all inequalities, naming the constraints that are in the way.
-    """
+    """The program with the inequalities of the recipe; ``unseen`` are weights of the tables, > 0 between different values."""
     if not recipe.needs_inequalities:
         return program
     embedding, n = structure.embedding, len(program.lower)
@@ -191,7 +170,7 @@ def _kept_by_some(
 
 
 def inside(embedding: PairMap, prior: Floats) -> Floats:
-    """Weights that fulfil every triangle inequality with room, shape (n_columns,): sqrt(prior) plus a constant, table by table.
+    """Weights sqrt(prior) plus a constant, shape (n_columns,), which fulfil every triangle inequality with room.
 
     A concave increasing function of a metric is a metric, a constant between different points widens every triangle, and the
     root is strictly concave where the prior is straight.
@@ -229,11 +208,6 @@ def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
     """The model, if all that the recipe asks for holds by proof: its axioms, and every row of every constraint.
 
     The rows are made anew from the tables as they are in the model, in the user's unit, whatever was done to them since.
-
-    Raises
-    ------
-    NotSupportedError
-        If less is proved than the recipe asks for.
     """
     if recipe.asks_triangle and not (d.axioms.triangle and d.axioms.symmetric >= (recipe.axioms == "metric")):
         raise NotSupportedError(
@@ -255,7 +229,6 @@ def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
 
 
 def _where(d: Semimetric, rows: Inequalities) -> str:
-    """The terms of the distance that rows are about."""
     return ", ".join(dict.fromkeys(d.terms[g] for g in d.embedding.group_of_column[rows.matrix.indices]))
 
 
@@ -275,31 +248,10 @@ def solve(
 ) -> Solution:
     """Solve a program under what the recipe asks for.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    structure : Structure
-    terms : Terms
-        The terms that the program was made with.
-    program : ConvexProgram
-    norms : callable
-        Gives any norm of every column, shape (n,); called only where the penalty leaves columns alone.
-    unit : float
-        The unit of the distance in the program, in the user's unit, which is that of constraints.
-    start : ndarray of shape (n,) or None
-        Weights to begin from.
-    note : str
-        What the solution says of itself behind the reason for its solver.
-
-    Returns
-    -------
-    Solution
-        Its ``solver`` says which solver was chosen and why.
-
-    Raises
-    ------
-    InputError
-        If no weights fulfil the constraints of the recipe.
+    ``terms``: the terms that the program was made with. ``norms``: gives any norm of every column, shape (n,); called only
+    where the penalty leaves columns alone. ``unit``: the unit of the distance in the program, in the user's unit, which is
+    that of constraints. ``start``: shape (n,) or None; weights to begin from. ``note``: what the solution says of itself
+    behind the reason for its solver.
     """
     program = constrained(recipe, structure, program, terms.unseen, unit)
     solver, reason = choose(recipe.solver, program)

@@ -1,4 +1,4 @@
-"""Learning from more numbers than a table of every feature allows: the features are screened, and few of them learned from.
+"""Learning from very many numbers: the features are screened, and a distance is learned from few of them.
 
 whole structure -> screening -> directions moved -> narrow pairs (what is kept as raw features) -> `fit_distances` -> whole
 
@@ -30,7 +30,7 @@ from ..model.semimetric import Semimetric
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..solvers.base import Solution
 from ..solvers.column_generation import generate_columns
-from .measured import InMemoryDistances, PairTargets
+from .measured import MeasuredDistances, PairTargets
 from .measured_fit import choose_numbers, fit_distances
 from .options import Recipe, is_chosen, wide
 from .program import proved
@@ -53,26 +53,14 @@ Split = tuple[Integers, Integers]
 
 
 class Screened(NamedTuple):
-    """The features that screening selected, with their weights.
+    """The features that screening selected, with their weights."""
 
-    Attributes
-    ----------
-    kept : ndarray of int, increasing
-        The numbers of the features that are kept.
-    weights : ndarray of shape (n_kept,)
-        The best weights of these alone, in units of the mean target for a feature across its range.
-    split : tuple of ndarray of int, or None
-        The pairs that were fitted to for the comparison, and those that were held out; None if none could be.
-    trained : ndarray of shape (n_kept,)
-        The best weights for the pairs that were fitted to in the comparison.
-    losses : dict of int to float
-        The loss on held-out pairs by the number of features, in units of the mean target; empty if none could be held out.
-    """
-
-    kept: Integers
+    kept: Integers  # the numbers of the features that are kept
+    # Shape (n_kept,); the best weights of these alone, in units of the mean target for a feature across its range.
     weights: Floats
-    split: Split | None
-    trained: Floats
+    split: Split | None  # the pairs that were fitted to for the comparison, and those that were held out; None if none could be
+    trained: Floats  # shape (n_kept,); the best weights for the pairs that were fitted to in the comparison
+    # The loss on held-out pairs by the number of features, in units of the mean target; empty if none could be held out.
     losses: dict[int, float]
 
 
@@ -113,14 +101,8 @@ class GapColumns:
 def screen(structure: Structure, data: PairTargets, *, random_state: int | None) -> Screened:
     """Choose among all features of a structure.
 
-    Parameters
-    ----------
-    structure : Structure
-        Of numbers alone; its grid has the range of every feature.
-    data : PairTargets
-        A `sample` of them, where there are many.
-    random_state : int or None
-        The seed of the split.
+    ``structure``: of numbers alone; its grid has the range of every feature. ``data``: A `sample` of them, where there are
+    many. ``random_state``: the seed of the split.
     """
     used, index = np.unique(data.tuples.index, return_inverse=True)
     scale = np.ones(len(data.targets)) if data.scale is None else data.scale
@@ -146,7 +128,6 @@ def _split(data: PairTargets, random_state: int | None) -> Split | None:
 
 
 def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float]]:
-    """The share of the features with weight that is to be kept, and the losses by the number kept."""
     fit_to, scored_on = data.take(train), data.take(held)
     of_train, of_held = A.rows(train), A.rows(held)
     weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
@@ -186,7 +167,6 @@ def _mean_squares(A: GapColumns, weight: Floats) -> Floats:
 
 
 def _largest(sizes: Floats, n: int) -> Integers:
-    """The numbers of the n largest sizes that are > 0."""
     order = np.argsort(-sizes, kind="stable")[:n]
     return order[sizes[order] > 0]
 
@@ -225,13 +205,8 @@ _Singles = NDArray[np.float32]
 def moved(rows: Floats, data: PairTargets, screened: Screened) -> Floats | None:
     """The rows moved, shape (n_rows, n_features); None where moving gains nothing on held-out pairs, or none are held out.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The directions that were kept, in units in which their weights are those of ``screened``.
-    data : PairTargets
-        Pairs over raw features, which were screened.
-    screened : Screened
+    ``rows``: shape (n_rows, n_features); the directions that were kept, in units in which their weights are those of
+    ``screened``. ``data``: pairs over raw features, which were screened.
     """
     if screened.split is None or data.tuples.items.shape[1] * len(data.targets) > _MOST_NUMBERS:
         return None
@@ -327,24 +302,16 @@ class ScreenedFit(NamedTuple):
     solution: Solution
 
 
-def fit_screened(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
+def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
     """Learn by screening; None where the features are few, or the recipe asks for what screening cannot give.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Whose numbers of knots are to be chosen.
-    data : InMemoryDistances
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
-    alpha : bool
-        Whether the strength of the penalty is to be chosen too.
+    ``recipe``: whose numbers of knots are to be chosen. ``names``: the schema of the table, or the names of numeric features.
+    ``alpha``: whether the strength of the penalty is to be chosen too.
     """
     whole = _wide_structure(recipe, data, Schema.of(names)) if _allows_screening(recipe) else None
     if whole is None:
         return None
-    targets = PairTargets.of(recipe, whole, data.pairs, data.y, data.weight)
-    targets = sample(whole, targets, random_state=recipe.random_state)
+    targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)
     screened = screen(whole, targets, random_state=recipe.random_state)
     narrow = _moved(whole, screened, targets)
     near = narrow.data(data)
@@ -356,8 +323,7 @@ def fit_screened(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha
     return ScreenedFit(used, choices, proved(used, narrow.widened(d, recipe)), solution)
 
 
-def _wide_structure(recipe: Recipe, data: InMemoryDistances, schema: Schema) -> Structure | None:
-    """The structure of all features, with two knots each, if they are so many that they are screened."""
+def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:
     if not schema.plain or (recipe.directions is None and len(schema.names) <= _MOST_FEATURES):
         return None
     directions = fit_directions(recipe.directions, data.items, names=schema.names, random_state=recipe.random_state)
@@ -433,14 +399,14 @@ class _Narrow:
         names = [] if self.whole.directions is None else [self.whole.directions.names[r] for r in rows]
         return Schema((*(features[f] for f in self.raw), *Schema.numeric(names).features))
 
-    def data(self, data: InMemoryDistances) -> InMemoryDistances:
+    def data(self, data: MeasuredDistances) -> MeasuredDistances:
         """The same pairs over the kept features."""
         items, directions = data.pairs.items, self.directions
         out = np.empty((len(items), len(self.kept)))
         for block in blocks(len(items), _ITEM_BLOCK):
             features = items[block] if directions is None else directions.append(items[block])
             out[block] = features[:, np.append(self.raw, np.arange(items.shape[1], features.shape[1]))]
-        return InMemoryDistances(Pairs(out, data.pairs.index), data.y, data.weight)
+        return MeasuredDistances.of_arrays(Pairs(out, data.pairs.index), data.y, data.weight)
 
     def widened(self, d: Semimetric, recipe: Recipe) -> Semimetric:
         """The distance over all raw features, of one over the kept ones."""

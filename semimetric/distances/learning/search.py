@@ -176,7 +176,6 @@ class Choices(tuple[Candidate, ...]):
         return float(np.std(losses, ddof=1) / np.sqrt(len(losses))) if losses else np.nan
 
     def _taken_by(self, folds: Sequence[int]) -> Candidate:
-        """Return the candidate that the rule takes by some of the folds."""
         seen = [replace(c, losses=tuple(c.losses[fold] for fold in folds)) for c in self]
         taken = self.rule(seen)
         return next(c for c, other in zip(self, seen, strict=True) if other is taken)
@@ -208,7 +207,6 @@ class Choices(tuple[Candidate, ...]):
 
     @property
     def _notes(self) -> list[str]:
-        """The lines below the table: the rule in its own words, the fits, the loss to expect, and advice."""
         rule = (self.rule.__doc__ or "").partition("\n")[0].rstrip(".")
         notes = [f"taken: {rule[0].lower()}{rule[1:]}"] if rule else []
         if self.cost:
@@ -220,7 +218,6 @@ class Choices(tuple[Candidate, ...]):
 
     @property
     def _cells(self) -> list[list[str]]:
-        """The table of losses, with a row for each setting and a column for each alpha."""
         chosen, alphas = self.chosen, list(dict.fromkeys(c.settings["alpha"] for c in self))
         cells: dict[str, dict[float, str]] = {}
         for c in self:
@@ -243,7 +240,6 @@ class Choices(tuple[Candidate, ...]):
         return tuple(name for name in names if len({str(c.settings.get(name)) for c in self}) > 1)
 
     def _text(self, candidate: Candidate) -> str:
-        """Return the row of the table that a candidate is in."""
         if not self.names:
             return ", ".join(str(candidate.settings.get(name)) for name in self._compared)
         groups = candidate.settings["groups"]

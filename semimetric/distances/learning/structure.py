@@ -67,13 +67,8 @@ class Structure:
 def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
     """Fit directions, place knots and lay out the columns for items of shape (n_items, n_features).
 
-    Parameters
-    ----------
-    recipe : Recipe
-    items : ndarray of shape (n_items, n_features), float64
-        As the schema encodes them.
-    names : Schema, or sequence of str
-        The schema of the table, or the names of numeric features.
+    ``items``: shape (n_items, n_features); as the schema encodes them. ``names``: the schema of the table, or the names of
+    numeric features.
     """
     schema = Schema.of(names)
     directions = fit_directions(
@@ -109,7 +104,6 @@ def _with_trees(embedding: PairMap, n_raw: int, directions: Directions | None) -
 
 
 def _check_ranges(grid: Grid, names: Sequence[str]) -> None:
-    """Refuse features whose range is so small or so large that slopes over it overflow."""
     wrong = np.flatnonzero(grid.varies & ~((grid.widths > _RANGES[0]) & (grid.widths < _RANGES[1])))
     if len(wrong):
         raise InputError(
@@ -119,7 +113,6 @@ def _check_ranges(grid: Grid, names: Sequence[str]) -> None:
 
 
 def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tuple[int, ...]]) -> Grid:
-    """Knots placed among the features, or as they are given."""
     if isinstance(recipe.knots, str):
         n_knots = recipe.n_knots
         if recipe.joint.n_knots is not None:
@@ -133,7 +126,6 @@ def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tup
 
 
 def _with_joint(counts: Integers, groups: Sequence[tuple[int, ...]], n_joint: int) -> list[int]:
-    """Numbers of knots, ``n_joint`` for features of groups of several."""
     joint = {f for group in groups if len(group) > 1 for f in group}
     return [n_joint if f in joint else int(k) for f, k in enumerate(counts)]
 
@@ -148,7 +140,6 @@ def _embedding(recipe: Recipe, grid: Grid, groups: Sequence[tuple[int, ...]]) ->
 
 
 def _tied(recipe: Recipe, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> PairMap:
-    """The embedding with the columns tied that constraints tie."""
     features = set().union(*(shape.ties(embedding, names, directions) for shape in recipe.constraints))
     if not features:
         return embedding

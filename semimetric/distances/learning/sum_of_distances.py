@@ -58,24 +58,14 @@ class Summand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Summands:
-    """The distances that were learned.
-
-    Parameters
-    ----------
-    scales : LargeMarginResult
-    structure : Structure
-        Of the sum: all raw features, components and trees.
-    weights : dict of str to ndarray of shape (n_columns,)
-        The weights of each distance on the columns of the sum, 0 on those of the others; "components" and "forest" are
-        missing where there are none.
-    seconds : dict of str to float
-        How long each took to learn.
-    """
+    """The distances that were learned."""
 
     scales: LargeMarginResult
-    structure: Structure
+    structure: Structure  # of the sum: all raw features, components and trees
+    # Shape (n_columns,); the weights of each distance on the columns of the sum, 0 on those of the others; "components" and
+    # "forest" are missing where there are none.
     weights: Mapping[str, Floats]
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float]  # how long each took to learn
 
     def parts(self) -> Iterator[tuple[str, Summand]]:
         """Each distance by its name."""
@@ -101,18 +91,8 @@ def learn_summands(
 ) -> Summands:
     """Learn components, a forest and scales from the same items.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        How scales are learned; its ``directions`` play no part.
-    rule : LargeMargin
-    dataset : LabeledDataset
-    schema : Schema
-    wanted : collection of str
-        Which of "components" and "forest" are learned beside the scales.
-    n_jobs : int or None
-    most_for_scales : int or None, default None
-        The most items that scales are learned from; None is 2,000.
+    ``recipe``: how scales are learned; its ``directions`` play no part. ``wanted``: which of "components" and "forest" are
+    learned beside the scales. ``most_for_scales``: the most items that scales are learned from; None is 2,000.
     """
     plain = replace(recipe, directions=None, n_jobs=n_jobs)
     seconds: dict[str, float] = {}
@@ -236,15 +216,7 @@ def with_scales(problem: LabelProblem) -> LabelProblem:
 
 
 def learn_sum(problem: LabelProblem) -> ChosenSum:
-    """Choose the shares by items held out, and learn the sum from all items.
-
-    Raises
-    ------
-    TooFewError
-        If nothing can be held out.
-    KeyboardInterrupt
-        On Ctrl-C, but while the scales of all items are learned: the result then has the status INTERRUPTED.
-    """
+    """Choose the shares by items held out, and learn the sum from all items."""
     problem = with_scales(problem)
     folds = folds_of(problem)
     with warnings.catch_warnings():
@@ -391,7 +363,6 @@ def compared(problem: LabelProblem, scored: Sequence[FoldDistances], units: Mapp
 
 
 def _lattice(n: int) -> list[Shares]:
-    """All shares that are multiples of 1 / 3."""
     counts = (c for c in product(range(_COARSE, -1, -1), repeat=n) if sum(c) == _COARSE)
     return [tuple(Fraction(k, _COARSE) for k in c) for c in counts]
 
@@ -408,7 +379,6 @@ def _around(shares: Shares) -> list[Shares]:
 
 
 def _candidate(problem: LabelProblem, scored: Sequence[FoldDistances], units: Mapping[str, float], shares: Shares) -> Candidate:
-    """The candidate of some shares, with the loss of the best votes by a kernel."""
     weights = {name: float(share) / unit for (name, unit), share in zip(units.items(), shares, strict=True)}
     _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in scored], weights="kernel")
     words = " + ".join(f"{share} {name}" for name, share in zip(units, shares, strict=True) if share)
@@ -418,7 +388,6 @@ def _candidate(problem: LabelProblem, scored: Sequence[FoldDistances], units: Ma
 
 
 def _neighbors(problem: LabelProblem, fold: FoldDistances, weights: Mapping[str, float]) -> HeldOutNeighbors:
-    """The neighbours of the items held out under a weighted sum of the distances."""
     total = np.zeros((len(fold.held), len(fold.part)))
     for name, weight in weights.items():
         total += weight * fold.distances[name]
@@ -494,15 +463,7 @@ class _Plan:
 
 
 def learn_sum_within(problem: LabelProblem, budget: TimeBudget) -> ChosenSum:
-    """Choose the shares by items held out, and learn the sum from all items, within the budget.
-
-    Raises
-    ------
-    TooFewError
-        If nothing can be held out.
-    KeyboardInterrupt
-        On Ctrl-C, as `learn_sum` does.
-    """
+    """Choose the shares by items held out, and learn the sum from all items, within the budget."""
     problem = with_scales(problem)
     halving = _Halving(problem, budget)
     with warnings.catch_warnings():
@@ -530,7 +491,6 @@ def learn_sum_within(problem: LabelProblem, budget: TimeBudget) -> ChosenSum:
 
 
 def _names(shares: Shares, units: Mapping[str, float]) -> set[str]:
-    """Return the components beside the scales that have a weight."""
     return {name for name, share in zip(units, shares, strict=True) if share and name != "scales"}
 
 
@@ -573,7 +533,6 @@ class _Halving:
         yield from ((part, held, True) for part, held in folds)
 
     def _score(self, part: Integers, held: Integers) -> FoldDistances:
-        """Compute the distances of a round, and note its seconds."""
         watch = Stopwatch()
         fold, seconds = scored_fold(self.problem, part, held, wanted=self.alive, n_jobs=self.problem.recipe.n_jobs)
         rest = max(watch.seconds - sum(seconds.values()), 0.0)
@@ -587,7 +546,6 @@ class _Halving:
         return seconds + self.learning(self.alive, _FOR_SCALES[0]) <= self.budget.left
 
     def _drop(self) -> None:
-        """Drop the components of which no candidate near the best has a weight."""
         try:
             units = units_of(self.last)
         except TooFewError:

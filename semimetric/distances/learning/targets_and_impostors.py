@@ -74,7 +74,6 @@ class ClassMembers:
 
 
 def _located_rows(located: Items, rows: Integers) -> Items:
-    """The items of these rows, in the form of all."""
     return Items(Located(*(part[rows] for part in located.located)), located.order[rows])
 
 
@@ -100,17 +99,8 @@ def find_neighbors_by_index(
 ) -> TargetsAndImpostors:
     """`find_neighbors` for some of many items, by an exact index of all of them with a filter for every class.
 
-    Parameters
-    ----------
-    index : NeighborIndex
-        Of all items; their ids are 0, 1, ...
-    raw : array-like of shape (n, n_features)
-        The items whose neighbours are asked for, as the index takes them.
-    rows : ndarray of shape (n,)
-        Their ids.
-    labels : ndarray of shape (n_items,)
-        Of all items.
-    n_targets, n_impostors : int
+    ``index``: of all items; their ids are 0, 1, . ``raw``: shape (n, n_features); the items whose neighbours are asked for,
+    as the index takes them. ``rows``: shape (n,); their ids. ``labels``: shape (n_items,); of all items.
     """
     n = len(rows)
     near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)

@@ -1,13 +1,9 @@
 """Tuples in memory as rows of a program: what measured distances and comparisons have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from ..._foundation.types import Floats, Integers, Tuples
-from ...data.parts.engine import Engine
-from ...data.parts.tuples import ColumnSums, TuplePart, TupleTable
 from ..pairs.base import PairMap
 from ..programs.design_matrix import RowsDesign
 from ..programs.losses import Loss
@@ -37,18 +33,3 @@ class TrainingTuples(ABC):
     @abstractmethod
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
         """The rows of an embedding that lies over the features of ``structure``."""
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedTuples:
-    """Pairs, triplets or quadruplets in parts."""
-
-    engine: Engine
-    parts: Sequence[TuplePart]
-    table: TupleTable
-    survey: ColumnSums  # what a first pass over these parts has found
-
-    @property
-    def items(self) -> Floats:
-        """The items of the survey: the sample that knots are placed among, shape (n, n_features)."""
-        return self.survey.items

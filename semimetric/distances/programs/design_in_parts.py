@@ -93,13 +93,7 @@ class PartDesign(Design):
         return self.engine.total(_rmatvec, add, self._divided(r))
 
     def moments(self, y: Floats, weights: Floats) -> Moments:
-        """Second moments, added up along the tree of parts.
-
-        Raises
-        ------
-        InputError
-            If the engine's limit has no room for them.
-        """
+        """Second moments, added up along the tree of parts."""
         check_room(self.engine, self.n_columns, len(self.sizes))
         return self.engine.total(_moments, add, self._divided(y, weights))
 

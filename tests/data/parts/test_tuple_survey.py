@@ -11,7 +11,7 @@ from semimetric.data import identical_items
 from semimetric.data.identical_items import distinct_items
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, count_tuples, sum_columns
+from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, count_tuples, sample_tuples
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 2))
@@ -54,7 +54,7 @@ def test_a_survey_does_not_depend_on_the_cuts(by_row, most, cuts):
         patched.setattr(identical_items, "_MOST", most)
         for places in ([], cuts):
             parts, counts = count_tuples(SerialEngine(), parts_of(tuples, y, weight, places), table)
-            surveys.append(sum_columns(SerialEngine(), parts, counts, table))
+            surveys.append(sample_tuples(SerialEngine(), parts, counts, table))
     one, other = surveys
     assert (one.items == other.items).all()
     assert one.range == other.range == (y[weight > 0].min(), y[weight > 0].max())
@@ -91,7 +91,7 @@ def test_parts_to_be_read_are_counted_without_reading_them():
 def test_targets_that_are_all_equal_hold_nothing_to_learn():
     def survey(y, spec):
         parts, table = parts_of(POINTS, y, ONES, [10]), points_table(spec)
-        return sum_columns(SerialEngine(), parts, (10, 30), table)
+        return sample_tuples(SerialEngine(), parts, (10, 30), table)
 
     same = survey(2 * ONES, TargetSpec())
     assert_refused(lambda: same.check_targets(TargetSpec()), "40 pairs", "all equal (2)", "give at least two pairs")

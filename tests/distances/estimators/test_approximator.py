@@ -260,7 +260,7 @@ def test_what_was_evaluated_is_kept_and_the_error_says_how_to_use_it(monkeypatch
     def refuse(*args, **options):
         raise InputError("no")
 
-    monkeypatch.setattr(DistanceApproximator, "_choose_and_learn", refuse)
+    monkeypatch.setattr(DistanceApproximator, "fit_data", refuse)
     model = made(DistanceApproximator, cases.warped_sum, **FAST)
     with pytest.raises(InputError, match="no") as said:
         model.fit(ITEMS)

@@ -221,7 +221,7 @@ def test_what_rules_one_kind_of_tables_out_is_not_compared():
     assert {c.settings["tables"] for c in open_.choices_} == {"warped", "full"}
     assert not hasattr(TripletLearner(tables="auto"), "transform")
     assert_refused(
-        made(TripletLearner, **FAST, tables="auto").part_task,
+        made(TripletLearner, **FAST, tables="auto").recipe_for_parts,
         'tables="auto" compares',
         "fit on a sample",
         error=NotSupportedError,

@@ -295,4 +295,4 @@ def test_a_time_budget_is_for_the_sum_and_shows_seconds():
     with pytest.raises(InputError, match="time_budget=0: seconds"):
         LargeMarginLearner(time_budget=0).fit(X, Y)
     with pytest.raises(NotSupportedError, match="parts compare nothing"):
-        learned(time_budget=5).part_task()
+        learned(time_budget=5).recipe_for_parts()

@@ -25,10 +25,9 @@ from semimetric import (
     TripletLearner,
 )
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.distances.estimators.part_tasks import ItemTask, TupleTask, check_solved_by_sums, refuse_parts
+from semimetric.distances.estimators.part_tasks import check_solved_by_sums, item_bytes, refuse_parts
 from semimetric.distances.learning.items import LargeMargin
 from semimetric.distances.learning.options import Recipe
-from semimetric.distances.programs.losses import resolve_loss
 
 FAST = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped"}
 LEARNERS = {
@@ -40,7 +39,8 @@ LEARNERS = {
 
 
 def room(n_features, directions=None, **rule):
-    return made(LargeMarginLearner, **FAST | {"directions": directions} | rule).part_task().item_bytes(n_features)
+    model = made(LargeMarginLearner, **FAST | {"directions": directions} | rule)
+    return item_bytes(model.recipe_for_parts(), model.triplet_options(), n_features)
 
 
 def test_directions_take_room_as_features_do():
@@ -51,7 +51,7 @@ def test_directions_take_room_as_features_do():
 @given(st.integers(1, 200), st.integers(1, 9), st.integers(1, 9), st.integers(2, 60))
 def test_an_item_takes_more_room_the_more_there_is_of_it(n_features, n_targets, n_impostors, n_knots):
     def taken(n, targets, impostors, knots):
-        return ItemTask(Recipe(n_knots=knots), LargeMargin(targets, impostors)).item_bytes(n)
+        return item_bytes(Recipe(n_knots=knots), LargeMargin(targets, impostors), n)
 
     one = taken(n_features, n_targets, n_impostors, n_knots)
     vectors = 8 * n_features * (n_targets + n_impostors + 1)
@@ -71,15 +71,15 @@ def test_the_most_knots_of_a_feature_count():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learners_say_what_tuples_they_take(name):
     learner, kind, judged = LEARNERS[name]
-    task = learner(**FAST).part_task()
-    assert isinstance(task, TupleTask)
-    assert (task.targets.kind, task.targets.labeled) == (kind, judged)
-    assert (task.recipe.n_knots, task.recipe.alpha, task.recipe.tables) == (4, 1e-2, "warped")
+    model = learner(**FAST)
+    assert (model.tuple_spec.kind, model.tuple_spec.labeled) == (kind, judged)
+    recipe = model.recipe_for_parts()
+    assert (recipe.n_knots, recipe.alpha, recipe.tables) == (4, 1e-2, "warped")
 
 
 def test_distances_may_have_any_sign_without_axioms():
-    assert DistanceRegressor(**FAST).part_task().targets.least == 0
-    assert DistanceRegressor(n_knots=4, alpha=1e-2, axioms=None).part_task().targets.least == -np.inf
+    assert DistanceRegressor(**FAST).tuple_spec.least == 0
+    assert DistanceRegressor(n_knots=4, alpha=1e-2, axioms=None).tuple_spec.least == -np.inf
 
 
 REFUSED = {
@@ -100,7 +100,7 @@ REFUSED = {
 @pytest.mark.parametrize("learner", [DistanceRegressor, TripletLearner, LargeMarginLearner])
 def test_what_parts_cannot_do_is_refused_with_what_to_do(learner, name):
     changes, *parts = REFUSED[name]
-    assert_refused(lambda: made(learner, **FAST | changes).part_task(), *parts, error=NotSupportedError)
+    assert_refused(lambda: made(learner, **FAST | changes).recipe_for_parts(), *parts, error=NotSupportedError)
 
 
 COMPARED = {PairLearner: ("auto", "discriminant"), LargeMarginLearner: ("auto", "nca", "lda", "discriminant", "combined")}
@@ -109,32 +109,31 @@ COMPARED = {PairLearner: ("auto", "discriminant"), LargeMarginLearner: ("auto", 
 @pytest.mark.parametrize("learner", COMPARED)
 def test_directions_that_compare_all_data_are_refused(learner):
     for name in COMPARED[learner]:
-        call = lambda name=name: made(learner, **FAST | {"directions": name}).part_task()  # noqa: E731
+        call = lambda name=name: made(learner, **FAST | {"directions": name}).recipe_for_parts()  # noqa: E731
         assert_refused(call, f"directions='{name}' compares all data", "a matrix", "semimetric_.directions", NotSupportedError)
-    assert made(learner, **FAST | {"directions": "pca"}).part_task().recipe.directions == "pca"
+    assert made(learner, **FAST | {"directions": "pca"}).recipe_for_parts().directions == "pca"
 
 
 def test_kinds_of_tables_are_not_compared_on_parts():
-    call = lambda: made(LargeMarginLearner, **FAST | {"tables": "auto"}).part_task()  # noqa: E731
+    call = lambda: made(LargeMarginLearner, **FAST | {"tables": "auto"}).recipe_for_parts()  # noqa: E731
     assert_refused(call, 'tables="auto" compares both', 'give "warped" or "full"', "fit on a sample", NotSupportedError)
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
 def test_only_least_squares_is_solved_by_second_moments_alone(loss):
-    chosen = resolve_loss(loss)
     for solver in ("auto", Newton(), InteriorPoint(), FirstOrder()):
-        check_solved_by_sums(Recipe(loss=loss, solver=solver), chosen)
+        check_solved_by_sums(Recipe(loss=loss, solver=solver))
     gram = Recipe(loss=loss, solver=Gram())
     if loss == "squared":
-        check_solved_by_sums(gram, chosen)
+        check_solved_by_sums(gram)
     else:
         names = "Newton, InteriorPoint, FirstOrder learn from parts"
-        assert_refused(lambda: check_solved_by_sums(gram, chosen), "Gram needs all rows", names, error=NotSupportedError)
+        assert_refused(lambda: check_solved_by_sums(gram), "Gram needs all rows", names, error=NotSupportedError)
 
 
 def test_free_weights_are_learned_by_least_squares_alone():
-    check_solved_by_sums(Recipe(axioms=None), resolve_loss("squared"))
-    call = lambda: check_solved_by_sums(Recipe(axioms=None, loss="huber"), resolve_loss("huber"))  # noqa: E731
+    check_solved_by_sums(Recipe(axioms=None))
+    call = lambda: check_solved_by_sums(Recipe(axioms=None, loss="huber"))  # noqa: E731
     assert_refused(call, "axioms=None leaves weights free", "the loss Huber", 'use loss="squared"', NotSupportedError)
 
 

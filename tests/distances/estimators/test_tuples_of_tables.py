@@ -20,7 +20,7 @@ from semimetric.distances.features.discriminants import discriminants
 from semimetric.distances.features.fitted_directions import fit_directions
 from semimetric.distances.features.linear_directions import Directions
 from semimetric.distances.learning.comparison_fit import fit_comparison_prior
-from semimetric.distances.learning.comparisons import OrderedTuples
+from semimetric.distances.learning.comparisons import ComparisonData, OrderedTuples
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.program import columns_of
 from semimetric.distances.learning.structure import build_structure, l1_embedding
@@ -143,7 +143,7 @@ def gower_triplets(levels):
     index = np.where((near > far)[:, None], index[:, [0, 2, 1]], index)
     schema = Schema.fit(items, categorical_features=[0, 1])
     structure = build_structure(Recipe(n_knots=4, tables="warped", loss="squared_hinge"), items, schema)
-    return structure, OrderedTuples(Triplets(items, index), np.full(3000, 1 / 3000))
+    return structure, ComparisonData.of(OrderedTuples(Triplets(items, index), np.full(3000, 1 / 3000)))
 
 
 def test_the_prior_is_the_gower_distance_that_triplets_ask_for():

@@ -9,14 +9,14 @@ from judged_tuples import ITEMS, RECIPE, every_kind, evidence
 from semimetric._foundation.types import Triplets
 from semimetric.distances import Status
 from semimetric.distances.learning.comparison_fit import fit_comparison_prior, fit_comparisons, with_discriminants
-from semimetric.distances.learning.comparisons import OrderedTuples
+from semimetric.distances.learning.comparisons import ComparisonData, OrderedTuples
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
 
 
 @every_kind
 def test_the_prior_finds_the_weighted_l1_distance(kind):
-    found = fit_comparison_prior(RECIPE, build_structure(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind))
+    found = fit_comparison_prior(RECIPE, build_structure(RECIPE, ITEMS, ("u", "v", "w")), ComparisonData.of(evidence(kind)))
     slopes = found.l1.slopes
     assert (slopes > 0).all()
     assert 2 < slopes[1] / slopes[0] < 8
@@ -28,7 +28,8 @@ def test_the_prior_finds_the_weighted_l1_distance(kind):
 @pytest.mark.parametrize("unit", [1e-3, 1e4])
 def test_units_of_features_do_not_matter(kind, unit):
     scale = np.array([unit, 1.0, 1 / unit])
-    one, other = (fit_comparisons(RECIPE, evidence(kind, X), ("u", "v", "w"))[0] for X in (ITEMS, ITEMS * scale))
+    data = [ComparisonData.of(evidence(kind, X)) for X in (ITEMS, ITEMS * scale)]
+    one, other = (fit_comparisons(RECIPE, side, ("u", "v", "w"))[0] for side in data)
     np.testing.assert_allclose(other.pairwise(ITEMS * scale), one.pairwise(ITEMS), rtol=1e-4, atol=1e-6)
 
 
@@ -39,7 +40,8 @@ def test_every_setting_learns_the_order(kind, changes):
     from dataclasses import replace
 
     names, said = ("u", "v", "w"), evidence(kind)
-    d, solution, _ = fit_comparisons(with_discriminants(replace(RECIPE, **changes), said, names), said, names)
+    recipe = with_discriminants(replace(RECIPE, **changes), said, names)
+    d, solution, _ = fit_comparisons(recipe, ComparisonData.of(said), names)
     assert solution.status is Status.SOLVED
     (near, _), (far, _) = evidence(kind).near, evidence(kind).far
     close, wide = (d.paired_by_index(ITEMS, p.index) for p in (near, far))
@@ -54,7 +56,7 @@ def test_tuples_of_equal_points_hold_nothing():
     nothing = OrderedTuples(Triplets(ITEMS, same), np.full(60, 1 / 60))
     structure = build_structure(RECIPE, ITEMS, ("u", "v", "w"))
     assert_refused(
-        lambda: fit_comparison_prior(RECIPE, structure, nothing),
+        lambda: fit_comparison_prior(RECIPE, structure, ComparisonData.of(nothing)),
         "60 tuples",
         "compares equal points",
         "give tuples that differ",
@@ -64,6 +66,6 @@ def test_tuples_of_equal_points_hold_nothing():
 @pytest.mark.slow
 def test_tables_too_large_to_be_held_have_columns_at_touched_vertices_only():
     recipe = Recipe(**cases.RECIPES["touched"], loss="squared_hinge")
-    d, _, _ = fit_comparisons(recipe, evidence("triplets"), ("u", "v", "w"))
+    d, _, _ = fit_comparisons(recipe, ComparisonData.of(evidence("triplets")), ("u", "v", "w"))
     near, far = (d.paired_by_index(ITEMS, p.index) for p in (evidence("triplets").near[0], evidence("triplets").far[0]))
     assert (near < far).mean() > 0.95

@@ -8,7 +8,7 @@ from semimetric import ConcaveLink, DistanceRegressor, NeighborIndex, load
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import concave_link
 from semimetric.distances.learning.concave_link import fit_concave_link, least_squares_link
-from semimetric.distances.learning.measured import InMemoryDistances
+from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
 
@@ -56,7 +56,7 @@ def test_a_sum_that_needs_no_link_has_one_that_is_nearly_straight():
 def test_no_round_raises_the_loss_of_the_pairs(relative):
     y = SATURATING * (1 + 0.1 * RNG.normal(size=len(SUMS)))
     recipe = Recipe(n_knots=4, alpha=1e-4, relative=relative, loss="huber").checked()
-    data = InMemoryDistances(Pairs(ITEMS, INDEX), y, WEIGHT)
+    data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX), y, WEIGHT)
     structure = build_structure(recipe, ITEMS, ("u", "v"))
     rounds = list(concave_link._rounds(recipe, structure, data, 4))
     losses = [concave_link._loss(recipe, d, data) for d, _ in rounds]
@@ -65,7 +65,7 @@ def test_no_round_raises_the_loss_of_the_pairs(relative):
 
 
 def test_of_few_pairs_nothing_is_held_out_and_the_link_stays():
-    data = InMemoryDistances(Pairs(ITEMS, INDEX[:2]), SUMS[:2], np.full(2, 0.5))
+    data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX[:2]), SUMS[:2], np.full(2, 0.5))
     recipe, (d, _) = fit_concave_link(Recipe(n_knots=2, alpha=1e-3, link=0.7).checked(), data, ("u", "v"))
     assert str(recipe.link) == str(d.link) == "power 0.7"
 

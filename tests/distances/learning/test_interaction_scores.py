@@ -6,7 +6,7 @@ import pytest
 from semimetric import Grid, PairEmbedding
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning.groups import coarse_grid, joint_columns, paired_features, scores
-from semimetric.distances.learning.measured import InMemoryDistances
+from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.measured_fit import HeldOutDistances
 from semimetric.distances.learning.options import Recipe
 
@@ -20,7 +20,7 @@ def setting():
     index = rng.integers(0, 200, (1500, 2))
     product = items[:, 1] * items[:, 3]
     y = np.abs(np.diff(items[index][:, :, 0])).ravel() + 3 * np.abs(np.diff(product[index])).ravel()
-    data = InMemoryDistances(Pairs(items, index), y, np.full(1500, 1 / 1500))
+    data = MeasuredDistances.of_arrays(Pairs(items, index), y, np.full(1500, 1 / 1500))
     source = HeldOutDistances(data, ("a", "b", "c", "d", "e"))
     fitted = source.fitted(RECIPE, source.all_data(RECIPE))
     return fitted, coarse_grid(RECIPE, fitted.structure, items)

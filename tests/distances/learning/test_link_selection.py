@@ -10,7 +10,7 @@ from learners import made
 from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, SemimetricWarning
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import measured_fit as link_selection
-from semimetric.distances.learning.measured import InMemoryDistances
+from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.measured_fit import choose_link, least_loss_of_exponents
 from semimetric.distances.learning.options import DISTANCES, Recipe
 from semimetric.distances.model.links import PowerLink
@@ -24,7 +24,8 @@ WEIGHT = np.full(len(SUMS), 1 / len(SUMS))
 
 def chosen(y, *, knots=False, alpha=False, **parameters):
     recipe = Recipe(**{"n_knots": 3, "alpha": 1e-4, "random_state": 0} | parameters).checked()
-    return choose_link(recipe, InMemoryDistances(Pairs(ITEMS, INDEX), y, WEIGHT), ("u", "v"), knots=knots, alpha=alpha)
+    data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX), y, WEIGHT)
+    return choose_link(recipe, data, ("u", "v"), knots=knots, alpha=alpha)
 
 
 @pytest.mark.parametrize("p", [1.0, 0.8, 0.6])
@@ -66,7 +67,7 @@ def test_both_are_chosen_by_an_estimator_which_says_what_it_compared():
 
 
 def test_of_few_pairs_a_warning_says_what_is_taken():
-    data = InMemoryDistances(Pairs(ITEMS, INDEX[:2]), SUMS[:2], np.full(2, 0.5))
+    data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX[:2]), SUMS[:2], np.full(2, 0.5))
     with pytest.warns(SemimetricWarning, match="link='identity' is taken"):
         recipe, choices = choose_link(Recipe(link="power"), data, ("u", "v"), knots=True, alpha=True)
     assert (recipe.link, choices) == ("identity", ())
@@ -76,7 +77,7 @@ def test_where_nothing_can_be_held_out_a_number_is_asked_for():
     y = SUMS**0.6
     open_ = DistanceRegressor(link="power", n_knots=3, alpha=1e-3, preprocessor=ITEMS)
     assert_refused(lambda: open_.partial_fit(INDEX, y), 'link="identity"', "partial_fit", error=NotSupportedError)
-    assert_refused(open_.part_task, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
+    assert_refused(open_.recipe_for_parts, "link='power' is chosen on held-out pairs", "give a number", error=NotSupportedError)
     vertices = DistanceApproximator(cityblock, DistanceRegressor(n_knots=3, link="power"), method="vertices")
     assert_refused(lambda: vertices.fit(ITEMS), "learns nothing", "give a number", error=NotSupportedError)
     given = vertices.set_params(learner__link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)

@@ -10,7 +10,7 @@ from cases import assert_refused
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import prior as kept_columns
-from semimetric.distances.learning.measured import PairTargets
+from semimetric.distances.learning.measured import PairTargets, ScaledDistances
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import vertices_of_pairs
 from semimetric.distances.learning.structure import build_structure
@@ -93,29 +93,29 @@ def test_examples_are_the_first_pairs_over_items_of_their_own():
     assert len(examples.items) == len(np.unique(INDEX[:8]))
 
 
-def test_an_outline_names_vertices_and_items_outside_only_where_they_matter(monkeypatch):
+def test_column_sums_name_vertices_and_items_outside_only_where_they_matter(monkeypatch):
     recipe = Recipe(n_knots=4)
     structure, task = task_of(recipe)
-    outline = task.outline(recipe, structure)
-    assert (outline.vertices, outline.out_of_range) == (None, None)
+    found = task.column_sums(recipe, structure)
+    assert (found.vertices, found.out_of_range) == (None, None)
     gaps = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) / np.ptp(ITEMS, axis=0)
-    np.testing.assert_allclose(outline.l1_moments.gram, gaps.T @ gaps / len(Y))
-    np.testing.assert_allclose(outline.l1_moments.cross, gaps.T @ task.target / len(Y))
+    np.testing.assert_allclose(found.l1_moments.gram, gaps.T @ gaps / len(Y))
+    np.testing.assert_allclose(found.l1_moments.cross, gaps.T @ task.target / len(Y))
     monkeypatch.setattr(kept_columns, "_MANY_COLUMNS", 1)
     slow = vertices_of_pairs(structure, task.tuples)
-    assert [v.tolist() for v in task.outline(recipe, structure).vertices] == [v.tolist() for v in slow]
+    assert [v.tolist() for v in task.column_sums(recipe, structure).vertices] == [v.tolist() for v in slow]
     given = Recipe(knots=[[0.0, 1.0], [0.2, 0.9], [0.0, 1.0]], outside="clip")
     structure, task = task_of(given)
     outside = int(((ITEMS[INDEX, 1] < 0.2) | (ITEMS[INDEX, 1] > 0.9)).sum())
-    assert task.outline(given, structure).out_of_range.tolist() == [0, outside, 0]
+    assert task.column_sums(given, structure).out_of_range.tolist() == [0, outside, 0]
     with pytest.warns(SemimetricWarning, match=rf"of {INDEX.size} items, .*, some lie beyond the knots \(v: {outside}\)"):
-        task.outline(replace(given, outside="extend"), structure)
+        ScaledDistances.of(task).column_sums(replace(given, outside="extend"), structure)
 
 
 def test_pairs_in_memory_leave_sums_to_the_solver():
     recipe = Recipe(n_knots=3)
     structure, task = task_of(recipe)
-    assert task.sums(recipe, structure) is None
+    assert ScaledDistances.of(task).sums(recipe, structure) is None
     rows = task.rows(recipe, structure)
     assert rows.design.shape == (len(Y), structure.embedding.n_columns)
     assert (rows.target == task.targets).all()

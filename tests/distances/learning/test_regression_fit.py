@@ -19,7 +19,7 @@ def learned(recipe=RECIPE, y=Y, rows=slice(None)):
     structure = build_structure(recipe, ITEMS, ("u", "v", "w"))
     index = INDEX[rows]
     targets = PairTargets.of(recipe, structure, Pairs(ITEMS, index), y[rows], np.full(len(index), 1 / len(index)))
-    return fit_distances(recipe, structure, targets)
+    return fit_distances(recipe, structure, ScaledDistances.of(targets))
 
 
 def test_it_is_what_the_regressor_learns():
@@ -44,9 +44,10 @@ def test_the_order_of_the_pairs_does_not_matter(rng):
 
 
 class Summed(ScaledDistances):
-    """Distances of which there are sums: neither outlines nor rows are there to be asked for."""
+    """Distances of which there are sums: neither column sums nor rows are there to be asked for."""
 
-    unit = 1.0
+    def __init__(self):
+        pass
 
     def sums(self, recipe, structure):
         return self
@@ -54,11 +55,7 @@ class Summed(ScaledDistances):
     def solve(self, recipe):
         return "distance", recipe
 
-    @property
-    def examples(self):
-        raise NotImplementedError
-
-    def outline(self, recipe, structure):
+    def column_sums(self, recipe, structure):
         raise NotImplementedError
 
     def rows(self, recipe, structure):

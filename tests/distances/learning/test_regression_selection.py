@@ -10,7 +10,7 @@ from learners import made
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import measured_fit as selection
-from semimetric.distances.learning.measured import InMemoryDistances
+from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.measured_fit import HeldOutDistances, choose_numbers
 from semimetric.distances.learning.options import DISTANCES, Recipe
 from semimetric.distances.learning.search import Candidate, Choices
@@ -20,7 +20,7 @@ WEIGHT = np.full(len(Y), 1 / len(Y))
 
 
 def chosen(recipe=None, *, knots=True, alpha=True, y=Y):
-    data = InMemoryDistances(Pairs(ITEMS, INDEX), y, WEIGHT)
+    data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX), y, WEIGHT)
     return choose_numbers(recipe or Recipe(), data, ("u", "v", "w"), knots=knots, alpha=alpha)
 
 

@@ -7,6 +7,7 @@ import pytest
 from judged_tuples import ITEMS, RECIPE, every_kind, evidence, l1
 
 from semimetric import SemimetricWarning
+from semimetric.distances.learning.comparisons import ComparisonData
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
 from semimetric.distances.programs.design_matrix import PairDesign
@@ -46,14 +47,14 @@ def test_residuals_are_what_the_margin_lacks(kind, rng):
 @every_kind
 def test_sums_over_pairs_are_those_of_their_rows(kind, rng):
     whole, structure = replace(evidence(kind), weight=rng.random(300)), build_structure(Recipe(n_knots=4), ITEMS, NAMES)
-    rows = PairDesign(structure.embedding, whole.pairs).csr().toarray()
-    np.testing.assert_allclose(whole.norms(structure, None), rows.sum(axis=0), atol=1e-9)
-    touched = [v.canonical(k) for v, k in zip(structure.embedding.vertices, whole.vertices(structure), strict=True)]
+    data, rows = ComparisonData.of(whole), PairDesign(structure.embedding, whole.pairs).csr().toarray()
+    np.testing.assert_allclose(data.norms(structure, None), rows.sum(axis=0), atol=1e-9)
+    touched = [v.canonical(k) for v, k in zip(structure.embedding.vertices, data.vertices(structure), strict=True)]
     columns = [np.intersect1d(keys, v.keys) for keys, v in zip(touched, structure.embedding.vertices, strict=True)]
     assert sum(map(len, columns)) == rows.any(axis=0).sum()
     weight = np.concatenate([whole.near[1], whole.far[1]])
     gaps = ITEMS[whole.pairs.left] - ITEMS[whole.pairs.right]
-    np.testing.assert_allclose(whole.spread(structure, None), np.sqrt(weight @ gaps**2 / weight.sum()))
+    np.testing.assert_allclose(data.spread(structure, None), np.sqrt(weight @ gaps**2 / weight.sum()))
 
 
 @every_kind
@@ -100,5 +101,5 @@ def test_items_outside_the_knots_are_counted_and_told(kind):
     whole, structure = evidence(kind), build_structure(recipe, ITEMS, NAMES)
     members = ITEMS[whole.tuples.index.ravel()]
     with pytest.warns(SemimetricWarning, match=rf"of {len(members)} items, .*, some lie beyond the knots \(v: "):
-        counts = whole.out_of_range(recipe, structure)
+        counts = ComparisonData.of(whole).out_of_range(recipe, structure)
     assert counts.tolist() == [0, (members[:, 1] < 0.5).sum(), 0]
