@@ -17,7 +17,7 @@ from semimetric._foundation.types import Pairs
 from semimetric.data.grid import Grid
 from semimetric.datasets import exact_emd, load_digit_histograms
 from semimetric.distances.programs.design_matrix import PairDesign
-from semimetric.distances.programs.penalties import Columns
+from semimetric.distances.programs.penalties import PenaltyColumns
 from semimetric.distances.programs.program import ConvexProgram
 
 
@@ -35,7 +35,7 @@ def programs(n_pairs: int) -> tuple[ConvexProgram, ConvexProgram]:
     design = PairDesign(embedding, Pairs(features, index), n_jobs=2)
     n = embedding.n_columns
     ones = np.ones(n)
-    columns = Columns(n, np.zeros(n), ones, ones, ones / n, ones, embedding.differences)
+    columns = PenaltyColumns(n, np.zeros(n), ones, ones, ones / n, ones, embedding.differences)
     rest = ((Ridge(1e-6, towards="zero"),), columns, np.zeros(n))
     target, weight = y / y.mean(), np.full(len(y), 1 / len(y))
     return tuple(ConvexProgram(design, target, weight, loss, *rest) for loss in (Squared(), Absolute()))

@@ -20,7 +20,7 @@ from semimetric import (
     PL2Embedding,
     UniformDirections,
 )
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.data.pair_sampling import sample_pairs
 from semimetric.distances.learning.measured import PairTargets
 from semimetric.distances.learning.options import Recipe
@@ -217,7 +217,7 @@ def margin_program(kind, loss, penalties=(), *, tables="full", seed=0):
         n_base = 1
     else:
         index = np.where((near + rng.normal(0, 0.3, 70) < far)[:, None], index, index[:, [2, 3, 0, 1]])
-        tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, :3])
+        tuples = Quadruplets(items, index) if kind == "quadruplets" else TripletTuples(items, index[:, :3])
         design, n_base = ComparisonDesign.of(structure.embedding, tuples), 0
     base = L1Prior(np.ones(3) / 3, np.ones(3))
     columns = columns_of(structure.embedding, base, n_base)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.distances.learning.comparisons import LabeledPairs, OrderedTuples
 from semimetric.distances.learning.options import Recipe
 
@@ -25,7 +25,7 @@ def evidence(kind, items=ITEMS):
     index = INDEX if kind == "quadruplets" else INDEX[:, [0, 1, 0, 2]]
     swap = l1(*index[:, :2].T) > l1(*index[:, 2:].T)
     index = np.where(swap[:, None], index[:, [2, 3, 0, 1]], index)
-    tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, [0, 1, 3]])
+    tuples = Quadruplets(items, index) if kind == "quadruplets" else TripletTuples(items, index[:, [0, 1, 3]])
     return OrderedTuples(tuples, weight)
 
 

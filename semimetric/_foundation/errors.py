@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the package, with the separator at its end
 _LIBRARIES = ("sklearn", "joblib")  # that call the package for someone, to whose line a warning points
@@ -137,13 +138,13 @@ class DistanceCallError(SemimetricError, RuntimeError):
     True True
     """
 
-    def __init__(self, message, pair, pairs, distances):
+    def __init__(self, message: str, pair: tuple[int, int], pairs: Any, distances: Any) -> None:
         super().__init__(message)
         self.pair = pair
         self.pairs = pairs
         self.distances = distances
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.args[0], self.pair, self.pairs, self.distances)
 
 

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from .errors import InputError
 
 _PATIENCE = 10.0  # seconds
-_SETTLED = 0.5  # seconds after which the rate of the work so far tells how long the rest will take
+_SETTLED = 0.5  # seconds after which the rate of the work so far shows how long the rest will take
 _SHARES = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 

@@ -35,7 +35,7 @@ def storable(made: Made) -> Made:
     Raises
     ------
     ValueError
-        If another module has one of the same name, of which files could not tell them apart.
+        If another module has one of the same name, which files could not distinguish.
     """
     name: str = made.__name__
     if name in _STORABLE and _STORABLE[name].__module__ != made.__module__:

@@ -40,6 +40,7 @@ class Tuples:
 
     items: Floats  # (n_items, n_features)
     index: Integers  # (n_tuples, size); the row numbers in ``items`` of the members of each tuple
+    name: ClassVar[str]  # what messages call several of them
     size: ClassVar[int]  # the number of items in a tuple
     sides: ClassVar[tuple[str, ...]]  # the names of the members of a tuple where they are columns of a table
 
@@ -65,6 +66,7 @@ class Tuples:
 class Pairs(Tuples):
     """Pairs of items; the index has shape (n_pairs, 2)."""
 
+    name = "pairs"
     size = 2
     sides = ("left", "right")
 
@@ -96,9 +98,10 @@ class Comparisons(Tuples):
         return Pairs(self.items, self.index[:, self._far])
 
 
-class Triplets(Comparisons):
+class TripletTuples(Comparisons):
     """Triplets (i, j, l) with d(i, j) < d(i, l); the index has shape (n_triplets, 3)."""
 
+    name = "triplets"
     size = 3
     sides = ("i", "j", "l")
     _near, _far = (0, 1), (0, 2)
@@ -107,6 +110,7 @@ class Triplets(Comparisons):
 class Quadruplets(Comparisons):
     """Quadruplets (a, b, c, e) with d(a, b) < d(c, e); the index has shape (n_quadruplets, 4)."""
 
+    name = "quadruplets"
     size = 4
     sides = ("a", "b", "c", "e")
     _near, _far = (0, 1), (2, 3)

@@ -126,7 +126,7 @@ def check_tuples(
 
     ``preprocessor`` holds the items, and ``encode(table, name=...)`` makes the matrix of a table that is not of numbers alone.
     """
-    name, size = kind.__name__.lower()[:-1], kind.size
+    name, size = kind.name[:-1], kind.size
     if preprocessor is not None:
         index = _row_numbers(tuples, name)
         if index.ndim != 2 or index.shape[1] != size:

@@ -89,7 +89,7 @@ def _values_on_knots(x, inside, j, knots, degree, work):
 
 @kernel
 def _put(k, column, value, out):
-    """Write an entry; `_after` tells whether it stays."""
+    """Write an entry; `_after` decides if it stays."""
     out.indices[k], out.data[k] = column, value
 
 

@@ -31,7 +31,7 @@ class Problem(NamedTuple):
     """The objective: a row i has the target t in its column ``codes[i]``, and -t in the others.
 
     ``target`` and ``sample`` have one number a row, or one for all; ``own`` and ``other`` (K,) are C times the weight of a
-    class, for the rows that belong to it and for the rest. ``two_sided`` tells regression, ``joint`` Crammer and Singer.
+    class, for the rows that belong to it and for the rest. ``two_sided`` marks regression, ``joint`` Crammer and Singer.
     """
 
     codes: np.ndarray
@@ -51,7 +51,7 @@ class Machine(NamedTuple):
     Kernels that learn take the weights W of rows phi. Where ``order`` is not 0, the weights are those of psi, W_d = D^{-1} W
     within the blocks of columns ``starts``, with which scores are computed.
 
-    ``positive`` (n_columns,) tells whose negative weights count as 0; it has no entries where none do.
+    ``positive`` (n_columns,) marks the columns whose negative weights count as 0; it has no entries where none do.
     """
 
     weights: np.ndarray

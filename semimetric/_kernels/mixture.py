@@ -42,7 +42,7 @@ class Prior(NamedTuple):
     t_rate: float
 
 
-class Settings(NamedTuple):
+class ChainSettings(NamedTuple):
     """Concentration, auxiliary components, and the number of components of which the best state is kept."""
 
     alpha: float

@@ -45,7 +45,7 @@ class Partners(NamedTuple):
     start: np.ndarray
 
 
-class Tables(NamedTuple):
+class PackedTables(NamedTuple):
     """Columns of groups: vertex v is column ``base[g] + v``, or ``base[g]`` + its place among the sorted keys of the group.
 
     Group g has the keys ``keys[first[g]:first[g + 1]]`` where ``touched[g]``; a vertex that is none of them has no column.

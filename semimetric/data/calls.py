@@ -318,14 +318,10 @@ def _evaluated(
     """Return distances of the pairs before the first failure, the number of calls, and the failure, None if there is none."""
     if form == "batches":
         try:
-            values = np.asarray(function(left, right), dtype=np.float64)
-            if values.shape != (len(left),):
-                raise InputError(f"it returned shape {values.shape} for {len(left)} pairs")
-        except Exception:  # a user's function may raise anything; evaluating pair by pair finds the pair that failed
-            pass
+            values = _values_of_batch(function, left, right)
         except KeyboardInterrupt as interrupt:
             return np.empty(0), 0, interrupt
-        else:
+        if values is not None:
             bad = np.flatnonzero(~np.isfinite(values) | (nonnegative & (values < 0)))
             failed = InputError(f"it returned {values[bad[0]]}") if len(bad) else None
             return values[: bad[0]] if len(bad) else values, len(values), failed
@@ -336,6 +332,15 @@ def _evaluated(
     except (Exception, KeyboardInterrupt) as failure:  # `stream` raises it again, together with the pair
         return np.array(done), len(done) + 1, _sendable(failure) if form == "objects" else failure
     return np.array(done), len(done), None
+
+
+def _values_of_batch(function: Distance, left: Sequence[Any], right: Sequence[Any]) -> Floats | None:
+    """Return the values of one call, or None if it fails: calls pair by pair then find the pair."""
+    try:
+        values = np.asarray(function(left, right), dtype=np.float64)
+    except Exception:  # a user's function may raise anything
+        return None
+    return values if values.shape == (len(left),) else None
 
 
 def _value(function: Distance, form: Form, x: Any, y: Any, nonnegative: bool) -> float:

@@ -60,7 +60,7 @@ def item_disjoint_splits(
         if n_found == n_splits:
             return
     if n_found < min(n_splits, 2):
-        kind = type(pairs).__name__.lower()
+        kind = pairs.name
         raise TooFewError(
             f"{len(pairs)} {kind} over {n_items} different items are too few to hold some out ({n_found} of {_MOST_DRAWS} ways "
             f"to hold out {held_out:.0%} of the items leave {_LEAST} {kind} or more on both sides); give more {kind}, or "

@@ -418,6 +418,6 @@ def _near(versions: Mapping[str, str], function: Callable[..., T], anchor: _Anch
 class _large_graphs(warnings.catch_warnings):
     """Silences Dask's warning of large graphs: shared arguments are in the graph so that lost workers can be replaced."""
 
-    def __enter__(self) -> None:  # type: ignore[override]  # the base class may return a list of warnings
+    def __enter__(self) -> None:  # the base class may return a list of warnings
         super().__enter__()
         warnings.filterwarnings("ignore", message="Sending large graph")

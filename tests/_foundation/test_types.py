@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 
-KINDS = {Pairs: 2, Triplets: 3, Quadruplets: 4}
+KINDS = {Pairs: 2, TripletTuples: 3, Quadruplets: 4}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -27,7 +27,7 @@ def test_pairs_have_a_left_and_a_right(rng):
 
 def test_comparisons_have_a_near_and_a_far_pair(rng):
     items = rng.random((5, 2))
-    triplets, quadruplets = Triplets(items, np.array([[0, 1, 2]])), Quadruplets(items, np.array([[0, 1, 2, 3]]))
+    triplets, quadruplets = TripletTuples(items, np.array([[0, 1, 2]])), Quadruplets(items, np.array([[0, 1, 2, 3]]))
     for tuples, far in ((triplets, [[0, 2]]), (quadruplets, [[2, 3]])):
         assert tuples.near.index.tolist() == [[0, 1]]
         assert tuples.far.index.tolist() == far

@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
 from semimetric._kernels.jit import kernel
-from semimetric._kernels.mixture import Settings, log_joint, reassign, sweeps, update
+from semimetric._kernels.mixture import ChainSettings, log_joint, reassign, sweeps, update
 
 ALPHA = 0.8
 
@@ -96,7 +96,7 @@ def geweke(d, n, n_direct, n_chain, seed=0, w_prior=1.0):
     direct = functions(np.array([as_state(*from_the_prior(n, d, prior, rng)) for _ in range(n_direct)]), d)
     states = np.empty((n_chain, n, 6 + 4 * d))
     points, mixture = from_the_prior(n, d, prior, rng)
-    alternate(points, prior, Settings(ALPHA, 3, 0), mixture, states, rng)
+    alternate(points, prior, ChainSettings(ALPHA, 3, 0), mixture, states, rng)
     batches = np.array([part.mean(axis=0) for part in np.array_split(functions(states, d), 40)])
     error = np.sqrt(direct.var(axis=0) / n_direct + batches.var(axis=0, ddof=1) / 40)
     return (direct.mean(axis=0) - batches.mean(axis=0)) / error
@@ -163,7 +163,7 @@ def frequencies(points, prior, alpha, n, seed=0):
     """Of partitions along a chain."""
     rng, drawn = np.random.default_rng(seed), np.empty((n, len(points.x)), np.int64)
     mixture = state(points, draw_planes(prior, 1, points.x.shape[1], rng), np.zeros(len(points.x), int))
-    labels_of(points, prior, Settings(alpha, 3, 0), mixture, drawn, rng)
+    labels_of(points, prior, ChainSettings(alpha, 3, 0), mixture, drawn, rng)
     rows, counts = np.unique(drawn, axis=0, return_counts=True)
     found = {}
     for row, count in zip(rows, counts, strict=True):
@@ -227,7 +227,7 @@ def test_the_best_state_with_the_number_wanted_is_kept(rng):
     points, prior = points_of(rng.normal(size=(12, 2)), rng.normal(size=(12, 2))), prior_of(2)
     mixture, best = (state(points, draw_planes(prior, 1, 2, rng), np.zeros(12, int)) for _ in range(2))
     trace = np.empty((400, 3))
-    sweeps(points, prior, Settings(2.0, 3, 2), mixture, best, trace, rng)
+    sweeps(points, prior, ChainSettings(2.0, 3, 2), mixture, best, trace, rng)
     assert best.size[0] == 2
     assert sorted(set(best.labels)) == [0, 1]
     assert best.score[0] == pytest.approx(log_joint(points, prior, 2.0, best)[1])

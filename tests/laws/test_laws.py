@@ -20,7 +20,7 @@ from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
 from semimetric.distances.programs.design_matrix import PairDesign
 from semimetric.distances.programs.losses import Squared
-from semimetric.distances.programs.penalties import Columns, Ridge
+from semimetric.distances.programs.penalties import PenaltyColumns, Ridge
 from semimetric.distances.programs.program import ConvexProgram
 
 GRID_OF_TWO = Grid([[0.0, 1.0, 3.0], [0.0, 2.0]])
@@ -210,7 +210,7 @@ def test_tied_columns_equal_explicit_rows(groups):
     explicit = sparse.vstack([symmetry_rows(free), diagonal_rows(free)])
     for embedding, share, rows in ((tied, 1.0, None), (free, 0.5, explicit)):  # the ridge counts (a, b) and (b, a) once
         n = embedding.n_columns
-        columns = Columns(n, np.zeros(n), *(np.full(n, v) for v in (1.0, 1.0, share, 1.0)), embedding.differences)
+        columns = PenaltyColumns(n, np.zeros(n), *(np.full(n, v) for v in (1.0, 1.0, share, 1.0)), embedding.differences)
         design = PairDesign(embedding, Pairs(items, index))
         ridge = (Ridge(1e-3, towards="zero"),)
         program = ConvexProgram(design, y / y.mean(), np.full(len(y), 1 / len(y)), Squared(), ridge, columns, np.zeros(n))

@@ -19,7 +19,7 @@ from semimetric import (
     TripletLearner,
     out_of_core,
 )
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
@@ -183,7 +183,7 @@ def test_bad_tuples_are_named_by_part():
     refused("triplets", "axioms='metric' on full tables", "fit on a sample", axioms="metric", tables="full", **unsaid)
 
 
-SPECS = {"pairs": TargetSpec(labeled=True), "triplets": TargetSpec(Triplets, labeled=True),
+SPECS = {"pairs": TargetSpec(labeled=True), "triplets": TargetSpec(TripletTuples, labeled=True),
          "quadruplets": TargetSpec(Quadruplets, labeled=True)}  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from semimetric import FirstOrder, Gram, InteriorPoint, Newton, NotSupportedErro
 from semimetric.distances.programs.design_matrix import MatrixDesign
 from semimetric.distances.programs.inequalities import Inequalities
 from semimetric.distances.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge
-from semimetric.distances.programs.penalties import Columns, Lasso, Linear, Ridge, Roughness
+from semimetric.distances.programs.penalties import Lasso, Linear, PenaltyColumns, Ridge, Roughness
 from semimetric.distances.programs.program import ConvexProgram
 from soak.attack import Attack
 
@@ -50,7 +50,7 @@ def program_of(case):
     s = 10 ** (-case["weights"] * rng.random(m))
     unit = 10 ** (0.5 * rng.normal(size=n))
     steps = sparse.csr_array(np.diff(np.eye(n), axis=0))
-    columns = Columns(
+    columns = PenaltyColumns(
         n, rng.random(n) * case["target"], unit, unit, np.full(n, 1 / n), np.ones(n), lambda kind: steps, not case["free"]
     )
     makers = {

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import Floats, Pairs, Quadruplets, Triplets, Tuples
+from ..._foundation.types import Floats, Pairs, Quadruplets, TripletTuples, Tuples
 from ..identical_items import DistinctItems
 from .engine import Engine
 from .row_parts import LazyRows
@@ -23,14 +23,14 @@ from .row_parts import LazyRows
 class TargetSpec:
     """The tuples that a learner takes, and what their targets y are."""
 
-    kind: type[Tuples] = Pairs  # `Pairs`, `Triplets` or `Quadruplets`
+    kind: type[Tuples] = Pairs  # `Pairs`, `TripletTuples` or `Quadruplets`
     labeled: bool = False  # true if y is a label, +1 or -1, and not a distance
     least: float = -np.inf  # the smallest distance allowed, where y is a distance
 
     @property
     def called(self) -> str:
         """Name of the tuples: "pairs", for instance."""
-        return self.kind.__name__.lower()
+        return self.kind.name
 
     @property
     def measured(self) -> bool:
@@ -42,7 +42,7 @@ class TargetSpec:
         if self.kind is Pairs and y is None:
             wanted = "+1 or -1" if self.labeled else "a distance"
             raise InputError(f"requires y to be passed, but the target y is None; give {wanted} for every pair")
-        return None if self.kind is Triplets else y
+        return None if self.kind is TripletTuples else y
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,7 +126,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
 
     def _given(self, tuples: ArrayLike, kind: type[Tuples]) -> tuple[ArrayLike, Any]:
         """Return the tuples as row numbers with their items, or tuples of points with None."""
-        return item_rows(tuples, self.preprocessor, kind.__name__.lower()[:-1])
+        return item_rows(tuples, self.preprocessor, kind.name[:-1])
 
     def _tuples(
         self,
@@ -161,7 +161,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
             return self._schema(items, name="preprocessor")
         if self.only_numbers:
             return None
-        name = kind.__name__.lower()
+        name = kind.name
         points = as_cells(tuples, name)
         is_table = points.ndim == 3 and points.shape[2] > 0
         return self._schema(points.reshape(-1, points.shape[2]), name=name) if is_table else None

@@ -185,7 +185,7 @@ class LargeMarginLearner(LearnedCoordinates):
         X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
             What is sparse becomes dense, up to 2 GB, here and wherever learners and distances take items.
         y : array-like of shape (n_items,)
-            Classes: at least two. Identical items of different classes cannot be told apart, and are outvoted.
+            Classes: at least two. Identical items of different classes cannot be separated, and are outvoted.
         sample_weight : array-like of shape (n_items,) or None
             Weights of the triplets of each item. An item that is given three times is one of weight 3, and no target of itself;
             an item of weight 0 is as good as absent.

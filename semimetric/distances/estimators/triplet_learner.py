@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._foundation.stored import storable
-from ..._foundation.types import ArrayLike, Triplets
+from ..._foundation.types import ArrayLike, TripletTuples
 from .comparison_learner import ComparisonLearner
 
 
@@ -79,7 +79,7 @@ class TripletLearner(ComparisonLearner):
     True
     """
 
-    _kind = Triplets
+    _kind = TripletTuples
 
     def fit(self, triplets: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> TripletLearner:
         """Learn from triplets.

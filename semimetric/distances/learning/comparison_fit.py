@@ -22,7 +22,7 @@ from ..features.discriminants import combinable, discriminants
 from ..model.semimetric import Semimetric
 from ..programs.design_matrix import Design, MatrixDesign
 from ..programs.losses import SquaredHinge, resolve_loss
-from ..programs.penalties import Columns, Penalty, Ridge
+from ..programs.penalties import Penalty, PenaltyColumns, Ridge
 from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from ..solvers.newton import Newton
@@ -84,7 +84,7 @@ def fit_comparison_prior(recipe: Recipe, structure: Structure, data: ComparisonD
     if not np.any(columns[0]):
         raise InputError(f"every one of the {len(data.weight)} tuples compares equal points; give tuples that differ")
     unit = np.ones(1)
-    one = Columns(1 + k, unit, unit, unit, unit, unit, differences=lambda kind: sparse.csr_array((0, 1)))
+    one = PenaltyColumns(1 + k, unit, unit, unit, unit, unit, differences=lambda kind: sparse.csr_array((0, 1)))
     matrix = MatrixDesign(sparse.csr_array(np.column_stack(columns)))
     scaled = _by_squared_hinge(matrix, data, (Ridge(_SCALE_RIDGE),), one, np.append(_LEAST, np.zeros(k)), np.ones(1 + k))
     if recipe.prior is not None:
@@ -100,7 +100,7 @@ def fit_comparison_prior(recipe: Recipe, structure: Structure, data: ComparisonD
 
 
 def _by_squared_hinge(
-    design: Design, data: ComparisonData, penalties: tuple[Penalty, ...], columns: Columns, lower: Floats, start: Floats
+    design: Design, data: ComparisonData, penalties: tuple[Penalty, ...], columns: PenaltyColumns, lower: Floats, start: Floats
 ) -> Floats:
     """The weights that minimise the squared hinge with some penalties, shape (n,); Ctrl-C raises KeyboardInterrupt."""
     target = -np.ones(len(data.weight))
@@ -184,7 +184,7 @@ class HeldOutComparisons(HeldOutData[ComparisonBlock]):
             if len(usable) == limits.n_folds:
                 break
         if len(usable) < 2:
-            kind = type(self.data.tuples).__name__.lower()
+            kind = self.data.tuples.name
             raise TooFewError(
                 f"{len(self.data.weight)} {kind} are too few to hold some of both classes out on items of their own; give more "
                 f'{kind}, or numbers instead of "auto"'
@@ -264,7 +264,7 @@ def choose_settings(
         raise InputError(f"every candidate has more than {most} weights; set n_knots=, alpha= and directions=")
     thorough = n_fits(_trials(replace(recipe, effort="thorough"), **chosen), COMPARISONS["thorough"].n_folds)
     n_rows = len(data.weight)
-    cost = SearchCost(type(data.tuples).__name__.lower(), min(n_rows, limits.n_rows), n_rows, n_losses(found), thorough)
+    cost = SearchCost(data.tuples.name, min(n_rows, limits.n_rows), n_rows, n_losses(found), thorough)
     choices = Choices(found, _MEASURE, scales_unless_tables_are_better if tables else simplest_with_discriminants, cost=cost)
     best = choices.chosen.settings
     taken = ("n_knots", "alpha", "tables", "directions") if directions else ("n_knots", "alpha", "tables")

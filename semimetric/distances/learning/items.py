@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..._foundation.arrays import as_classes
 from ..._foundation.errors import InputError, warn
 from ..._foundation.progress import TimeBudget
-from ..._foundation.types import Floats, Integers, Pairs, Triplets
+from ..._foundation.types import Floats, Integers, Pairs, TripletTuples
 from ..._foundation.unfinished import unfinished_folder
 from ..._foundation.validation import check_weights
 from ...data.feature_groups import only_singles
@@ -286,7 +286,7 @@ class InMemoryNeighbors(TripletNeighbors):
         left, right = self.found.pairs
         problem = self.problem
         if len(left) * problem.embedding.n_columns > _HELD:
-            triplets = Triplets(self.dataset.items, self.found.triplets())
+            triplets = TripletTuples(self.dataset.items, self.found.triplets())
             return ComparisonDesign.of(problem.embedding, triplets, problem.structure.directions, problem.recipe.n_jobs)
         pairs = pair_rows(problem.embedding, self.located, left, right)
         return TripletDesign.of_triplets(pairs, *self.found.rows(), problem.recipe.n_jobs)

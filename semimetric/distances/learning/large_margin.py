@@ -21,7 +21,7 @@ from ..._foundation.errors import InputError, NotSupportedError, TooFewError, wa
 from ..._foundation.iteration import Status
 from ..._foundation.progress import announce, progress_bar
 from ..._foundation.stored import storable
-from ..._foundation.types import Floats, Triplets
+from ..._foundation.types import Floats, TripletTuples
 from ...data.schema import Schema
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.from_labels import are_combined
@@ -308,7 +308,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         triplets = cast(InMemoryNeighbors, result.neighbors).found.triplets()
         weight = part.weight[triplets[:, 0]]
         loss = np.nan if held is None else self._wrong_votes(result, part, held, recipe.n_jobs)
-        tuples = OrderedTuples(Triplets(part.items, triplets), weight / weight.sum())
+        tuples = OrderedTuples(TripletTuples(part.items, triplets), weight / weight.sum())
         return FittedModel(tuples, structure, weights, loss)
 
     def _wrong_votes(self, result: LargeMarginResult, part: LabeledDataset, held: LabeledDataset, n_jobs: int | None) -> float:

@@ -12,7 +12,7 @@ from ..model.semimetric import Semimetric
 from ..pairs.triangle_inequality import Triangles
 from ..programs.design_matrix import MatrixDesign
 from ..programs.losses import Squared
-from ..programs.penalties import Columns
+from ..programs.penalties import PenaltyColumns
 from ..programs.program import ConvexProgram
 from ..solvers.cutting_plane import CuttingPlane
 from .program import inside
@@ -70,7 +70,7 @@ def _nearest(model: Semimetric, triangles: Triangles) -> Floats:
     """The weights of the nearest metric in least squares, shape (n_columns,)."""
     w, n = model.weights, len(model.weights)
     size, ones = max(float(w.mean()), 1e-300), np.ones(n)
-    columns = Columns(n, ones, ones, ones, ones, ones, differences=lambda kind: sparse.csr_array((0, n)))
+    columns = PenaltyColumns(n, ones, ones, ones, ones, ones, differences=lambda kind: sparse.csr_array((0, n)))
     known = inside(model.embedding, np.maximum(triangles.closed(w), float(w.min())) / size)
     program = ConvexProgram(
         MatrixDesign(sparse.csr_array(sparse.identity(n, format="csr"))), w / size, ones / n, Squared(), (), columns,

@@ -15,7 +15,7 @@ from ..pairs.triangle_inequality import Triangles
 from ..programs.constraints import TableLayout
 from ..programs.design_matrix import Moments
 from ..programs.inequalities import Inequalities, feasible_weights
-from ..programs.penalties import Columns, Quadratic, total
+from ..programs.penalties import PenaltyColumns, Quadratic, total
 from ..programs.program import ConvexProgram
 from ..solvers.auto import choose, resolve_solver
 from ..solvers.base import Solution
@@ -31,7 +31,7 @@ _NORM_ROUNDING = 1e-12  # of the largest norm: a column of less is touched by ro
 class Terms:
     """Penalties and bounds on the columns of one structure."""
 
-    columns: Columns  # what penalties may ask of the columns
+    columns: PenaltyColumns  # what penalties may ask of the columns
     # Shape (n,); lower bounds of the weights: of tables with raw features ``delta``, else 0; -inf with ``axioms=None``.
     lower: Floats
     delta: float  # the lower bound that makes the distance positive, in units of the mean target
@@ -84,7 +84,7 @@ def columns_of(
     *,
     nonnegative: bool = True,
     shares: Mapping[tuple[int, ...], float] | None = None,
-) -> Columns:
+) -> PenaltyColumns:
     """Describe for penalties the columns of an embedding, followed by ``n_base`` that are not penalised.
 
     Columns of the groups in ``shares`` count so many times as much as others.
@@ -97,7 +97,7 @@ def columns_of(
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
     rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
     share = np.array([(shares or {}).get(g, 1.0) for g in embedding.groups]) / (n_groups * cells)
-    return Columns(
+    return PenaltyColumns(
         n=len(weights) + n_base, prior=weights, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
         share=share[owner], cells=cells[owner], differences=embedding.differences,
         nonnegative=nonnegative,

@@ -75,7 +75,7 @@ class PartDesign(Design):
     n_columns: int
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]  # it is computed from the parts
+    def shape(self) -> tuple[int, int]:  # it is computed from the parts
         """The numbers of rows, over all parts, and of columns: (m, n)."""
         return sum(self.sizes), self.n_columns
 
@@ -102,12 +102,12 @@ class PartDesign(Design):
         return sparse.csr_array(sparse.vstack(list(self.engine.each(_csr, self.parts)), format="csr"))
 
     @cached_property
-    def nonnegative(self) -> bool:  # type: ignore[override]  # it is computed once
+    def nonnegative(self) -> bool:  # it is computed once
         """True if no part has an entry below 0."""
         return all(self.engine.each(_nonnegative, self.parts))
 
     @cached_property
-    def absolute(self) -> Design:  # type: ignore[override]  # it is computed once
+    def absolute(self) -> Design:  # it is computed once
         """The absolute values of A, in the same parts."""
         if self.nonnegative:
             return self

@@ -1,4 +1,4 @@
-"""Penalties on the weights of the tables, measured as slopes (see `Columns`); base distances are not penalised.
+"""Penalties on the weights of the tables, measured as slopes (see `PenaltyColumns`); base distances are not penalised.
 
 Given w >= 0, every penalty is a convex quadratic, so solvers see the sum of the penalties as one `Quadratic`. Each penalty is
 also written as an independent CVXPY expression, against which the tests check the quadratic.
@@ -107,7 +107,7 @@ class Quadratic:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class PenaltyColumns:
     """The columns that a penalty needs to know; each array has one entry for every column of a table.
 
     A weight is measured as a slope: ``unit`` is the weight that the column would have in the L1 distance to which every
@@ -133,15 +133,15 @@ class Penalty(ABC):
     """A convex penalty that is >= 0 for the weights that it allows; most penalties have a strength ``alpha``."""
 
     @abstractmethod
-    def quadratic(self, columns: Columns) -> Quadratic:
+    def quadratic(self, columns: PenaltyColumns) -> Quadratic:
         """Return the penalty on these columns as a quadratic, which need hold only for w >= 0 if ``columns.nonnegative``."""
 
-    def reach(self, value: float, columns: Columns) -> Floats:
+    def reach(self, value: float, columns: PenaltyColumns) -> Floats:
         """Return an upper bound of every weight (n,) while the penalty is at most ``value``; infinite where there is none."""
         return np.full(columns.n, np.inf)
 
     @abstractmethod
-    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+    def expression(self, cp: Any, w: Any, columns: PenaltyColumns) -> Any:
         """Return the penalty as a CVXPY expression of the variable ``w``."""
 
 
@@ -149,7 +149,7 @@ Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
 """What ``Program(penalty=)`` takes: a name, a penalty, several, or none."""
 
 
-def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
+def _padded(values: Floats, columns: PenaltyColumns, fill: float = 0.0) -> Floats:
     """Append ``fill`` for the base distances to the values of the table columns: shape (n,)."""
     return np.concatenate([values, np.full(columns.n - len(values), fill)])
 
@@ -184,25 +184,25 @@ class Ridge(Penalty):
         check_alpha("alpha", self.alpha)
         check_choice("towards", self.towards, ("prior", "zero"))
 
-    def _center(self, columns: Columns) -> Floats:
+    def _center(self, columns: PenaltyColumns) -> Floats:
         """Return the weights that the penalty draws to, shape (n_table_columns,)."""
         return columns.prior if self.towards == "prior" else np.zeros_like(columns.prior)
 
-    def quadratic(self, columns: Columns) -> Quadratic:
+    def quadratic(self, columns: PenaltyColumns) -> Quadratic:
         center = self._center(columns)
         diagonal = self.alpha * columns.share / columns.unit**2
         P, R = (sparse.csr_array(sparse.diags_array(_padded(v, columns))) for v in (diagonal, np.sqrt(diagonal)))
         constant = float(diagonal @ (center * center)) / 2
         return Quadratic(P, _padded(diagonal * center, columns), constant, Square(R, _padded(center, columns)))
 
-    def reach(self, value: float, columns: Columns) -> Floats:
+    def reach(self, value: float, columns: PenaltyColumns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
         with np.errstate(over="ignore"):
             radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
         return _padded(self._center(columns) + radius, columns, np.inf)
 
-    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+    def expression(self, cp: Any, w: Any, columns: PenaltyColumns) -> Any:
         center = self._center(columns)
         scaled = cp.multiply(np.sqrt(columns.share) / columns.unit, w[: len(center)] - center)
         return self.alpha / 2 * cp.sum_squares(scaled)
@@ -214,10 +214,10 @@ class _Differences(Penalty):
     alpha: float
 
     @abstractmethod
-    def matrix(self, columns: Columns) -> sparse.csr_array:
+    def matrix(self, columns: PenaltyColumns) -> sparse.csr_array:
         """Return the scaled matrix D, shape (n_differences, n_table_columns)."""
 
-    def quadratic(self, columns: Columns) -> Quadratic:
+    def quadratic(self, columns: PenaltyColumns) -> Quadratic:
         D = self.matrix(columns)
         P = sparse.csr_array(self.alpha * (D.T @ D))
         P.resize((columns.n, columns.n))
@@ -226,7 +226,7 @@ class _Differences(Penalty):
         center = _padded(columns.prior * columns.given, columns)
         return Quadratic(P, P @ center, float(center @ (P @ center)) / 2, Square(R, center))
 
-    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+    def expression(self, cp: Any, w: Any, columns: PenaltyColumns) -> Any:
         D = self.matrix(columns)
         moved = w[: D.shape[1]] - columns.prior * columns.given
         return self.alpha / 2 * cp.sum_squares(D @ moved) if D.shape[0] else cp.Constant(0.0)
@@ -259,7 +259,7 @@ class Roughness(_Differences):
         check_alpha("alpha", self.alpha)
         check_choice("order", self.order, (1, 2))
 
-    def matrix(self, columns: Columns) -> sparse.csr_array:
+    def matrix(self, columns: PenaltyColumns) -> sparse.csr_array:
         D = columns.differences("tables" if self.order == 1 else "curves")
         return sparse.csr_array(D @ sparse.diags_array(np.sqrt(columns.share) / columns.step))
 
@@ -288,7 +288,7 @@ class Shift(_Differences):
     def __post_init__(self) -> None:
         check_alpha("alpha", self.alpha)
 
-    def matrix(self, columns: Columns) -> sparse.csr_array:
+    def matrix(self, columns: PenaltyColumns) -> sparse.csr_array:
         scale = np.sqrt(columns.share) * columns.cells / columns.unit
         return sparse.csr_array(columns.differences("shifts") @ sparse.diags_array(scale))
 
@@ -315,19 +315,19 @@ class Lasso(Penalty):
     def __post_init__(self) -> None:
         check_alpha("alpha", self.alpha)
 
-    def quadratic(self, columns: Columns) -> Quadratic:
+    def quadratic(self, columns: PenaltyColumns) -> Quadratic:
         if not columns.nonnegative:
             raise NotSupportedError("Lasso needs weights >= 0; with axioms=None use Ridge")
         q = _padded(-self.alpha * columns.share / columns.unit, columns)
         return Quadratic(sparse.csr_array((columns.n, columns.n)), q)
 
-    def reach(self, value: float, columns: Columns) -> Floats:
+    def reach(self, value: float, columns: PenaltyColumns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
         with np.errstate(over="ignore"):
             return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
 
-    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+    def expression(self, cp: Any, w: Any, columns: PenaltyColumns) -> Any:
         return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))
 
 
@@ -355,20 +355,20 @@ class Linear(Penalty):
         if not np.isfinite(self.cost).all() or (self.cost < 0).any():
             raise InputError(f"cost has {np.min(self.cost):g}; finite numbers >= 0 are required, one a column")
 
-    def quadratic(self, columns: Columns) -> Quadratic:
+    def quadratic(self, columns: PenaltyColumns) -> Quadratic:
         if self.cost.shape != (columns.n,) or not columns.nonnegative:
             raise NotSupportedError(f"Linear has {len(self.cost)} costs; {columns.n} are required, of weights >= 0")
         return Quadratic(sparse.csr_array((columns.n, columns.n)), -self.cost)
 
-    def reach(self, value: float, columns: Columns) -> Floats:
+    def reach(self, value: float, columns: PenaltyColumns) -> Floats:
         with np.errstate(divide="ignore"):
             return np.where(self.cost > 0, value / self.cost, np.inf)
 
-    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+    def expression(self, cp: Any, w: Any, columns: PenaltyColumns) -> Any:
         return self.cost @ w
 
 
-def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
+def total(penalties: tuple[Penalty, ...], columns: PenaltyColumns) -> Quadratic:
     """Return the sum of the penalties on these columns, as one quadratic."""
     zero = Quadratic(sparse.csr_array((columns.n, columns.n)), np.zeros(columns.n))
     parts = tuple(p.quadratic(columns) for p in penalties)

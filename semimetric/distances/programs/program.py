@@ -10,7 +10,7 @@ from ..pairs.triangle_inequality import Triangles
 from .design_matrix import Design
 from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
-from .penalties import Columns, Penalty, Quadratic, total
+from .penalties import Penalty, PenaltyColumns, Quadratic, total
 
 EXACT = 1e-9  # of the loss at w = 0: a fit whose objective is smaller counts as exact
 
@@ -24,7 +24,7 @@ class ConvexProgram:
     sample_weight: Floats  # (m,): the weights s of the rows; they are positive and sum to 1
     loss: Loss
     penalties: tuple[Penalty, ...]
-    columns: Columns  # what the penalties need to know of the columns
+    columns: PenaltyColumns  # what the penalties need to know of the columns
     lower: Floats  # (n,): the lower bounds of the weights; -inf where a weight is free
     inequalities: Inequalities | None = None  # the matrix G, of shape (k, n), and the bounds h, of shape (k,)
     # tables that must satisfy the triangle inequality. The solver `CuttingPlane` turns them into inequalities

@@ -272,7 +272,14 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         ids : ndarray of shape (n_queries, k)
             k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
         """
-        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
+        found = self.search_encoded(
+            self._queries(X),
+            n_neighbors,
+            exclude=self.ids_ if X is None else None,
+            algorithm=algorithm,
+            n_candidates=n_candidates,
+            where=where,
+        )
         return (found.distances, found.ids) if return_distance else found.ids
 
     def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:

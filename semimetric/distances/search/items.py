@@ -175,22 +175,25 @@ class SegmentedItems(NamedTuple):
         masked = zip(self.segments, self.masks, strict=True)
         return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
 
-    def nearest(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
-        """Find the k nearest items of every row of X; k must be at most `n_eligible`."""
-        found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
-        return found._replace(distances=self.view.linked(found.distances))
+    def nearest(
+        self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool, linked: bool = True
+    ) -> Neighbors:
+        """Find the k nearest items of every row of X; k must be at most `n_eligible`.
 
-    def sums(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
-        """Answer as `nearest` with the sums before the link for distances, by which answers of several are merged."""
-        blocks = self._answered(lambda queries: self.of_block(queries, search), X, n_jobs, verbose)
-        return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+        With ``linked=False`` distances are the sums before the link, by which answers of several are merged.
+        """
+        blocks = self._answered(self.of_block, search, X, n_jobs, verbose)
+        found = Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+        return found._replace(distances=self.view.linked(found.distances)) if linked else found
 
-    def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray[Any], n_jobs: int | None, verbose: bool) -> list[Any]:
+    def _answered(
+        self, answer: Callable[..., Any], asked: Any, X: NDArray[Any], n_jobs: int | None, verbose: bool
+    ) -> list[Any]:
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
             def answered(rows: slice) -> Any:
                 queries = self.view.block(self.view.points(X[rows]))
-                found = answer(queries)
+                found = answer(queries, asked)
                 bar.update(len(queries))
                 return found
 
@@ -218,7 +221,7 @@ class SegmentedItems(NamedTuple):
         self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool
     ) -> list[tuple[Floats, NDArray[Any]]]:
         """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
-        blocks = self._answered(lambda queries: self._within(queries, radius), X, n_jobs, verbose)
+        blocks = self._answered(self._within, radius, X, n_jobs, verbose)
         return [found for block in blocks for found in block]
 
     def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray[Any]]]:

@@ -111,7 +111,7 @@ def _shard_nearest(task: tuple[ShardLocation, NDArray[Any]], search: SearchReque
     location, queries = task
     index = location.open()
     search = search._replace(k=min(search.k, location.shard.n))
-    return SegmentedItems.all_of(index.segments_).sums(queries, search, n_jobs=None, verbose=False)
+    return SegmentedItems.all_of(index.segments_).nearest(queries, search, n_jobs=None, verbose=False, linked=False)
 
 
 def _shard_within(task: tuple[ShardLocation, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:

@@ -20,7 +20,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_count
 from ..._kernels.csr_rows import Chunk
 from ..._kernels.simplex import Groups
-from ..._kernels.vector_rows import Axes, Tables, write_groups
+from ..._kernels.vector_rows import Axes, PackedTables, write_groups
 from ...data.feature_groups import resolve_groups
 from .base import Term, check_columns_fit, dense_rows
 from .knots import KnotMap
@@ -231,8 +231,8 @@ def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
     return Groups(np.searchsorted(axis, np.arange(len(axes.width) + 1)), group.copy(), stride.copy(), slot)
 
 
-def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> Tables:
+def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> PackedTables:
     """Return the first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
     keys = [np.empty(0, np.int64) if v is None else v for v in vertices]
     only_some = np.array([v is not None for v in vertices])
-    return Tables(base, only_some, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))
+    return PackedTables(base, only_some, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))

@@ -20,7 +20,7 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_count
-from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
+from ..._kernels.mixture import ChainSettings, Mixture, Points, Prior, sweeps
 from .merged_planes import merged_labels
 from .mixture_em import Planes, planes_of_labels
 
@@ -63,7 +63,7 @@ class Chain:
         trace = np.empty((n_sweeps, 3))
         step = _SWEEPS_PER_ALPHA if self.draws_alpha else n_sweeps
         for first in range(0, n_sweeps, step):
-            settings = Settings(float(self.alpha), self.n_auxiliary, n_components)
+            settings = ChainSettings(float(self.alpha), self.n_auxiliary, n_components)
             sweeps(self.points, self.prior, settings, self.state, self.best, trace[first : first + step], self.rng)
             if self.draws_alpha:
                 trace[first : first + step, 0] -= self.alpha / _MEAN_ALPHA  # its log density, up to a constant

@@ -6,7 +6,7 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.data.parts.readers import (
     columns_needed,
     is_parquet,
@@ -24,7 +24,7 @@ ITEMS = RNG.random((30, 3))
 INDEX = RNG.integers(0, 30, (50, 4))
 Y, WEIGHT = RNG.random(50), RNG.random(50)
 NAMES = ("u", "v", "w")
-KINDS = {"pairs": Pairs, "triplets": Triplets, "quadruplets": Quadruplets}
+KINDS = {"pairs": Pairs, "triplets": TripletTuples, "quadruplets": Quadruplets}
 LIMIT = 10_000  # bytes: some twenty tuples a part
 
 
@@ -122,8 +122,8 @@ def test_parts_are_of_one_length_or_all_but_the_last():
 
 def test_features_are_named_by_the_columns_of_the_first_member():
     columns = ["i.a", "i.b.c", "j.a", "j.b.c", "l.a", "l.b.c", "y"]
-    assert named_in(columns, TargetSpec(Triplets)) == ("a", "b.c")
-    text = columns_needed(TargetSpec(Triplets))
+    assert named_in(columns, TargetSpec(TripletTuples)) == ("a", "b.c")
+    text = columns_needed(TargetSpec(TripletTuples))
     assert text.startswith("i.NAME, j.NAME and l.NAME of every feature are required")
     assert "i, j and l with row numbers" in text
 
@@ -140,7 +140,7 @@ BAD = {
     "flat": (lambda: width_of(ITEMS[0]), "X has shape (3,)", "(n, n_features) are required", "reshape it"),
     "items": (lambda: rows_of(ITEMS[0]), "preprocessor has shape (3,)", "numbers of shape (n, n_features) are required"),
     "names": (lambda: rows_of(np.full((3, 2), "a")), "dtype <U1", "numbers are required"),
-    "size": (lambda: parts_of(PAIRS, Y, None, None, TargetSpec(Triplets)), "triplets have shape (50, 2, 3)",
+    "size": (lambda: parts_of(PAIRS, Y, None, None, TargetSpec(TripletTuples)), "triplets have shape (50, 2, 3)",
              "(n_triplets, 3, n_features) is required", "preprocessor="),
     "no numbers": (lambda: parts_of(PAIRS, Y, None, ITEMS), "shape (50, 2, 3) and dtype float64",
                    "row numbers (n_pairs, 2) are required"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.data.parts.row_parts import array_rows
 from semimetric.data.parts.tuples import TargetSpec, TuplePart, TupleTable, read_tuples, tuple_columns
 
@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 2))
 INDEX = RNG.integers(0, 30, (40, 4))
 NAMES = ("u", "v")
-KINDS = {"pairs": Pairs, "triplets": Triplets, "quadruplets": Quadruplets}
+KINDS = {"pairs": Pairs, "triplets": TripletTuples, "quadruplets": Quadruplets}
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
@@ -120,8 +120,8 @@ def test_what_learners_ask_of_targets():
     assert [TargetSpec(kind).called for kind in KINDS.values()] == list(KINDS)
     assert TargetSpec().measured
     assert not TargetSpec(labeled=True).measured
-    assert not TargetSpec(Triplets, labeled=True).measured
-    assert TargetSpec(Triplets).targets(ONES) is None
+    assert not TargetSpec(TripletTuples, labeled=True).measured
+    assert TargetSpec(TripletTuples).targets(ONES) is None
     assert TargetSpec(Quadruplets).targets(None) is None
     assert TargetSpec().targets(ONES) is ONES
     assert_refused(lambda: TargetSpec().targets(None), "y is None", "requires y", "a distance for every pair")

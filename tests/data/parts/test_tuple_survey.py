@@ -6,7 +6,7 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric._foundation.types import Triplets
+from semimetric._foundation.types import TripletTuples
 from semimetric.data import identical_items
 from semimetric.data.identical_items import distinct_items
 from semimetric.data.parts.engine import SerialEngine
@@ -97,5 +97,5 @@ def test_targets_that_are_all_equal_hold_nothing_to_learn():
     assert_refused(lambda: same.check_targets(TargetSpec()), "40 pairs", "all equal (2)", "give at least two pairs")
     alike = survey(ONES, TargetSpec(labeled=True))
     assert_refused(lambda: alike.check_targets(TargetSpec(labeled=True)), "one class only, +1", "are required", "add some")
-    same.check_targets(TargetSpec(Triplets))
+    same.check_targets(TargetSpec(TripletTuples))
     survey(spoilt(ONES, 39, 3.0), TargetSpec()).check_targets(TargetSpec())

@@ -24,7 +24,7 @@ from semimetric import (
     QuadrupletLearner,
     TripletLearner,
 )
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.distances.estimators.part_tasks import check_solved_by_sums, item_bytes, refuse_parts
 from semimetric.distances.learning.items import LargeMargin
 from semimetric.distances.learning.options import Recipe
@@ -33,7 +33,7 @@ FAST = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped"}
 LEARNERS = {
     "distances": (DistanceRegressor, Pairs, False),
     "pairs": (PairLearner, Pairs, True),
-    "triplets": (TripletLearner, Triplets, True),
+    "triplets": (TripletLearner, TripletTuples, True),
     "quadruplets": (QuadrupletLearner, Quadruplets, True),
 }
 

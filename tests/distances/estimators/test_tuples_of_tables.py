@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from semimetric import InputError, NeighborIndex, PairLearner, QuadrupletLearner, SemimetricWarning, TripletLearner, load
-from semimetric._foundation.types import Pairs, Triplets
+from semimetric._foundation.types import Pairs, TripletTuples
 from semimetric.data.schema import Schema
 from semimetric.distances.features.discriminants import discriminants
 from semimetric.distances.features.fitted_directions import fit_directions
@@ -143,7 +143,7 @@ def gower_triplets(levels):
     index = np.where((near > far)[:, None], index[:, [0, 2, 1]], index)
     schema = Schema.fit(items, categorical_features=[0, 1])
     structure = build_structure(Recipe(n_knots=4, tables="warped", loss="squared_hinge"), items, schema)
-    return structure, ComparisonData.of(OrderedTuples(Triplets(items, index), np.full(3000, 1 / 3000)))
+    return structure, ComparisonData.of(OrderedTuples(TripletTuples(items, index), np.full(3000, 1 / 3000)))
 
 
 def test_the_prior_is_the_gower_distance_that_triplets_ask_for():

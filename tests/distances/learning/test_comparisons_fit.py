@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 from judged_tuples import ITEMS, RECIPE, every_kind, evidence
 
-from semimetric._foundation.types import Triplets
+from semimetric._foundation.types import TripletTuples
 from semimetric.distances import Status
 from semimetric.distances.learning.comparison_fit import fit_comparison_prior, fit_comparisons, with_discriminants
 from semimetric.distances.learning.comparisons import ComparisonData, OrderedTuples
@@ -53,7 +53,7 @@ def test_every_setting_learns_the_order(kind, changes):
 
 def test_tuples_of_equal_points_hold_nothing():
     same = np.repeat(np.arange(60)[:, None], 3, axis=1)
-    nothing = OrderedTuples(Triplets(ITEMS, same), np.full(60, 1 / 60))
+    nothing = OrderedTuples(TripletTuples(ITEMS, same), np.full(60, 1 / 60))
     structure = build_structure(RECIPE, ITEMS, ("u", "v", "w"))
     assert_refused(
         lambda: fit_comparison_prior(RECIPE, structure, ComparisonData.of(nothing)),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import PairLearner, SemimetricWarning
-from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
 from semimetric.data.schema import Schema
 from semimetric.distances.learning import comparison_fit as selection
 from semimetric.distances.learning.comparison_fit import (
@@ -30,7 +30,7 @@ RECIPE = Recipe(n_knots=3, tables="warped", loss=SquaredHinge(), random_state=0)
 NAMES = ("u", "v", "w")
 DATA = {
     "pairs": LabeledPairs(Pairs(ITEMS, PAIRS), WEIGHT, Y),
-    "triplets": OrderedTuples(Triplets(ITEMS, TRIPLETS), WEIGHT),
+    "triplets": OrderedTuples(TripletTuples(ITEMS, TRIPLETS), WEIGHT),
     "quadruplets": OrderedTuples(Quadruplets(ITEMS, QUADRUPLETS), WEIGHT),
 }
 every_kind = pytest.mark.parametrize("kind", DATA)
@@ -108,7 +108,7 @@ def test_what_is_given_is_not_chosen():
 
 
 def test_one_feature_has_nothing_to_be_combined_with():
-    data = OrderedTuples(Triplets(ITEMS[:, :1], TRIPLETS), WEIGHT)
+    data = OrderedTuples(TripletTuples(ITEMS[:, :1], TRIPLETS), WEIGHT)
     _, choices = choose_settings(RECIPE, data, ("u",), directions=True, knots=False, alpha=True)
     assert {c.settings["directions"] for c in choices} == {None}
 
@@ -166,7 +166,7 @@ def test_full_tables_are_compared_of_raw_features_where_tables_are_open():
 
 def test_categories_alone_have_tables_in_either_case():
     schema = Schema.fit([[k] for k in range(3)], categorical_features=[0])
-    data = OrderedTuples(Triplets(np.arange(80.0)[:, None] % 3, TRIPLETS), WEIGHT)
+    data = OrderedTuples(TripletTuples(np.arange(80.0)[:, None] % 3, TRIPLETS), WEIGHT)
     assert choose_settings(RECIPE, data, schema, directions=False, knots=False, alpha=False, tables=True)[1] == ()
 
 

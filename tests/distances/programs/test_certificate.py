@@ -14,7 +14,7 @@ from semimetric.distances import Status
 from semimetric.distances.programs.certificate import GapBound, certified_gap
 from semimetric.distances.programs.design_matrix import MatrixDesign
 from semimetric.distances.programs.losses import Squared
-from semimetric.distances.programs.penalties import Columns, Ridge
+from semimetric.distances.programs.penalties import PenaltyColumns, Ridge
 from semimetric.distances.programs.program import ConvexProgram
 
 ALPHAS = (0.0, 1e-300, 1e-9, 1.0, 1e9, 1e12, 1e20, 1e130)
@@ -24,7 +24,7 @@ def small(alpha, unit=1.0, seed=0):
     """Ten rows with four columns, drawn to a prior by a ridge."""
     rng = np.random.default_rng(seed)
     A, ones = rng.random((10, 4)), np.ones(4)
-    columns = Columns(4, unit * rng.random(4), unit * ones, ones, ones / 4, ones, lambda kind: sparse.csr_array((0, 4)))
+    columns = PenaltyColumns(4, unit * rng.random(4), unit * ones, ones, ones / 4, ones, lambda kind: sparse.csr_array((0, 4)))
     y = unit * (A @ rng.random(4) + 0.1 * rng.random(10))
     return ConvexProgram(
         MatrixDesign(sparse.csr_array(A)), y, np.full(10, 0.1), Squared(), (Ridge(alpha),), columns, np.zeros(4)

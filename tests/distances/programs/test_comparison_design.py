@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation.types import Quadruplets, Triplets
+from semimetric._foundation.types import Quadruplets, TripletTuples
 from semimetric.data.grid import Grid
 from semimetric.distances.features.linear_directions import Directions
 from semimetric.distances.programs import design_matrix as module
@@ -12,7 +12,7 @@ from semimetric.distances.programs.design_matrix import MatrixDesign, PairDesign
 
 ITEMS, _, _ = cases.sample()
 INDEX = np.random.default_rng(3).integers(0, len(ITEMS), (60, 4))
-TUPLES = {"triplets": Triplets(ITEMS, INDEX[:, :3]), "quadruplets": Quadruplets(ITEMS, INDEX)}
+TUPLES = {"triplets": TripletTuples(ITEMS, INDEX[:, :3]), "quadruplets": Quadruplets(ITEMS, INDEX)}
 
 
 def difference(tuples, embedding, n_jobs=None):

@@ -6,7 +6,7 @@ from scipy import sparse
 from semimetric import Reference
 from semimetric.distances.programs.certificate import GapBound
 from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.penalties import Columns
+from semimetric.distances.programs.penalties import PenaltyColumns
 from semimetric.distances.programs.program import ConvexProgram
 
 
@@ -37,7 +37,7 @@ def test_the_box_holds_the_minimiser(loss, rng):
 
 @pytest.mark.parametrize("loss", cases.LOSSES)
 def test_the_box_is_tight_where_one_weight_explains_everything(loss):
-    column, nothing = np.array([[1.0], [2.0], [0.5]]), Columns(1, *[np.ones(1)] * 5, differences=None)
+    column, nothing = np.array([[1.0], [2.0], [0.5]]), PenaltyColumns(1, *[np.ones(1)] * 5, differences=None)
     program = ConvexProgram(
         MatrixDesign(sparse.csr_array(column)),
         3 * column[:, 0],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from semimetric._foundation.types import Triplets
+from semimetric._foundation.types import TripletTuples
 from semimetric.data.grid import Grid
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
@@ -43,7 +43,7 @@ def test_products_are_those_of_the_rows(kind):
 @pytest.mark.parametrize("kind", [WarpedEmbedding, PairEmbedding])
 def test_it_is_the_difference_of_near_and_far_pairs(kind):
     embedding = kind(Grid.fit(ITEMS, n_knots=4))
-    triplets = Triplets(ITEMS, np.array([[0, 1, 2], [3, 4, 5], [0, 1, 6]]))
+    triplets = TripletTuples(ITEMS, np.array([[0, 1, 2], [3, 4, 5], [0, 1, 6]]))
     left, right = np.concatenate([t.index.T for t in (triplets.near, triplets.far)], axis=1)
     shared = TripletDesign.of_triplets(
         pair_rows(embedding, embedding.locate(ITEMS), left, right), np.arange(3), 3 + np.arange(3)

@@ -12,7 +12,7 @@ from semimetric.distances import Solution, Status
 from semimetric.distances.programs.certificate import GapBound
 from semimetric.distances.programs.design_matrix import MatrixDesign
 from semimetric.distances.programs.losses import SquaredHinge
-from semimetric.distances.programs.penalties import Columns, Ridge
+from semimetric.distances.programs.penalties import PenaltyColumns, Ridge
 from semimetric.distances.programs.program import ConvexProgram
 from semimetric.distances.solvers.base import certified, with_allowed_status
 
@@ -53,7 +53,7 @@ def test_only_weights_that_nothing_bounds_are_lifted(n_free):
     rng = np.random.default_rng(n_free)
     A = rng.normal(size=(60, 20))
     unit = np.ones(20 - n_free)
-    columns = Columns(20, unit, unit, unit, unit / len(unit), unit, differences=lambda kind: sparse.csr_array((0, 20)))
+    columns = PenaltyColumns(20, unit, unit, unit, unit / len(unit), unit, differences=lambda kind: sparse.csr_array((0, 20)))
     program = ConvexProgram(
         MatrixDesign(sparse.csr_array(A)),
         -np.ones(60),
