@@ -54,8 +54,8 @@ def load_digit_histograms() -> DigitHistograms:
     return DigitHistograms(pixels / pixels.sum(axis=1, keepdims=True), coordinates, labels.astype(np.int64))
 
 
+def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
     """Return exact Earth Mover's Distances between the rows of X and of Y: `EarthMoversDistance` of each pair, by POT.
-    """Return exact Earth Mover's Distances between the rows of X and the rows of Y: `EarthMoversDistance` of each pair, by POT.
 
     Parameters
     ----------
