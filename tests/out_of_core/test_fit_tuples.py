@@ -60,7 +60,7 @@ def test_says_what_cannot_be_learned_from_blocks():
         "DistanceRegressor",
         "sample",
     )
-    refused(made(DistanceRegressor, **cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
+    refused(made(DistanceRegressor, **cases.FAST, missing="level"), "numbers only", "columns=", "in memory")
     refused(
         made(DistanceRegressor, **cases.FAST, loss="huber", solver="reference"),
         "Reference needs all rows",

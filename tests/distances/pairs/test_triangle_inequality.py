@@ -40,7 +40,7 @@ def made(embedding, grid, seed=0):
 
 @pytest.mark.parametrize(("embedding", "grid"), INSTANCES)
 def test_separation_is_exact(embedding, grid):
-    e, w = embedding(grid)
+    e, w = made(embedding, grid)
     triangles = Triangles.of(e)
     rows, every = triangles.separate(w, 0.0), triangles.rows()
     if not triangles.tables:
@@ -58,7 +58,7 @@ def test_separation_is_exact(embedding, grid):
 
 @pytest.mark.parametrize(("embedding", "grid"), [i for i in INSTANCES if i[0] != "ties"])
 def test_closed_weights_keep_every_row(embedding, grid):
-    e, w = embedding(grid)
+    e, w = made(embedding, grid)
     triangles = Triangles.of(e)
     closed = triangles.closed(w)
     assert (closed <= w).all()
@@ -70,7 +70,7 @@ def test_closed_weights_keep_every_row(embedding, grid):
 @given(seeds, st.sampled_from(["singles", "pairs", "joint", "asymmetric"]), st.sampled_from(["identity", "sqrt"]))
 def test_a_metric_on_the_grid_is_one_everywhere(seed, embedding, link):
     """Random, clipped and collinear triples; g = 1, 2, 3, several groups, links and slopes outside."""
-    e, w = embedding("numbers", seed)
+    e, w = made(embedding, "numbers", seed)
     rng = np.random.default_rng(seed)
     d = Semimetric(e, Triangles.of(e).closed(w), rng.random(3), ("u", "v", "w"), link=link)
     assert d.axioms.triangle
@@ -83,7 +83,7 @@ def test_a_metric_on_the_grid_is_one_everywhere(seed, embedding, link):
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_a_violated_table_is_not_called_a_metric(grid):
-    e, w = "joint"(grid)
+    e, w = made("joint", grid)
     d = Semimetric(e, w, np.ones(3), ("u", "v", "w"))
     assert not d.axioms.triangle
     assert Triangles.of(e).excess(w) > TOLERANCE

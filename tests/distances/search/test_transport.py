@@ -132,7 +132,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_are_no_histograms_is_refused(name):
     made, said, required = REFUSED[name]
-    assert_refused(lambda: TransportBounds(costs(0, 5)).fit(histograms(0, 6, 5)()), said, required)
+    assert_refused(lambda: TransportBounds(costs(0, 5)).fit(made(histograms(0, 6, 5))), said, required)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def made(seed, m=8, d=2, k=3):
 
 
 def test_pieces_that_a_file_may_hold_wrongly_are_refused():
-    pieces = 0()[0]
+    pieces = made(0)[0]
     pieces.check(2)
     wrong = {"directions": 0 * pieces.directions, "normals": 2 * pieces.normals, "steepness": -pieces.steepness}
     wrong |= {"components": pieces.components + 1, "centres": pieces.centres + np.nan}
@@ -37,7 +37,7 @@ def test_pieces_that_a_file_may_hold_wrongly_are_refused():
 
 @given(st.integers(0, 1000), st.integers(1, 4))
 def test_planes_are_those_of_the_mixture_in_the_units_of_the_items(seed, d):
-    pieces, boundary, planes, labels, units = seed(d=d)
+    pieces, boundary, planes, labels, units = made(seed, d=d)
     used = np.unique(labels)
     assert pieces.n_components == len(used)  # those without points are left out
     assert np.array_equal(used[pieces.components], labels)
@@ -54,7 +54,7 @@ def test_planes_are_those_of_the_mixture_in_the_units_of_the_items(seed, d):
 
 @given(st.integers(0, 1000))
 def test_an_item_takes_the_plane_of_its_nearest_boundary_point(seed):
-    pieces, boundary, *_ = seed()
+    pieces, boundary, *_ = made(seed)
     X = np.random.default_rng(seed).normal(size=(20, 2)) * 4 + 5
     nearest = ((X[:, None] - boundary.points) ** 2).sum(axis=2).argmin(axis=1)
     own = pieces.components[nearest]
@@ -65,7 +65,7 @@ def test_an_item_takes_the_plane_of_its_nearest_boundary_point(seed):
 
 
 def test_machines_are_trained_on_the_items_of_their_piece():
-    pieces, *_ = 3()
+    pieces, *_ = made(3)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2)) * 4 + 5
     piece = pieces.of_items(X)
@@ -85,7 +85,7 @@ def test_machines_are_trained_on_the_items_of_their_piece():
 
 @pytest.mark.parametrize("factor", [2.0**-60, 2.0**200])
 def test_no_unit_is_too_small_or_too_large(factor):
-    pieces, boundary, *_ = 1()
+    pieces, boundary, *_ = made(1)
     X = np.random.default_rng(1).normal(size=(20, 2)) * 4 + 5
     scaled = Pieces(boundary.points * factor, boundary.directions * factor, pieces.components, pieces.centres * factor,
                     pieces.normals, pieces.steepness / factor)  # fmt: skip
@@ -96,7 +96,7 @@ def test_no_unit_is_too_small_or_too_large(factor):
 @pytest.mark.parametrize("unit", [1.0, 1e-300])
 @pytest.mark.parametrize("far", [1e150, 1.7e308])
 def test_items_so_far_out_that_their_squares_overflow_have_the_piece_of_items_far_out(unit, far):
-    pieces = 3()[0]
+    pieces = made(3)[0]
     X = np.array([[far, 0.0], [-far, far], [0.0, -far]])
     near = pieces.of_items(X / far * 1e100)
     small = dataclasses.replace(pieces, boundary_points=pieces.boundary_points * unit)
