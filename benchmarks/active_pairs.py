@@ -16,7 +16,7 @@ from intervals import earth_movers, euclidean, values
 from report import add_results, append, report, with_origin
 
 from semimetric import DistanceRegressor, SemimetricWarning
-from semimetric.data.pair_sampling import sample_pairs
+from semimetric.data.splits import sample_pairs
 from semimetric.distances.learning.errors import landmarks_among, novelty_of
 from semimetric.distances.learning.intervals import PairDifficulty
 

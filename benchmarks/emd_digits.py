@@ -15,7 +15,7 @@ from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
 from semimetric import DistanceRegressor, HistogramFeatures, Program, SemimetricWarning
-from semimetric.data.pair_sampling import sample_pairs
+from semimetric.data.splits import sample_pairs
 from semimetric.datasets import load_digit_histograms
 
 SEED = 0

@@ -19,7 +19,7 @@ from report import append, data, once, report, seconds, use_one_thread, with_ori
 from scipy.spatial.distance import cdist
 
 from semimetric import DistanceRegressor, HistogramFeatures, Program, SemimetricWarning
-from semimetric.data.pair_sampling import sample_pairs
+from semimetric.data.splits import sample_pairs
 
 RESULTS = Path(__file__).parent / "results" / "emd_wide.jsonl"
 SIDE, SEED = 16, 0

@@ -21,7 +21,7 @@ from semimetric import (
     UniformDirections,
 )
 from semimetric._foundation.types import Pairs, Quadruplets, TripletTuples
-from semimetric.data.pair_sampling import sample_pairs
+from semimetric.data.splits import sample_pairs
 from semimetric.distances.learning.measured import PairTargets
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import L1Prior, fit_l1_prior

@@ -24,7 +24,7 @@ from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.calls import UserDistance
-from ..data.pair_sampling import sample_pairs
+from ..data.splits import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
 from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.histograms import HistogramFeatures

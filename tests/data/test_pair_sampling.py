@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric.data.pair_sampling import sample_pairs
+from semimetric.data.splits import sample_pairs
 
 
 @pytest.mark.parametrize("near", [0.0, 0.25, 1.0])

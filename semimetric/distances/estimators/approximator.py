@@ -40,9 +40,8 @@ from ..._foundation.validation import check_alpha, check_choice, check_count, ch
 from ...data.calls import Distance, UserDistance, counted_calls
 from ...data.identical_items import identities
 from ...data.object_lists import Objects, as_objects, hold_out_objects, object_numbers, object_pairs
-from ...data.pair_sampling import sample_pairs
 from ...data.schema import Schema
-from ...data.splits import hold_out
+from ...data.splits import hold_out, sample_pairs
 from ..features.fitted_directions import fit_directions
 from ..features.landmarks import LandmarkFeatures
 from ..features.objects import ObjectFeatures

@@ -15,8 +15,8 @@ from ..._foundation.stored import storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights, weight_option
-from ...data.pair_sampling import sample_pairs
 from ...data.rows import distinct_rows
+from ...data.splits import sample_pairs
 from ..model.semimetric import Semimetric
 from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
 from .kernel_regression_learner import KernelRegressionLearner

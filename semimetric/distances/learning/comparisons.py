@@ -22,8 +22,8 @@ from ..programs.losses import Loss, SquaredHinge
 from .assembly import count_out_of_range, warn_out_of_range
 from .options import Recipe
 from .prior import spread_from_moments, spread_of_pairs, vertices_of_pairs
+from .search import TrainingTuples
 from .structure import Structure, l1_embedding
-from .tuples import TrainingTuples
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,8 @@ from .prior import (
     with_vertices,
 )
 from .program import make_terms, solve_second_moments
+from .search import TrainingTuples
 from .structure import Structure, l1_embedding
-from .tuples import TrainingTuples
 
 _LEAST = 0.1  # mean distances: below, the slope of a link is taken there
 _UNITS = (1e-290, 1e290)  # of the mean sum: outside, weights in the user's units overflow or lose their digits

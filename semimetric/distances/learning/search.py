@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,12 +26,39 @@ from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table, text_table
-from ..._foundation.types import Floats
+from ..._foundation.types import Floats, Integers, Tuples
 from ...data.schema import Schema
-from ..programs.design_matrix import Design
+from ..pairs.base import PairMap
+from ..programs.design_matrix import Design, RowsDesign
+from ..programs.losses import Loss
 from .options import Recipe, SearchCost, exponent_of, exponents_of
 from .structure import Structure
-from .tuples import TrainingTuples
+
+
+class TrainingTuples(ABC):
+    """Tuples with a target and a weight each: the residual of a tuple is its row times the weights, less its target."""
+
+    tuples: Tuples  # the tuples, over the items that they index
+    weight: Floats  # shape (n_tuples,); positive, summing to 1
+    quick_loss: ClassVar[Loss]  # a loss with curvature, for fits that only compare settings
+
+    @property
+    @abstractmethod
+    def targets(self) -> Floats:
+        """The target of every tuple, scaled as its row is; shape (n_tuples,)."""
+
+    @abstractmethod
+    def take(self, rows: Integers) -> Self:
+        """Some of the tuples, their weights again summing to 1."""
+
+    @abstractmethod
+    def over(self, items: Floats) -> Self:
+        """The same tuples over other features of the items, shape (n_items, n_other_features); without base distances."""
+
+    @abstractmethod
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
+        """The rows of an embedding that lies over the features of ``structure``."""
+
 
 P = TypeVar("P")
 

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from semimetric import DistanceCallError, InputError, LandmarkFeatures, load
-from semimetric.distances.features.medoids import medoids
+from semimetric.distances.features.landmarks import medoids
 
 RNG = np.random.default_rng(0)
 WORDS = ["".join(RNG.choice(list("abcdefgh"), RNG.integers(2, 8))) for _ in range(60)]
