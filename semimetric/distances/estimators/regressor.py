@@ -76,9 +76,10 @@ class DistanceRegressor(MeasuredLearner):
         distinct names, shape (n_names,), and returns a table with a row for each. Tuples of points are taken too.
     validation_fraction : "auto" (default) or float
         Source of ``error_``. A number sets this fraction of the items aside (or of the components of pairs that share no
-        item), and never learns from them; pairs of items of both sides are left out. "auto" learns from all pairs, and once
-        more without each of five folds of the items, in which errors are counted; only what was compared, and a concave
-        link, saw all. It does so if numbers were compared and no features screened. 0 does neither.
+        item), and never learns from them; pairs of items of both sides are left out. "auto" learns from all pairs. If 100
+        fits or more compared settings, and no features were screened, it learns five times more, each time without a fold
+        of the items, and counts the errors in that fold. The chosen settings, and a concave link, have seen all folds.
+        0 does neither.
     effort : {"fast", "default", "thorough"}, default "default"
         Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     n_jobs : int or None, default None

@@ -204,7 +204,7 @@ def check_width(recipe: Recipe, structure: Structure) -> None:
 
 
 def too_wide(recipe: Recipe) -> InputError:
-    """The error that says that nothing can be compared, because everything has too many weights."""
+    """Return the error of a comparison in which every candidate has too many weights."""
     most = distance_limits(recipe.effort).n_columns[recipe.tables]
     advice = "set n_knots= and alpha="
     if is_chosen(recipe.link):

@@ -114,11 +114,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     n_probe : int, default 16
         Lists that the approximate search visits.
     n_candidates : int or None
-        Of the approximate search, what a walk keeps, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
+        Candidates that the approximate search or a walk along the graph refines, and that ``rerank`` sorts; None is the
+        larger of 100 and 10 n_neighbors.
     storage : {"float64", "uint16"}, default "float64"
-        How the positions of the items on the knots are held. "uint16" takes a quarter of the bytes of "float64": an error
-        bound says for which items alone the values themselves are read, and answers are the same to the bit. Items that
-        nobody can write to, as an array of ``np.load(..., mmap_mode="r")``, are then not copied, and stay in their file.
+        Type in which the positions of the items between knots are stored. "uint16" takes a quarter of the bytes of "float64":
+        an error bound says for which items alone the values themselves are read, and answers are the same to the bit. Items
+        that nobody can write to, as an array of ``np.load(..., mmap_mode="r")``, are then not copied, and stay in their file.
     rerank : callable or None
         An expensive distance, of two vectors or of two batches, that ``semimetric`` approximates: the ``n_candidates``
         nearest are sorted by it, and its values are returned. `FilterRefineIndex` calls it until they are proved.

@@ -68,8 +68,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     tol : float, default 1e-4
         Relative duality gap at which "dual" and "newton" stop.
     max_iter : int or None, default None
-        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With "newton" most
-        steps of each column of weights, of about two passes; None is 200.
+        Largest number of passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With
+        "newton" it is the largest number of steps of each column of weights, of about two passes; None is 200.
     class_weight : dict, "balanced" or None, default None
         Factors of C. One against the rest, the rest has the factor 1, as in `LinearSVC`.
     warm_start : bool, default False

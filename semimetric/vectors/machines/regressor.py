@@ -51,8 +51,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     tol : float, default 1e-4
         Relative duality gap at which "dual" and "newton" stop.
     max_iter : int or None, default None
-        Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With "newton" most
-        steps of each column of weights, of about two passes; None is 200.
+        Largest number of passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With
+        "newton" it is the largest number of steps of each column of weights, of about two passes; None is 200.
     warm_start : bool, default False
         True starts from the dual variables (or, with "newton" and "pegasos", the weights) of the fit before, and stores them.
         Weights of another objective, such as another C, count as one pass of "pegasos".
