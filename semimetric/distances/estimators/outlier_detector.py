@@ -165,7 +165,7 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
     def score_samples(self, X: ArrayLike) -> Floats:
         """Return the local outlier factor, or the k-th distance, of every row with its sign changed, shape (n_queries,)."""
         check_is_fitted(self, "index_")
-        return self._scores(*self._others(self.index_.encode(X)))
+        return self._scores(*self._others(self.index_.encoded_items_ if X is None else self.index_.encode(X)))
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """`score_samples` less ``offset_``, shape (n_queries,): below 0 of outliers."""
