@@ -33,7 +33,6 @@ from ..data.parts.labeled_parts import (
     labeled_parts,
     loaded,
     read_label_columns,
-    sample_items,
 )
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import LazyRows, parse_memory
@@ -43,8 +42,7 @@ from ..distances.estimators.base import LearnedDistance
 from ..distances.estimators.large_margin_learner import LargeMarginLearner
 from ..distances.estimators.part_tasks import item_bytes, refuse_parts
 from ..distances.learning.comparisons import ComparisonData
-from ..distances.learning.items import PartitionedItems, drawn_rows, encode_class_labels
-from ..distances.learning.large_margin import N_DRAWN
+from ..distances.learning.items import LabeledItems, encode_class_labels
 from ..distances.learning.measured import MeasuredDistances
 from ..distances.learning.options import Recipe
 from ..distances.learning.structure import check_varied
@@ -479,12 +477,11 @@ def fit_labeled(
         counts, y, weight = _read_labels(engine, parts, table, loaded(y), loaded(weight))
         labels = encode_class_labels(y, sum(counts), weight, model.n_targets)
         parts, weights = _used_parts(parts, counts, labels.used, labels.weight)
-        counts = list(map(len, weights))
-        rows = np.unique(drawn_rows(sum(counts), N_DRAWN, recipe.random_state))
-        sample = sample_items(engine, parts, table, counts, rows, recipe.random_state)
-        check_varied(sample.items)
         codes = labels.codes.astype(np.min_scalar_type(int(labels.codes.max())))
-        items = PartitionedItems(engine, parts, table, codes, weights, sample, limit, scratch)
+        items = LabeledItems.of_parts(
+            engine, parts, table, codes, weights, random_state=recipe.random_state, limit=limit, scratch=scratch
+        )
+        check_varied(items.example)
         model.fit_data(recipe, items, labels, Schema.numeric(table.names))
 
 

@@ -97,11 +97,11 @@ def test_learning_from_classes(client, tmp_path, monkeypatch):
     y = X[:, 0] + X[:, 1] > 1
     here = out_of_core.fit(made(LargeMarginLearner, **options), X, y, memory_limit=1_000_000)
 
-    def deadly(*args, real=partitioned_items.build_places):
+    def deadly(*args, real=partitioned_items.build_item_shards):
         *others, last = real(*args)
         return [*others, DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "m"))]
 
-    monkeypatch.setattr(partitioned_items, "build_places", deadly)
+    monkeypatch.setattr(partitioned_items, "build_item_shards", deadly)
     there = made(LargeMarginLearner, **options)
     out_of_core.fit(there, X, y, block_size=1_000_000, client=client)
     assert (tmp_path / "m").exists()

@@ -254,8 +254,7 @@ class LargeMarginLearner(LearnedCoordinates):
         check_choice("base", triplets.base, ("values", "positions"))
         if triplets.base == "positions" and (len(program.constraints) or program.prior is not None):
             raise NotSupportedError('prior= and constraints= are in units of the features; use Triplets(base="values")')
-        even = "places" if triplets.base == "positions" else "values"
-        return LargeMargin(self.n_targets, triplets.n_impostors, float(triplets.mu), triplets.n_passes, even)
+        return LargeMargin(self.n_targets, triplets.n_impostors, float(triplets.mu), triplets.n_passes, triplets.base)
 
     def _recipe(self) -> tuple[Recipe, frozenset[str]]:
         """Return the recipe, with stand-ins for settings to be chosen, and the names of these."""

@@ -12,7 +12,7 @@ from ...data.schema import Schema
 from ..model.item_statistics import MOST_PAIRS
 from ..search.votes import HeldOutNeighbors
 from .groups import choose_groups, without_joint
-from .items import InMemoryItems, LabeledItems, LabelProblem, LargeMargin
+from .items import LabeledItems, LabelProblem, LargeMargin
 from .large_margin import HeldOutLabels, LargeMarginResult, announce_learning, choose_stage, fit_large_margin
 from .options import Recipe
 from .search import Choices
@@ -46,7 +46,9 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
     singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
     held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
     chosen, group_choices = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in problem.auto)
-    return replace(fit_given(chosen, rule, InMemoryItems(dataset), schema), choices=choices, group_choices=group_choices)
+    return replace(
+        fit_given(chosen, rule, LabeledItems.of_arrays(dataset), schema), choices=choices, group_choices=group_choices
+    )
 
 
 def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:

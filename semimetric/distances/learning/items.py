@@ -2,9 +2,8 @@
 
 import os
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +20,8 @@ from ..._foundation.unfinished import unfinished_folder
 from ..._foundation.validation import check_weights
 from ...data.feature_groups import only_singles
 from ...data.parts.engine import Engine
-from ...data.parts.labeled_parts import ItemSample, LabeledPart, LabeledTable, read_items
+from ...data.parts.labeled_parts import LabeledPart, LabeledTable, read_items, sample_items
+from ...data.parts.parts import Parts
 from ...data.rows import distinct_rows
 from ...data.schema import Schema
 from ..features.from_labels import LABELLED, grown_to_labels, labelled_directions
@@ -51,6 +51,10 @@ from .program import least_weight
 from .structure import Structure, build_structure
 from .targets_and_impostors import ClassMembers, TargetsAndImpostors, find_neighbors, find_neighbors_by_index
 
+_MANY = 30_000  # items: above this number an index is faster than all distances
+_HELD = 1 << 28  # entries of pair rows that are held, 2 GiB
+N_DRAWN = 4_000  # pairs of items from which the spread of each feature is estimated
+
 
 @dataclass(frozen=True)
 class LargeMargin:
@@ -60,7 +64,7 @@ class LargeMargin:
     n_impostors: int = 6  # nearest items of other classes, for every item
     mu: float = 1.0  # weight of the push against the pull
     n_passes: int = 3
-    even: str = "values"  # what the even distance counts: differences of values, or of places among the knots
+    base: str = "values"  # differences that the uniform distance counts: of values, or of "positions" among the knots
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ class LargeMarginProblem:
     recipe: Recipe
     rule: LargeMargin
     structure: Structure
-    measured: Structure  # the same columns over the knots in which the even distance counts
+    measured: Structure  # the same columns over the knots in which the uniform distance counts
     prior: L1Prior  # in units of the margin
 
     @property
@@ -153,65 +157,296 @@ class TargetSums(NamedTuple):
         return self.pull / self.pull_weight
 
 
-class TripletNeighbors(ABC):
+@dataclass(frozen=True, eq=False)
+class PartNeighbors:
+    """Targets and impostors of the items of one part, by their numbers among all items."""
+
+    start: int  # the number of the first of these items
+    weight: Floats  # shape (n_items,); the weights of these items
+    found: TargetsAndImpostors
+
+
+@dataclass(frozen=True, eq=False)
+class TripletBlock:
+    """Items of one part with their targets and impostors, by row of a table of vectors that begins with these items."""
+
+    problem: LargeMarginProblem
+    vectors: Floats  # shape (n_vectors, n_features)
+    located: Items  # the vectors on the grid
+    weight: Floats  # shape (n_items,); the weights of the items
+    found: TargetsAndImpostors
+
+    def sums(self) -> TargetSums:
+        """Return the sums over the targets of these items."""
+        near = self.found.near
+        i, j = np.nonzero(near >= 0)
+        rows = pair_rows(self.problem.embedding, self.located, i, near[i, j])
+        weight, distances = self.weight[i], self.found.near_distances[i, j]
+        apart = distances[distances > 0]
+        return TargetSums(np.asarray(rows.T @ weight), float(weight.sum()), float(apart.sum()), len(apart))
+
+    def design(self) -> Design:
+        """Return the rows of the triplets; those of the pairs are held, if there is room."""
+        left, right = self.found.pairs
+        problem = self.problem
+        if len(left) * problem.embedding.n_columns > _HELD:
+            triplets = TripletTuples(self.vectors, self.found.triplets())
+            return ComparisonDesign.of(problem.embedding, triplets, problem.structure.directions, problem.recipe.n_jobs)
+        pairs = pair_rows(problem.embedding, self.located, left, right)
+        return TripletDesign.of_triplets(pairs, *self.found.rows(), problem.recipe.n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class TripletNeighbors:
     """Targets and impostors of all items under some weights."""
 
+    blocks: Parts[TripletBlock]  # the parts are `PartNeighbors`, which stay where they were found
+    n_columns: int
+
     @cached_property
-    @abstractmethod
+    def _weight_by_part(self) -> list[Floats]:
+        return list(self.blocks.engine.each(_triplet_weight, self.blocks.parts))
+
+    @property
+    def weight(self) -> Floats:
+        """The weight of every triplet, which is that of its item; shape (n_triplets,)."""
+        return np.concatenate(self._weight_by_part)
+
+    @cached_property
     def sums(self) -> TargetSums:
         """Sums over the targets of all items."""
+        return self.blocks.total(TripletBlock.sums, add=TargetSums.plus)
 
-    @property
-    @abstractmethod
-    def weight(self) -> Floats:
-        """The weight of every triplet: that of its item, shape (n_triplets,)."""
-
-    @abstractmethod
     def design(self) -> Design:
-        """The rows A_ij - A_il of the triplets, shape (n_triplets, n_columns)."""
+        """Return the rows A_ij - A_il of the triplets, shape (n_triplets, n_columns).
 
-    @abstractmethod
+        Those of parts are made when they are needed, and kept, if there is room, where the parts are.
+        """
+        block = self.blocks.in_memory
+        if block is not None:
+            return block.design()
+        rows = self.blocks.kept(_rows)
+        return PartDesign(self.blocks.engine, rows, tuple(map(len, self._weight_by_part)), self.n_columns)
+
     def impostor_pairs(self, most: int) -> Pairs:
-        """Pairs of an item and one of its impostors: evenly spaced ones, about ``most``, where there are more."""
+        """Return pairs of an item and one of its impostors: evenly spaced ones, about ``most``, where there are more."""
+        block = self.blocks.in_memory
+        if block is not None:
+            pairs = np.column_stack(block.found.impostors)
+            return Pairs(block.vectors, pairs[:: max(len(pairs) // most, 1)])
+        engine, parts = self.blocks.engine, self.blocks.parts
+        counts = list(engine.each(_n_impostors, parts))
+        step = max(sum(counts) // most, 1)
+        first = -np.cumsum([0, *counts[:-1]]) % step  # the first of each part that is taken
+        tasks = list(zip(parts, first.tolist(), strict=True))
+        vectors = np.concatenate(list(engine.each(_impostors, tasks, step, self.blocks.shared[0])))
+        return Pairs(vectors.reshape(-1, vectors.shape[2]), np.arange(2 * len(vectors)).reshape(-1, 2))
 
 
-class SearchableItems(ABC):
+def _triplet_weight(part: PartNeighbors | TripletBlock) -> Floats:
+    return part.weight[part.found.triplets()[:, 0]]
+
+
+def _rows(block: TripletBlock) -> PartRows:
+    """The rows of the triplets of one part; all their targets are the margin, so the array of targets is empty."""
+    return PartRows(block.design(), np.empty(0), _triplet_weight(block))
+
+
+def _n_impostors(part: PartNeighbors) -> int:
+    return int((part.found.far >= 0).sum())
+
+
+def _impostors(task: tuple[PartNeighbors, int], step: int, locations: Sequence[ShardLocation]) -> Floats:
+    """Vectors of every so manyth pair of an item and an impostor from a first one on, shape (n, 2, n_features)."""
+    part, first = task
+    left, right = (side[first::step] for side in part.found.impostors)
+    index = joined(locations)
+    return np.stack([_vectors(index, left + part.start), _vectors(index, right)], axis=1)
+
+
+class ItemParts(NamedTuple):
+    """Items in parts, a sample of them, and the folder for the shards in which they are searched."""
+
+    engine: Engine
+    parts: Sequence[LabeledPart]
+    table: LabeledTable
+    drawn: Floats  # the items of `drawn_rows`, in the order of their numbers
+    limit: int  # bytes that a shard may take while it is built
+    scratch: str | os.PathLike[str] | None  # the folder in which shards are built; None for that of the system
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledItems:
+    """Labelled items to learn from, in memory or in parts."""
+
+    example: Floats  # all items in memory, or a sample of those in parts; shape (n, n_features)
+    labels: Integers  # shape (n_items,); the classes of all items; of those in parts, integers as small as have room for all
+    weights: Sequence[Floats]  # the weights of the items of each part; memory is one part
+    source: ItemParts | None = None  # None in memory
+
+    @classmethod
+    def of_arrays(cls, dataset: LabeledDataset) -> "LabeledItems":
+        """Items in memory."""
+        return cls(dataset.items, dataset.labels, [dataset.weight])
+
+    @classmethod
+    def of_parts(
+        cls,
+        engine: Engine,
+        parts: Sequence[LabeledPart],
+        table: LabeledTable,
+        labels: Integers,
+        weights: Sequence[Floats],
+        *,
+        random_state: int | None,
+        limit: int,
+        scratch: str | os.PathLike[str] | None,
+    ) -> "LabeledItems":
+        """Items that are read part by part; ``limit`` and ``scratch`` are those of `ItemParts`."""
+        rows = np.unique(drawn_rows(len(labels), random_state))
+        sample = sample_items(engine, parts, table, list(map(len, weights)), rows, random_state)
+        return cls(sample.items, labels, weights, ItemParts(engine, parts, table, sample.picked, limit, scratch))
+
+    def structure(self, recipe: Recipe, schema: Schema) -> Structure:
+        """Return the structure that a recipe gives them; in memory, directions may learn from the labels."""
+        if self.source is None:
+            items, labels, (weight,), kind = self.example, self.labels, self.weights, recipe.directions
+            if isinstance(kind, str) and kind in LABELLED:
+                fitted = labelled_directions(
+                    kind, items, labels, weight=weight, usable=schema.usable,
+                    random_state=recipe.random_state, n_jobs=recipe.n_jobs,
+                )  # fmt: skip
+            else:
+                fitted = grown_to_labels(kind, items, labels, weight=weight, random_state=recipe.random_state)
+            recipe = replace(recipe, directions=fitted)
+        return build_structure(recipe, self.example, schema)
+
+    def drawn(self, random_state: int | None) -> Pairs:
+        """Return the pairs of items, drawn at random, by which spreads are measured; the seed is that of the sample."""
+        rows = drawn_rows(len(self.labels), random_state)
+        if self.source is None:
+            return Pairs(self.example, rows)
+        return Pairs(self.source.drawn, np.unique(rows, return_inverse=True)[1].reshape(rows.shape))
+
+    @contextmanager
+    def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> Iterator["SearchableItems"]:
+        """The items on the grid; those in parts are in shards, which are deleted when the context ends."""
+        if self.source is None:
+            yield SearchableItems(self, structure.embedding.locate(structure.features_of(self.example)))
+            return
+        target = Path(tempfile.gettempdir() if self.source.scratch is None else self.source.scratch).resolve() / "semimetric"
+        ones = np.ones(structure.embedding.grid.n_features)
+        problem = LargeMarginProblem(recipe, rule, structure, structure, L1Prior(ones, ones))
+        # Shards are coded by the cells of the grid, so that these weights do not matter.
+        d = assemble_for_margin(problem, structure.embedding.prior(ones), self.example, compact=False)
+        with unfinished_folder(target, mode=0o700) as parent:
+            folder = parent / "items"
+            try:
+                yield SearchableItems(self, build_item_shards(self.source, list(map(len, self.weights)), folder, d))
+            finally:
+                self.source.engine.everywhere(close, str(folder))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchableItems:
     """Labelled items on the grid of a structure, among which neighbours can be searched."""
 
-    @property
-    @abstractmethod
-    def example(self) -> Floats:
-        """Some items, one at least, shape (n, n_features)."""
+    data: LabeledItems
+    located: Items | Sequence[ShardLocation]  # on the grid in memory, or in shards that number the items from 0 on
 
-    @abstractmethod
-    def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """The n pairs of items, drawn at random, by which spreads are measured."""
-
-    @abstractmethod
     def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> TripletNeighbors:
-        """Targets and impostors of every item under the current weights."""
+        """Return targets and impostors of every item under the current weights.
+
+        In memory they come from the distances of all items to one another, or from an exact index of many items. Items in
+        parts are searched in the shards by the processes that work on parts.
+        """
+        data, rule, n_columns = self.data, problem.rule, problem.embedding.n_columns
+        if data.source is not None:
+            d = assemble_for_search(problem, weights, data.example, compact=False)
+            starts = np.cumsum([0, *map(len, data.weights)]).tolist()[:-1]
+            tasks, engine = list(zip(starts, data.weights, strict=True)), data.source.engine
+            parts = engine.stored(_search, tasks, self.located, d, data.labels, rule)
+            return TripletNeighbors(Parts(engine, parts, _with_vectors, (self.located, problem)), n_columns)
+        assert isinstance(self.located, Items)
+        items, labels, n_jobs = data.example, data.labels, problem.recipe.n_jobs
+        if len(labels) > _MANY:
+            d = assemble_for_search(problem, weights, items)
+            raw = d.schema.decode(items)
+            index, rows = NeighborIndex(d, n_jobs=n_jobs).fit(raw), np.arange(len(labels))
+            found = find_neighbors_by_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)
+        else:
+            members = ClassMembers(problem.embedding, self.located, labels, n_jobs)
+            found = find_neighbors(members, weights, rule.n_targets, rule.n_impostors)
+        return TripletNeighbors(Parts.of(TripletBlock(problem, items, self.located, data.weights[0], found)), n_columns)
 
 
-class LabeledItems(ABC):
-    """Labelled items to learn from, before a structure is decided."""
-
-    @property
-    @abstractmethod
-    def example(self) -> Floats:
-        """Some items, one at least, shape (n, n_features)."""
-
-    @abstractmethod
-    def structure(self, recipe: Recipe, schema: Schema) -> Structure:
-        """The structure that a recipe gives them."""
-
-    @abstractmethod
-    def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> AbstractContextManager[SearchableItems]:
-        """The items on the grid, for as long as the context lasts."""
+def drawn_rows(n_items: int, random_state: int | None) -> Integers:
+    """Return the row numbers of `N_DRAWN` random pairs among ``n_items`` items, shape (N_DRAWN, 2)."""
+    return np.random.default_rng(random_state).integers(0, n_items, (N_DRAWN, 2))
 
 
-def drawn_rows(n_items: int, n: int, random_state: int | None) -> Integers:
-    """Row numbers of n random pairs among ``n_items`` items, shape (n, 2)."""
-    return np.random.default_rng(random_state).integers(0, n_items, (n, 2))
+def build_item_shards(source: ItemParts, counts: Sequence[int], folder: Path, d: Semimetric) -> list[ShardLocation]:
+    """Build shards in a new folder; the ids number the items of all parts, which have ``counts`` items, from 0 on.
+
+    Small parts that follow one another are joined, because small shards are searched item by item.
+    """
+    size = shard_size(len(source.table.names), source.limit)
+    start, room = 0, 0  # the id of the next item, and how many items the last shard has room for
+    tasks: list[tuple[list[LabeledPart], int]] = []
+    for part, n in zip(source.parts, counts, strict=True):
+        if tasks and n <= room:
+            tasks[-1][0].append(part)
+        else:
+            tasks.append(([part], start))
+            room = size
+        start, room = start + n, room - n
+    with new_root(folder) as root, building(root) as built:
+        shards = list(source.engine.each(_build_shard, tasks, source.table, d, str(built)))
+        switch(root, distance_digest(d), shards, built)
+    return locations_of(root)
+
+
+def _build_shard(task: tuple[list[LabeledPart], int], table: LabeledTable, d: Semimetric, root: str) -> Shard:
+    parts, start = task
+    items = np.concatenate([read_items(part, table) for part in parts])
+    return save_shard(root, NeighborIndex(d).fit(items, ids=np.arange(start, start + len(items))))
+
+
+def _search(
+    task: tuple[int, Floats], locations: Sequence[ShardLocation], d: Semimetric, labels: Integers, rule: LargeMargin
+) -> PartNeighbors:
+    """Targets and impostors of the items from a number on, one item for each weight."""
+    start, weight = task
+    index, numbers = joined(locations, d), np.arange(start, start + len(weight))
+    found = find_neighbors_by_index(index, _vectors(index, numbers), numbers, labels, rule.n_targets, rule.n_impostors)
+    return PartNeighbors(start, weight, found)
+
+
+def _vectors(index: NeighborIndex, numbers: Integers) -> Floats:
+    """The vectors of items by their numbers, which go on from shard to shard; shape (n, n_features)."""
+    ends = np.cumsum([len(s) for s in index.segments_])
+    owner, out = np.searchsorted(ends, numbers, side="right"), np.empty((len(numbers), index.n_features_in_))
+    for k in np.unique(owner):
+        in_segment, segment = owner == k, index.segments_[k]
+        out[in_segment] = segment.points.raw[numbers[in_segment] - (ends[k] - len(segment))]
+    return out
+
+
+def _with_vectors(part: PartNeighbors, locations: Sequence[ShardLocation], problem: LargeMarginProblem) -> TripletBlock:
+    """The neighbours of one part with their vectors: the items of the part first, then neighbours in other parts."""
+    n, (near, far, distances) = len(part.weight), part.found
+    own = np.arange(part.start, part.start + n)
+    others = np.setdiff1d(np.concatenate([side[side >= 0] for side in (near, far)]), own)
+    vectors = _vectors(joined(locations), np.concatenate([own, others]))
+
+    def rows_of(numbers: Integers) -> Integers:
+        """Rows among these vectors, -1 where there is no neighbour."""
+        is_own = (numbers >= part.start) & (numbers < part.start + n)
+        rows = np.where(is_own, numbers - part.start, n + np.searchsorted(others, numbers))
+        return np.where(numbers >= 0, rows, -1)
+
+    located = problem.embedding.locate(problem.structure.features_of(vectors))
+    return TripletBlock(problem, vectors, located, part.weight, TargetsAndImpostors(rows_of(near), rows_of(far), distances))
 
 
 class ClassLabels(NamedTuple):
@@ -253,112 +488,6 @@ def _warn_of_small_classes(classes: NDArray[Any], counts: Integers, n_targets: i
         )
 
 
-_MANY = 30_000  # items: above this number an index is faster than all distances
-_HELD = 1 << 28  # entries of pair rows that are held, 2 GiB
-
-
-@dataclass(frozen=True, eq=False)
-class InMemoryNeighbors(TripletNeighbors):
-    """Targets and impostors of items in memory."""
-
-    problem: LargeMarginProblem
-    dataset: LabeledDataset  # its first items are those that have neighbours
-    located: Items  # all of its items on the grid
-    found: TargetsAndImpostors
-
-    @property
-    def weight(self) -> Floats:
-        """The weights of all triplets, in the order of `TargetsAndImpostors.triplets`."""
-        return self.dataset.weight[self.found.triplets()[:, 0]]
-
-    @cached_property
-    def sums(self) -> TargetSums:
-        """Sums over the targets of these items."""
-        near = self.found.near
-        i, j = np.nonzero(near >= 0)
-        rows = pair_rows(self.problem.embedding, self.located, i, near[i, j])
-        weight, distances = self.dataset.weight[i], self.found.near_distances[i, j]
-        apart = distances[distances > 0]
-        return TargetSums(np.asarray(rows.T @ weight), float(weight.sum()), float(apart.sum()), len(apart))
-
-    def design(self) -> Design:
-        """The rows of the triplets; those of the pairs are held, if there is room."""
-        left, right = self.found.pairs
-        problem = self.problem
-        if len(left) * problem.embedding.n_columns > _HELD:
-            triplets = TripletTuples(self.dataset.items, self.found.triplets())
-            return ComparisonDesign.of(problem.embedding, triplets, problem.structure.directions, problem.recipe.n_jobs)
-        pairs = pair_rows(problem.embedding, self.located, left, right)
-        return TripletDesign.of_triplets(pairs, *self.found.rows(), problem.recipe.n_jobs)
-
-    def impostor_pairs(self, most: int) -> Pairs:
-        """Pairs of an item and an impostor, over the items of the dataset."""
-        pairs = np.column_stack(self.found.impostors)
-        return Pairs(self.dataset.items, pairs[:: max(len(pairs) // most, 1)])
-
-
-@dataclass(frozen=True, eq=False)
-class InMemoryItems(LabeledItems):
-    """Items in memory."""
-
-    dataset: LabeledDataset
-
-    @property
-    def example(self) -> Floats:
-        """All items, shape (n_items, n_features)."""
-        return self.dataset.items
-
-    def structure(self, recipe: Recipe, schema: Schema) -> Structure:
-        """The structure, with directions from the labels if the recipe names some."""
-        kind, dataset = recipe.directions, self.dataset
-        if isinstance(kind, str) and kind in LABELLED:
-            fitted = labelled_directions(
-                kind, dataset.items, dataset.labels, weight=dataset.weight, usable=schema.usable,
-                random_state=recipe.random_state, n_jobs=recipe.n_jobs,
-            )  # fmt: skip
-        else:
-            fitted = grown_to_labels(
-                kind, dataset.items, dataset.labels, weight=dataset.weight, random_state=recipe.random_state
-            )
-        recipe = replace(recipe, directions=fitted)
-        return build_structure(recipe, self.dataset.items, schema)
-
-    @contextmanager
-    def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> Iterator["InMemorySearch"]:
-        """The items on the grid, in memory."""
-        yield InMemorySearch(self.dataset, structure.embedding.locate(structure.features_of(self.dataset.items)))
-
-
-@dataclass(frozen=True, eq=False)
-class InMemorySearch(SearchableItems):
-    """Items in memory, located on a grid."""
-
-    dataset: LabeledDataset
-    located: Items
-
-    @property
-    def example(self) -> Floats:
-        """All items, shape (n_items, n_features)."""
-        return self.dataset.items
-
-    def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """n pairs of items at random, by row number."""
-        return Pairs(self.dataset.items, drawn_rows(len(self.dataset.items), n, random_state))
-
-    def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> InMemoryNeighbors:
-        """Targets and impostors from the distances of all items to one another; of many items, by an exact index."""
-        rule, items, labels, n_jobs = problem.rule, self.dataset.items, self.dataset.labels, problem.recipe.n_jobs
-        if len(labels) > _MANY:
-            d = assemble_for_search(problem, weights, items)
-            raw = d.schema.decode(items)
-            index, rows = NeighborIndex(d, n_jobs=n_jobs).fit(raw), np.arange(len(labels))
-            found = find_neighbors_by_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)
-        else:
-            members = ClassMembers(problem.embedding, self.located, labels, n_jobs)
-            found = find_neighbors(members, weights, rule.n_targets, rule.n_impostors)
-        return InMemoryNeighbors(problem, self.dataset, self.located, found)
-
-
 class LabelProblem(NamedTuple):
     """Labeled items, and the settings of the distance that is learned from them."""
 
@@ -375,227 +504,10 @@ class LabelProblem(NamedTuple):
         """True if a sum is learned: directions and tables are open, and nothing is asked of the raw features."""
         recipe = self.recipe
         placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and only_singles(recipe.groups)
-        asked = recipe.constraints or recipe.prior is not None or self.rule.even != "values"
+        asked = recipe.constraints or recipe.prior is not None or self.rule.base != "values"
         return {"directions", "tables"} <= self.auto and placed and not asked
 
     @property
     def votes(self) -> Floats:
         """The votes that each item has, shape (n_items,)."""
         return self.dataset.weight * self.n_votes
-
-
-class PartNeighbors(NamedTuple):
-    """Targets and impostors of the items of one part, by their numbers among all items."""
-
-    start: int  # the number of the first of these items
-    weight: Floats  # shape (n_items,); the weights of these items
-    found: TargetsAndImpostors
-
-
-def distance_of_cells(recipe: Recipe, rule: LargeMargin, structure: Structure, example: Floats) -> Semimetric:
-    """A distance over the cells of the grid that all passes share, to code items by: its weights do not matter."""
-    ones = np.ones(structure.embedding.grid.n_features)
-    problem = LargeMarginProblem(recipe, rule, structure, structure, L1Prior(ones, ones))
-    return assemble_for_margin(problem, structure.embedding.prior(ones), example, compact=False)
-
-
-def build_places(
-    engine: Engine,
-    folder: Path,
-    d: Semimetric,
-    parts: Sequence[LabeledPart],
-    table: LabeledTable,
-    counts: Sequence[int],
-    size: int,
-) -> list[ShardLocation]:
-    """Build shards of about ``size`` items in a new folder; the ids number the items of all parts from 0 on.
-
-    Small parts that follow one another are joined, because small shards are searched item by item.
-    """
-    start, room = 0, 0  # the id of the next item, and how many items the last shard has room for
-    tasks: list[tuple[list[LabeledPart], int]] = []
-    for part, n in zip(parts, counts, strict=True):
-        if tasks and n <= room:
-            tasks[-1][0].append(part)
-        else:
-            tasks.append(([part], start))
-            room = size
-        start, room = start + n, room - n
-    with new_root(folder) as root, building(root) as built:
-        shards = list(engine.each(_build_shard, tasks, table, d, str(built)))
-        switch(root, distance_digest(d), shards, built)
-    return locations_of(root)
-
-
-def _build_shard(task: tuple[list[LabeledPart], int], table: LabeledTable, d: Semimetric, root: str) -> Shard:
-    parts, start = task
-    items = np.concatenate([read_items(part, table) for part in parts])
-    return save_shard(root, NeighborIndex(d).fit(items, ids=np.arange(start, start + len(items))))
-
-
-def _vectors(index: NeighborIndex, numbers: Integers) -> Floats:
-    """The vectors of items by their numbers, which go on from shard to shard; shape (n, n_features)."""
-    ends = np.cumsum([len(s) for s in index.segments_])
-    owner, out = np.searchsorted(ends, numbers, side="right"), np.empty((len(numbers), index.n_features_in_))
-    for k in np.unique(owner):
-        in_segment, segment = owner == k, index.segments_[k]
-        out[in_segment] = segment.points.raw[numbers[in_segment] - (ends[k] - len(segment))]
-    return out
-
-
-def _search(
-    task: tuple[int, Floats], places: Sequence[ShardLocation], d: Semimetric, labels: NDArray[Any], rule: LargeMargin
-) -> PartNeighbors:
-    """Targets and impostors of the items from a number on, one item for each weight."""
-    start, weight = task
-    index, numbers = joined(places, d), np.arange(start, start + len(weight))
-    vectors = _vectors(index, numbers)
-    found = find_neighbors_by_index(index, vectors, numbers, labels, rule.n_targets, rule.n_impostors)
-    return PartNeighbors(start, weight, found)
-
-
-def _with_vectors(part: PartNeighbors, places: Sequence[ShardLocation], problem: LargeMarginProblem) -> InMemoryNeighbors:
-    """The neighbours of one part with their vectors: the items of the part first, then neighbours in other parts."""
-    n, (near, far, distances) = len(part.weight), part.found
-    own = np.arange(part.start, part.start + n)
-    others = np.setdiff1d(np.concatenate([side[side >= 0] for side in (near, far)]), own)
-    items = _vectors(joined(places), np.concatenate([own, others]))
-
-    def rows_of(numbers: Integers) -> Integers:
-        """Rows among these vectors, -1 where there is no neighbour."""
-        is_own = (numbers >= part.start) & (numbers < part.start + n)
-        rows = np.where(is_own, numbers - part.start, n + np.searchsorted(others, numbers))
-        return np.where(numbers >= 0, rows, -1)
-
-    dataset = LabeledDataset(items, np.empty(0, np.int64), np.append(part.weight, np.zeros(len(others))))
-    found = TargetsAndImpostors(rows_of(near), rows_of(far), distances)
-    located = problem.embedding.locate(problem.structure.features_of(items))
-    return InMemoryNeighbors(problem, dataset, located, found)
-
-
-def _weights(part: PartNeighbors) -> Floats:
-    return part.weight[part.found.triplets()[:, 0]]
-
-
-def _sums(part: PartNeighbors, places: Sequence[ShardLocation], problem: LargeMarginProblem) -> TargetSums:
-    return _with_vectors(part, places, problem).sums
-
-
-def _rows(part: PartNeighbors, places: Sequence[ShardLocation], problem: LargeMarginProblem) -> PartRows:
-    """The rows of the triplets of one part; all their targets are the margin, so the array of targets is empty."""
-    neighbors = _with_vectors(part, places, problem)
-    return PartRows(neighbors.design(), np.empty(0), neighbors.weight)
-
-
-def _n_impostors(part: PartNeighbors) -> int:
-    return int((part.found.far >= 0).sum())
-
-
-def _impostors(task: tuple[PartNeighbors, Integers], places: Sequence[ShardLocation]) -> Floats:
-    """Vectors of some pairs of an item and an impostor, shape (n, 2, n_features)."""
-    part, wanted = task
-    left, right = (side[wanted] for side in part.found.impostors)
-    index = joined(places)
-    return np.stack([_vectors(index, left + part.start), _vectors(index, right)], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedNeighbors(TripletNeighbors):
-    """Neighbours of items in parts, which stay where they were found."""
-
-    engine: Engine
-    parts: Sequence[Any]  # stand-ins for the `PartNeighbors` of each part, as `Engine.stored` gives them
-    places: Sequence[ShardLocation]  # the shards of the items
-    problem: LargeMarginProblem
-
-    @cached_property
-    def _weight_by_part(self) -> list[Floats]:
-        return list(self.engine.each(_weights, self.parts))
-
-    @property
-    def weight(self) -> Floats:
-        """The weights of all triplets, part after part."""
-        return np.concatenate(self._weight_by_part)
-
-    @cached_property
-    def sums(self) -> TargetSums:
-        """Sums over the targets, added up along the tree of parts."""
-        return self.engine.total(_sums, TargetSums.plus, self.parts, self.places, self.problem)
-
-    def design(self) -> Design:
-        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
-        rows = self.engine.kept(_rows, self.parts, self.places, self.problem)
-        return PartDesign(self.engine, rows, tuple(map(len, self._weight_by_part)), self.problem.embedding.n_columns)
-
-    def impostor_pairs(self, most: int) -> Pairs:
-        """Pairs of an item and an impostor, over a table of the vectors of all of them."""
-        counts = list(self.engine.each(_n_impostors, self.parts))
-        chosen = np.arange(0, sum(counts), max(sum(counts) // most, 1))
-        starts = np.cumsum([0, *counts])
-        wanted = [chosen[(chosen >= a) & (chosen < b)] - a for a, b in zip(starts[:-1], starts[1:], strict=True)]
-        tasks = list(zip(self.parts, wanted, strict=True))
-        vectors = np.concatenate(list(self.engine.each(_impostors, tasks, self.places)))
-        return Pairs(vectors.reshape(-1, vectors.shape[2]), np.arange(2 * len(vectors)).reshape(-1, 2))
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedSearch(SearchableItems):
-    """Items in parts, in shards among which neighbours can be searched."""
-
-    items: "PartitionedItems"
-    places: Sequence[ShardLocation]  # shards of the items, numbered from 0 on
-
-    @property
-    def example(self) -> Floats:
-        """The sample of the items."""
-        return self.items.example
-
-    def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """The n pairs of items that the sample has picked; n and the seed are those of the sample."""
-        rows, place = np.unique(drawn_rows(len(self.items.labels), n, random_state), return_inverse=True)
-        return Pairs(self.items.sample.picked, place.reshape(n, 2))
-
-    def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> PartitionedNeighbors:
-        """Targets and impostors of every item, searched in the shards by the processes that work on parts."""
-        d, items = assemble_for_search(problem, weights, self.example, compact=False), self.items
-        starts = np.cumsum([0, *map(len, items.weights)]).tolist()[:-1]
-        tasks = list(zip(starts, items.weights, strict=True))
-        found = items.engine.stored(_search, tasks, self.places, d, items.labels, problem.rule)
-        return PartitionedNeighbors(items.engine, found, self.places, problem)
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedItems(LabeledItems):
-    """Labelled items in parts."""
-
-    engine: Engine
-    parts: Sequence[LabeledPart]
-    table: LabeledTable
-    labels: NDArray[Any]  # shape (n_items,); classes as unsigned integers, as small as there is room for all
-    weights: Sequence[Floats]  # the weights of the items of each part
-    sample: ItemSample  # the items picked are those of `drawn_rows`
-    limit: int  # bytes that a shard may take while it is built
-    scratch: str | os.PathLike[str] | None  # the folder in which shards are built; None for that of the system
-
-    @property
-    def example(self) -> Floats:
-        """The sample that knots are placed among."""
-        return self.sample.items
-
-    def structure(self, recipe: Recipe, schema: Schema) -> Structure:
-        """The structure over the sample."""
-        return build_structure(recipe, self.sample.items, schema)
-
-    @contextmanager
-    def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> Iterator[PartitionedSearch]:
-        """The items in shards, which are closed by all workers before their folder is deleted."""
-        d = distance_of_cells(recipe, rule, structure, self.sample.items)
-        counts, size = list(map(len, self.weights)), shard_size(len(self.table.names), self.limit)
-        target = Path(tempfile.gettempdir() if self.scratch is None else self.scratch).resolve() / "semimetric"
-        with unfinished_folder(target, mode=0o700) as parent:
-            folder = parent / "items"
-            try:
-                places = build_places(self.engine, folder, d, self.parts, self.table, counts, size)
-                yield PartitionedSearch(self, places)
-            finally:
-                self.engine.everywhere(close, str(folder))

@@ -13,7 +13,7 @@ times the number that makes the margin 0.7 of its mean distance to a target.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,9 @@ from ..solvers.newton import Newton
 from .assembly import count_out_of_range, warn_out_of_range
 from .comparisons import OrderedTuples
 from .items import (
-    InMemoryItems,
-    InMemoryNeighbors,
+    N_DRAWN,
     LabeledDataset,
+    LabeledItems,
     LargeMargin,
     LargeMarginProblem,
     SearchableItems,
@@ -66,7 +66,6 @@ from .structure import Structure, l1_embedding
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features
 _SHARE_COMBINED = 0.6  # the share of components and discriminants together, which are more
-N_DRAWN = 4_000  # pairs of items from which the spread of each feature is estimated
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 
@@ -109,9 +108,9 @@ def fit_large_margin(
     weights, passes, neighbors = _run(problem, items, start, first)
     out_of_range = None
     if not isinstance(recipe.knots, str):
-        out_of_range = count_out_of_range(structure, items.example)
-        warn_out_of_range(recipe, structure, out_of_range, len(items.example))
-    return LargeMarginResult(assemble_for_margin(problem, weights, items.example, out_of_range), passes, neighbors)
+        out_of_range = count_out_of_range(structure, items.data.example)
+        warn_out_of_range(recipe, structure, out_of_range, len(items.data.example))
+    return LargeMarginResult(assemble_for_margin(problem, weights, items.data.example, out_of_range), passes, neighbors)
 
 
 def make_problem(
@@ -121,9 +120,9 @@ def make_problem(
     if not structure.embedding.holds_tables:
         raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
     measured = structure
-    if rule.even == "places":
+    if rule.base == "positions":
         measured = structure.with_grid(recipe, structure.embedding.grid.places)
-    even = _uniform_weights(structure, measured, items, recipe)
+    even = _uniform_weights(structure, measured, items.data, recipe)
     problem = LargeMarginProblem(recipe, rule, structure, measured, _prior_of(measured, even))
     first = items.neighbors(problem, measured.embedding.prior(even))
     problem = replace(problem, prior=_prior_of(measured, even / (_MARGIN * first.sums.mean_target)))
@@ -145,7 +144,7 @@ def _from_given(problem: LargeMarginProblem, items: SearchableItems) -> tuple[La
     return replace(problem, prior=replace(prior, multiple=1.0 / (_MARGIN * first.sums.mean_target))), first
 
 
-def uniform_prior(recipe: Recipe, structure: Structure, items: SearchableItems) -> L1Prior:
+def uniform_prior(recipe: Recipe, structure: Structure, items: LabeledItems) -> L1Prior:
     """The even distance, to which all raw features contribute equally, as a prior; it has no unit."""
     return _prior_of(structure, _uniform_weights(structure, structure, items, recipe))
 
@@ -155,9 +154,9 @@ def _prior_of(structure: Structure, slopes: Floats) -> L1Prior:
     return L1Prior(slopes, 1.0 / np.maximum(slopes * len(structure.embedding.groups), 1e-300))
 
 
-def _uniform_weights(structure: Structure, measured: Structure, items: SearchableItems, recipe: Recipe) -> Floats:
+def _uniform_weights(structure: Structure, measured: Structure, items: LabeledItems, recipe: Recipe) -> Floats:
     """Slopes of the L1 distance to which all raw features contribute equally, and all directions; its mean is about 1."""
-    drawn = items.drawn(N_DRAWN, recipe.random_state)
+    drawn = items.drawn(recipe.random_state)
     features = structure.features_of(drawn.items)
     if measured is not structure:
         features = structure.embedding.grid.place(features)
@@ -284,7 +283,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
 
     def losses(self, trial: Trial, part: LabeledDataset, held: LabeledDataset) -> list[float] | None:
         """Wrong votes of every strength, strong to weak, each fit warm from the one before."""
-        items = InMemoryItems(part)
+        items = LabeledItems.of_arrays(part)
         structure = items.structure(trial.recipe, self.schema)
         if structure.embedding.n_columns > LABELS[trial.recipe.effort].n_columns[trial.recipe.tables]:
             return None
@@ -299,14 +298,15 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
     def fitted(self, recipe: Recipe, part: LabeledDataset, held: LabeledDataset | None = None) -> FittedModel:
         """The model of one recipe, with the triplets of its last pass."""
         recipe = _quick(replace(recipe, axioms=recipe.without_triangle))
-        items = InMemoryItems(part)
+        items = LabeledItems.of_arrays(part)
         structure = items.structure(recipe, self.schema)
         rule = self._rule(recipe)
         with items.searchable(recipe, rule, structure) as located:
             result = fit_large_margin(recipe, rule, structure, located)
         weights = result.weights  # raises if the fit was interrupted, before anything is scored
-        triplets = cast(InMemoryNeighbors, result.neighbors).found.triplets()
-        weight = part.weight[triplets[:, 0]]
+        block = result.neighbors.blocks.in_memory
+        assert block is not None
+        triplets, weight = block.found.triplets(), result.neighbors.weight
         loss = np.nan if held is None else self._wrong_votes(result, part, held, recipe.n_jobs)
         tuples = OrderedTuples(TripletTuples(part.items, triplets), weight / weight.sum())
         return FittedModel(tuples, structure, weights, loss)

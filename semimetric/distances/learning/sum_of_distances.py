@@ -31,7 +31,7 @@ from ..features.from_labels import labelled_directions
 from ..features.linear_directions import Directions
 from ..pairs.base import PairMap
 from ..search.votes import MOST_NEIGHBORS, HeldOutNeighbors, choose_votes, nearest_columns
-from .items import InMemoryItems, LabeledDataset, LabelProblem, LargeMargin, LargeMarginProblem, assemble_for_margin
+from .items import LabeledDataset, LabeledItems, LabelProblem, LargeMargin, LargeMarginProblem, assemble_for_margin
 from .large_margin import LargeMarginResult, fit_large_margin, preferred_knots, uniform_prior
 from .options import LABELS, Recipe, SearchCost
 from .program import make_terms
@@ -98,10 +98,9 @@ def learn_summands(
     seconds: dict[str, float] = {}
     directions = _directions(plain, dataset, schema, wanted, seconds)
     watch = Stopwatch()
-    alone = InMemoryItems(dataset).structure(plain, schema)
-    with InMemoryItems(_sample(dataset, most_for_scales or MOST_FOR_SCALES, recipe.random_state)).searchable(
-        plain, rule, alone
-    ) as located:
+    alone = LabeledItems.of_arrays(dataset).structure(plain, schema)
+    few = LabeledItems.of_arrays(_sample(dataset, most_for_scales or MOST_FOR_SCALES, recipe.random_state))
+    with few.searchable(plain, rule, alone) as located:
         scales = fit_large_margin(plain, rule, alone, located)
     seconds["scales"] = watch.seconds
     learned = scales.passes[-1].solution.weights
@@ -404,10 +403,9 @@ def _neighbors(problem: LabelProblem, fold: FoldDistances, weights: Mapping[str,
 
 def _assembled(problem: LabelProblem, summands: Summands, weights: Mapping[str, float]) -> tuple[Recipe, LargeMarginResult]:
     """The recipe and the result of the sum: the passes of its scales, and the distance of all weights together."""
-    structure, items = summands.structure, InMemoryItems(problem.dataset)
+    structure, items = summands.structure, LabeledItems.of_arrays(problem.dataset)
     recipe = replace(problem.recipe, directions=structure.directions)
-    with items.searchable(recipe, problem.rule, structure) as located:
-        prior = uniform_prior(recipe, structure, located)
+    prior = uniform_prior(recipe, structure, items)
     margin = LargeMarginProblem(recipe, problem.rule, structure, structure, prior)
     total = sum(weights.get(name, 0.0) * of_part for name, of_part in summands.weights.items())
     total = np.maximum(total, make_terms(recipe, structure, prior).lower)

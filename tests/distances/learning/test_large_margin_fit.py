@@ -15,7 +15,7 @@ from semimetric.data.schema import Schema
 from semimetric.distances import Status
 from semimetric.distances.learning import items as in_memory_items
 from semimetric.distances.learning import large_margin as lm
-from semimetric.distances.learning.items import InMemoryItems, LabeledDataset, LargeMargin
+from semimetric.distances.learning.items import LabeledDataset, LabeledItems, LargeMargin
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import spread_of_pairs
 from semimetric.distances.programs.losses import Hinge, SquaredHinge
@@ -35,7 +35,7 @@ def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows
     recipe = Recipe(
         n_knots=3, tables=tables, penalty=penalty, alpha=1e-2, loss=sm.Hinge() if loss == "hinge" else SquaredHinge()
     )
-    items, rule = InMemoryItems(classes), LargeMargin(mu=mu)
+    items, rule = LabeledItems.of_arrays(classes), LargeMargin(mu=mu)
     structure = items.structure(recipe, Schema.numeric([f"x{k}" for k in range(4)]))
     with items.searchable(recipe, rule, structure) as located:
         problem, _ = lm.make_problem(recipe, rule, structure, located)
@@ -49,7 +49,7 @@ def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows
 @pytest.mark.parametrize(("loss", "penalty"), [("squared_hinge", "ridge"), ("hinge", "ridge"), ("hinge", None)])
 def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
     near, terms = setting(tables, mu, penalty, loss)
-    program = lm.program_of_pass(near.problem, near, terms)
+    program = lm.program_of_pass(near.blocks.in_memory.problem, near, terms)
     assert isinstance(program.loss, Hinge if loss == "hinge" else SquaredHinge)
     solver = InteriorPoint(tol=1e-8) if loss == "hinge" else Newton(tol=1e-10)
     ours, reference = solver.solve(program), Reference().solve(program)
@@ -60,9 +60,10 @@ def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
 
 def test_the_objective_is_that_of_the_docstring():
     near, terms = setting(mu=0.25, penalty=None)
-    program, found, embedding = lm.program_of_pass(near.problem, near, terms), near.found, near.problem.embedding
+    block = near.blocks.in_memory
+    program, found, embedding = lm.program_of_pass(block.problem, near, terms), block.found, block.problem.embedding
     w = RNG.random(embedding.n_columns)
-    d = embedding.pairwise(near.located, near.located, w)
+    d = embedding.pairwise(block.located, block.located, w)
     i, j, l = found.triplets().T  # noqa: E741 - as in the formula
     push = (np.maximum(1 + d[i, j] - d[i, l], 0) ** 2 / 2).mean()
     pull = np.mean([d[a, b] for a, row in enumerate(found.near) for b in row if b >= 0])
@@ -108,7 +109,7 @@ def test_increasing_maps_leave_the_distance_where_the_knots_follow(tables, seed)
 @pytest.mark.filterwarnings("ignore:ties in the data leave fewer knots")
 def test_a_feature_that_no_drawn_pair_varies_is_not_steep():
     rare = np.column_stack([X, np.arange(len(X)) == 77])
-    items, schema = InMemoryItems(LabeledDataset(rare, Y, Y)), Schema.numeric([f"x{k}" for k in range(14)])
+    items, schema = LabeledItems.of_arrays(LabeledDataset(rare, Y, Y)), Schema.numeric([f"x{k}" for k in range(14)])
     structure = items.structure(Recipe(n_knots=3, tables="warped"), schema)
     alike = Pairs(rare, np.array([[0, 1], [2, 90]]))
     spread = spread_of_pairs(structure, lm.l1_embedding(structure), alike, np.full(2, 0.5), None, least=1e-3)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 from semimetric import LargeMarginLearner, PartitionFeatures
 from semimetric.data.schema import Schema
 from semimetric.distances.learning import items as in_memory_items
-from semimetric.distances.learning.items import InMemoryItems, LabeledDataset, LargeMargin, LargeMarginProblem, drawn_rows
+from semimetric.distances.learning.items import LabeledDataset, LabeledItems, LargeMargin, LargeMarginProblem, drawn_rows
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import L1Prior
 
@@ -43,7 +43,7 @@ WEIGHT = np.random.default_rng(0).random(len(CLASSES))
 def neighbors():
     """Neighbours of thirty wines under the weighted L1 distance, and the structure."""
     recipe, rule = Recipe(n_knots=4, tables="warped"), LargeMargin(n_targets=2, n_impostors=3)
-    items = InMemoryItems(LabeledDataset(SMALL, CLASSES, WEIGHT))
+    items = LabeledItems.of_arrays(LabeledDataset(SMALL, CLASSES, WEIGHT))
     structure = items.structure(recipe, Schema.numeric(["u", "v", "w"]))
     prior = L1Prior(1 / np.ptp(SMALL, axis=0), np.ones(3))
     problem = LargeMarginProblem(recipe, rule, structure, structure, prior)
@@ -51,32 +51,38 @@ def neighbors():
         return located.neighbors(problem, structure.embedding.prior(prior.slopes))
 
 
+@pytest.fixture
+def block(neighbors):
+    """The one part of these neighbours."""
+    return neighbors.blocks.in_memory
+
+
 def distances_of(weights, problem):
     located = problem.embedding.locate(SMALL)
     return problem.embedding.pairwise(located, located, weights)
 
 
-def test_neighbors_are_those_of_all_distances(neighbors):
+def test_neighbors_are_those_of_all_distances(block):
     d = np.abs(SMALL[:, None] - SMALL) @ (1 / np.ptp(SMALL, axis=0))
     for i, label in enumerate(CLASSES):
         own = [j for j in np.argsort(d[i], kind="stable") if CLASSES[j] == label and j != i]
         others = [j for j in np.argsort(d[i], kind="stable") if CLASSES[j] != label]
-        np.testing.assert_allclose(d[i][neighbors.found.near[i]], d[i][own[:2]], atol=1e-9)
-        np.testing.assert_allclose(d[i][neighbors.found.far[i]], d[i][others[:3]], atol=1e-9)
-        np.testing.assert_allclose(neighbors.found.near_distances[i], d[i][own[:2]], atol=1e-9)
+        np.testing.assert_allclose(d[i][block.found.near[i]], d[i][own[:2]], atol=1e-9)
+        np.testing.assert_allclose(d[i][block.found.far[i]], d[i][others[:3]], atol=1e-9)
+        np.testing.assert_allclose(block.found.near_distances[i], d[i][own[:2]], atol=1e-9)
 
 
-def test_sums_and_rows_are_those_of_distances_under_any_weights(neighbors, rng):
-    weights = rng.random(neighbors.problem.embedding.n_columns)
-    d, triplets = distances_of(weights, neighbors.problem), neighbors.found.triplets()
+def test_sums_and_rows_are_those_of_distances_under_any_weights(neighbors, block, rng):
+    weights = rng.random(block.problem.embedding.n_columns)
+    d, triplets = distances_of(weights, block.problem), block.found.triplets()
     i, j, l = triplets.T  # noqa: E741 - as in the formula
     np.testing.assert_allclose(neighbors.design().matvec(weights), d[i, j] - d[i, l], atol=1e-12)
     assert (neighbors.weight == WEIGHT[i]).all()
-    near, sums = neighbors.found.near, neighbors.sums
+    near, sums = block.found.near, neighbors.sums
     assert sums.pull @ weights == pytest.approx(sum(WEIGHT[a] * d[a, b] for a, row in enumerate(near) for b in row))
     assert sums.pull_weight == pytest.approx(2 * WEIGHT.sum())
     assert sums.n_apart == near.size
-    assert sums.distance == pytest.approx(neighbors.found.near_distances.sum())
+    assert sums.distance == pytest.approx(block.found.near_distances.sum())
 
 
 def test_rows_that_are_not_held_are_the_same(neighbors, monkeypatch):
@@ -87,8 +93,8 @@ def test_rows_that_are_not_held_are_the_same(neighbors, monkeypatch):
     np.testing.assert_allclose(made.csr().toarray(), held.csr().toarray(), atol=1e-12)
 
 
-def test_impostor_pairs_are_spaced_evenly(neighbors):
-    left, right = neighbors.found.impostors
+def test_impostor_pairs_are_spaced_evenly(neighbors, block):
+    left, right = block.found.impostors
     every = neighbors.impostor_pairs(10**6)
     assert every.index.tolist() == np.column_stack([left, right]).tolist()
     assert (CLASSES[every.left] != CLASSES[every.right]).all()
@@ -97,12 +103,10 @@ def test_impostor_pairs_are_spaced_evenly(neighbors):
 
 
 def test_pairs_are_drawn_by_row_number():
-    items = InMemoryItems(LabeledDataset(SMALL, CLASSES, WEIGHT))
-    recipe = Recipe(n_knots=3)
-    with items.searchable(recipe, LargeMargin(), items.structure(recipe, Schema.numeric(["u", "v", "w"]))) as located:
-        drawn = located.drawn(20, 3)
+    items = LabeledItems.of_arrays(LabeledDataset(SMALL, CLASSES, WEIGHT))
+    drawn = items.drawn(3)
     assert drawn.items is SMALL
-    assert (drawn.index == drawn_rows(len(SMALL), 20, 3)).all()
+    assert (drawn.index == drawn_rows(len(SMALL), 3)).all()
 
 
 @pytest.mark.parametrize("directions", ["forest", "nca-embedded", PartitionFeatures("random-forest", n_trees=5)])

@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable, sample_items
+from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable
 from semimetric.distances.learning import items as partitioned_items
-from semimetric.distances.learning.items import (
-    InMemoryItems,
-    LabeledDataset,
-    LargeMargin,
-    LargeMarginProblem,
-    PartitionedItems,
-    drawn_rows,
-)
+from semimetric.distances.learning.items import LabeledDataset, LabeledItems, LargeMargin, LargeMarginProblem
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.prior import L1Prior
 from semimetric.distances.learning.structure import build_structure
@@ -34,11 +27,10 @@ def both(request, tmp_path, monkeypatch):
     structure, engine, table = build_structure(recipe, ITEMS, NAMES), SerialEngine(), LabeledTable(NAMES)
     ends = np.cumsum(COUNTS)[:-1]
     parts = [LabeledPart(f"part {k}", x) for k, x in enumerate(np.split(ITEMS, ends))]
-    survey = sample_items(engine, parts, table, COUNTS, np.unique(drawn_rows(90, 50, 0)), 0)
     monkeypatch.setattr(partitioned_items, "shard_size", lambda *_: 40)
     labels, weights = LABELS.astype(np.uint8), np.split(WEIGHT, ends)
-    apart = PartitionedItems(engine, parts, table, labels, weights, survey, 1_000_000, tmp_path)
-    together = InMemoryItems(LabeledDataset(ITEMS, LABELS, WEIGHT))
+    apart = LabeledItems.of_parts(engine, parts, table, labels, weights, random_state=0, limit=1_000_000, scratch=tmp_path)
+    together = LabeledItems.of_arrays(LabeledDataset(ITEMS, LABELS, WEIGHT))
     problem = LargeMarginProblem(recipe, rule, structure, structure, L1Prior(np.ones(3), np.ones(3)))
     with together.searchable(recipe, rule, structure) as held, apart.searchable(recipe, rule, structure) as in_shards:
         yield held, in_shards, problem
@@ -46,13 +38,13 @@ def both(request, tmp_path, monkeypatch):
 
 
 def test_shards_hold_parts_that_follow_one_another(both):
-    assert [p.shard.n for p in both[1].places] == [32, 30, 28]
+    assert [p.shard.n for p in both[1].located] == [32, 30, 28]
 
 
 def test_what_learning_asks_is_the_same(both):
     together, apart, problem = both
-    assert (apart.example == together.example).all()
-    a, b = together.drawn(50, 0), apart.drawn(50, 0)
+    assert (apart.data.example == together.data.example).all()
+    a, b = together.data.drawn(0), apart.data.drawn(0)
     assert (a.items[a.index] == b.items[b.index]).all()
     w = np.random.default_rng(3).random(problem.embedding.n_columns)
     here, there = together.neighbors(problem, w), apart.neighbors(problem, w)
@@ -64,7 +56,7 @@ def test_what_learning_asks_is_the_same(both):
     assert A.shape == B.shape
     np.testing.assert_allclose(A.matvec(w), B.matvec(w), atol=1e-12)
     np.testing.assert_allclose(A.rmatvec(r), B.rmatvec(r), atol=1e-10)
-    left, right = here.found.impostors
+    left, right = here.blocks.in_memory.found.impostors
     pairs = there.impostor_pairs(10_000)
     np.testing.assert_array_equal(pairs.items[pairs.index], np.stack([ITEMS[left], ITEMS[right]], axis=1))
     same = here.impostor_pairs(10_000)
