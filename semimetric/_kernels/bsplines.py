@@ -13,24 +13,23 @@ SLACK = 4  # entries that `spline_sum_rows` may write beyond the last
 class Splines(NamedTuple):
     """Bases of all features: feature f has ``bins[f]`` cells on [low, low + width], and columns from ``first[f]`` on.
 
-    bins 0 is a constant feature with one column, -1 a feature without columns. ``missing[f]`` is the column of missing values
-    or -1, ``factor[f]`` multiplies the feature. ``knots[offset[f]:offset[f + 1]]`` are its knots with ``degree`` more on either
-    side; all of ``knots`` is empty where every feature has equal cells.
+    ``knots[offset[f]:offset[f + 1]]`` are its knots with ``degree`` more on either side. All of ``knots`` is empty where every
+    feature has equal cells.
     """
 
     low: np.ndarray
     width: np.ndarray
-    bins: np.ndarray
+    bins: np.ndarray  # 0 is a constant feature with one column, -1 a feature without columns
     first: np.ndarray
-    missing: np.ndarray
-    factor: np.ndarray
+    missing: np.ndarray  # the column of missing values, or -1
+    factor: np.ndarray  # it multiplies the feature
     knots: np.ndarray
     offset: np.ndarray
 
 
 @kernel
 def _on_equal_cells(t, degree):
-    """The degree + 1 B-splines at the place t in [0, 1] of a cell of width 1, with zeros behind them."""
+    """Return the degree + 1 B-splines at t in [0, 1] of a cell of width 1, with zeros behind them."""
     s = 1.0 - t
     if degree == 0:
         return 1.0, 0.0, 0.0, 0.0
@@ -45,7 +44,7 @@ def _on_equal_cells(t, degree):
 
 @kernel
 def _de_boor(x, knots, j, degree, values):
-    """B-splines at x in the cell [knots[j], knots[j + 1]] (de Boor's recursion)."""
+    """Fill ``values`` with the B-splines at x in the cell [knots[j], knots[j + 1]] by de Boor's recursion."""
     values[0] = 1.0
     for d in range(1, degree + 1):
         saved = 0.0
@@ -89,19 +88,18 @@ def _values_on_knots(x, inside, j, knots, degree, work):
 
 @kernel
 def _put(k, column, value, out):
-    """Write an entry; `_after` decides if it stays."""
     out.indices[k], out.data[k] = column, value
 
 
 @kernel
 def _after(k, out):
-    """The place of the entry after k: a zero is written over, which spares a branch that would be mispredicted."""
+    """Return the place of the entry after k: a zero is written over, which spares a branch that would be mispredicted."""
     return k + (out.data[k] != 0)  # The stored value decides, as float32 has more zeros.
 
 
 @kernel
 def _without_cells(is_missing, splines, f):
-    """The column and the value of the one entry of a missing value, or of a feature of one knot; -1 and 0 if there is none."""
+    """Return the column and the value of the one entry of a missing value or of a single knot; -1 and 0 if there is none."""
     if is_missing:
         return splines.missing[f], 1.0
     if splines.bins[f] == 0:
@@ -154,7 +152,7 @@ def spline_rows(x, splines, degree, linear, out):
 
 @kernel
 def spline_places(x, splines, degree, places, indptr):
-    """Places of the rows x (n, F) on equal cells, clipped, and in ``indptr`` (n + 1,) the room of their sums, a bound."""
+    """Fill the places of the rows x (n, F) on equal cells, clipped; ``indptr`` (n + 1,) bounds the room of their sums."""
     n = 0
     indptr[0] = 0
     for i in range(x.shape[0]):

@@ -64,7 +64,6 @@ class Machine(NamedTuple):
 
 @kernel
 def _target_and_weight(problem, i, c):
-    """The target and the weight of row i in column c, two numbers."""
     sample = problem.sample[i if problem.sample.shape[0] > 1 else 0]
     target = problem.target[i if problem.target.shape[0] > 1 else 0]
     if problem.codes[i] == c:
@@ -74,7 +73,6 @@ def _target_and_weight(problem, i, c):
 
 @kernel
 def _box(problem, target):
-    """The bounds of a dual variable whose row has this target."""
     top = np.inf if problem.squared else 1.0
     if problem.two_sided:
         return -top, top
@@ -83,7 +81,7 @@ def _box(problem, target):
 
 @kernel
 def _loss(problem, target, score):
-    """loss(t, f), to be multiplied by the weight."""
+    """Return loss(t, f), without the weight."""
     x = abs(target - score) - problem.epsilon if problem.two_sided else 1.0 - target * score
     x = max(x, 0.0)
     return x * x if problem.squared else x
@@ -91,13 +89,13 @@ def _loss(problem, target, score):
 
 @kernel
 def _dual_term(problem, target, a):
-    """-loss*(-a): what the coordinate adds to the dual objective, to be multiplied by the weight."""
+    """Return -loss*(-a), which the coordinate adds to the dual objective, without the weight."""
     return target * a - problem.epsilon * abs(a) - (0.25 * a * a if problem.squared else 0.0)
 
 
 @kernel
 def _inspect(problem, i, score, dual, limits, record, state):
-    """Tell by ``state`` (K,) of the columns of row i that are awake which of them still can move, and which fall asleep.
+    """Set ``state`` (K,) of the awake columns of row i: they still can move, rest or fall asleep.
 
     The gaps of these columns are added to record[0], and record[1] keeps the worst violations.
     """
@@ -149,7 +147,7 @@ def _move(problem, i, score, norm, factor, dual, state, move):
 
 @kernel
 def _gather_positive(columns, values, machine, out):
-    """`gather` with weights below 0 as 0, where they must not be negative."""
+    """Do as `gather`, with weights below 0 as 0 where they must not be negative."""
     K = out.shape[0]
     out[:] = 0.0
     for j in range(columns.shape[0]):
@@ -163,7 +161,6 @@ def _gather_positive(columns, values, machine, out):
 
 @kernel
 def _score(machine, columns, values, out):
-    """The scores of a row, out (K,), given its columns and values."""
     if machine.positive.shape[0]:
         _gather_positive(columns, values, machine, out)
     else:
@@ -174,7 +171,7 @@ def _score(machine, columns, values, out):
 
 @kernel
 def _score_awake(machine, columns, values, state, out):
-    """The scores of the columns of out (K,) that are awake; others are left as they were, or computed too.
+    """Compute the scores of the columns of out (K,) that are awake; others may stay as they were.
 
     All are computed where that is no more work, and where weights must not be negative.
     """
@@ -224,7 +221,7 @@ def dual_pass(phi, rows, problem, machine, dual, limits, record, state):
 
 @kernel
 def gap_pass(phi, rows, problem, machine, dual, limits, record, state):
-    """`dual_pass` without its steps, on all variables: gaps of the rows at the weights as they are, and who sleeps."""
+    """Do as `dual_pass` without its steps, on all variables: add up the gaps at these weights, and set the states."""
     score = np.empty(machine.bias.shape[0])
     for r in range(rows.shape[0]):
         i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
@@ -288,7 +285,7 @@ def stochastic_pass(phi, rows, problem, machine, clock):
 
 @kernel
 def answer_pass(phi, rows, problem, machine, answer, record):
-    """The dual variables that the scores ask for, added to the machine ``answer``.
+    """Add the dual variables that the scores ask for to the machine ``answer``.
 
     record (3, K) gathers the losses, and the linear and the quadratic parts of the dual terms.
     """
@@ -307,7 +304,7 @@ def answer_pass(phi, rows, problem, machine, answer, record):
 
 @kernel
 def _answer(problem, i, score, move, record):
-    """The dual variables a = -loss'(f) of a row, column by column, as what they add to the weights: ``move`` (K,)."""
+    """Fill ``move`` (K,) with what the dual variables a = -loss'(f) of a row add to the weights."""
     for c in range(score.shape[0]):
         target, weight = _target_and_weight(problem, i, c)
         loss = _loss(problem, target, score[c])

@@ -11,13 +11,13 @@ from .jit import kernel
 
 @kernel
 def joint_weight(problem, i):
-    """The weight of row i where the classes of a row are tied."""
+    """Return the weight of row i, which all of its classes share."""
     return problem.sample[i if problem.sample.shape[0] > 1 else 0] * problem.own[problem.codes[i]]
 
 
 @kernel
 def inspect_joint(problem, i, score, dual, limits, record, state):
-    """Tell by ``state`` (K,) what all variables of row i do, which can only move together; its gap is added to record[0, 0]."""
+    """Set ``state`` (K,) of all variables of row i, which can only move together; its gap is added to record[0, 0]."""
     y, weight = problem.codes[i], joint_weight(problem, i)
     if weight <= 0.0:
         state[:] = ASLEEP
@@ -41,7 +41,7 @@ def inspect_joint(problem, i, score, dual, limits, record, state):
 
 @kernel
 def move_joint(problem, i, score, norm, weight, dual, move):
-    """Exact minimum over the row's variables: a_m = min(bound, (level - b_m) / h), the level such that they sum to 0."""
+    """Minimise exactly over the row's variables: a_m = min(bound, (level - b_m) / h), with the level at which they sum to 0."""
     K, y, h = score.shape[0], problem.codes[i], norm * weight
     b, ordered = np.empty(K), np.empty(K)
     for m in range(K):
@@ -61,7 +61,7 @@ def move_joint(problem, i, score, norm, weight, dual, move):
 
 @kernel
 def answer_joint(problem, i, score, move, record):
-    """The dual variables that the scores ask for: the true class goes up, and the one furthest ahead of it goes down."""
+    """Set the dual variables that the scores ask for: the true class goes up, and the one furthest ahead of it down."""
     y, weight = problem.codes[i], joint_weight(problem, i)
     move[:] = 0.0
     worst = y

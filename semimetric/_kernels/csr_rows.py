@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 
 
 class Chunk(NamedTuple):
-    """Buffers for rows in CSR format.
+    """Buffers for rows in CSR format, with room for as many entries as `FeatureMap.nonzeros_at_most` says.
 
-    Row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and its values are at the same places of ``data``. ``indptr`` is
-    int64 of shape (n_rows + 1,); ``indices`` (int32 or int64) and ``data`` (float32 or float64) have room for as many entries
-    as `FeatureMap.room` says.
+    Row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and its values are at the same places of ``data``.
     """
 
-    indptr: NDArray[np.int64]
-    indices: np.ndarray
-    data: np.ndarray
+    indptr: NDArray[np.int64]  # (n_rows + 1,)
+    indices: np.ndarray  # int32 or int64
+    data: np.ndarray  # float32 or float64
 
 
 class DifferenceOperator(NamedTuple):

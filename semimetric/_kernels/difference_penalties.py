@@ -35,7 +35,7 @@ def gather(columns, values, weights, out):
 
 @kernel
 def product(columns, values, weights, at):
-    """The row times the weights (n_columns, K), given flat, of one output alone; ``at`` = (K, its number)."""
+    """Return the row times the weights (n_columns, K), given flat, of one output alone; ``at`` = (K, its number)."""
     K, c, n = np.uint64(at[0]), np.uint64(at[1]), columns.shape[0]
     fours = n - n % 4
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -51,7 +51,7 @@ def product(columns, values, weights, at):
 
 @kernel
 def _two_products(columns, values, weights, at):
-    """`product` of this output and of the one after it."""
+    """Return `product` of this output and of the one after it."""
     K, c, n = np.uint64(at[0]), np.uint64(at[1]), columns.shape[0]
     a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0
     for j in range(0, n - 1, 2):
@@ -69,7 +69,7 @@ def _two_products(columns, values, weights, at):
 
 @kernel
 def _gather_eight(columns, values, weights, out):
-    """The first eight outputs of `gather`, whose sums stay in registers."""
+    """Compute the first eight outputs of `gather`, whose sums stay in registers."""
     K = np.uint64(out.shape[0])
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(columns.shape[0]):
@@ -95,7 +95,7 @@ def gather_block(phi, weights, out):
 
 @kernel
 def squared_norm(values):
-    """|phi|² of a row."""
+    """Return |phi|² of a row."""
     n = values.shape[0]
     fours = n - n % 4
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -151,7 +151,7 @@ def prefix_sums(weights, order, starts):
 
 @kernel
 def suffix_sum_widths(psi, rows, starts):
-    """Entries of D^{-T} psi for the rows ``rows`` = (first, last + 1): in each block from its start to the last of psi."""
+    """Count the entries of D^{-T} psi in the rows from rows[0] to rows[1] - 1: from each block's start to the last of psi."""
     counts = np.zeros(rows[1] - rows[0], np.int64)
     for i in range(rows[0], rows[1]):
         b, n, k, end = 0, 0, psi.indptr[i], psi.indptr[i + 1]
@@ -169,10 +169,7 @@ def suffix_sum_widths(psi, rows, starts):
 
 @kernel
 def suffix_sum_rows(psi, rows, starts, order, out):
-    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, into ``out``, whose ``indptr`` is known.
-
-    Row r of ``out`` is row r of ``psi``; both are in CSR form.
-    """
+    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, to ``out``, whose ``indptr`` is known."""
     for i in range(rows[0], rows[1]):
         b, k, end, place = 0, psi.indptr[i], psi.indptr[i + 1], out.indptr[i]
         while k < end:

@@ -7,7 +7,7 @@ from .jit import kernel
 
 @kernel
 def mode(a, b, c, e):
-    """The x >= 0 with the largest x^a (x + c)^b exp(-e x): the root of e x^2 + (e c - a - b) x - a c = 0."""
+    """Return the x >= 0 with the largest x^a (x + c)^b exp(-e x): the root of e x^2 + (e c - a - b) x - a c = 0."""
     half = 0.5 * (e * c - a - b)
     root = math.sqrt(half * half + e * a * c)
     return (root - half) / e if half <= 0.0 else a * c / (root + half)
@@ -15,10 +15,9 @@ def mode(a, b, c, e):
 
 @kernel
 def tilted_gamma(x, a, b, c, e, rng):
-    """A move from x that leaves x^a (x + c)^b exp(-e x), x > 0, as it is; a > -1, e > 0.
+    """Draw a move from x that leaves x^a (x + c)^b exp(-e x), x > 0, as it is; a > -1, e > 0.
 
-    In y = log x, where the density (a + 1) y + b log(e^y + c) - e e^y has one mode; the first interval is three deviations
-    there, whatever x is.
+    In y = log x the density (a + 1) y + b log(e^y + c) - e e^y has one mode. The first interval is three deviations there.
     """
     top = mode(a + 1.0, b, c, e)
     width = 3.0 / math.sqrt(e * top - b * c * top / ((top + c) * (top + c)))
@@ -42,14 +41,13 @@ def tilted_gamma(x, a, b, c, e, rng):
 
 @kernel
 def _tilted(y, a, b, c, e):
-    """The log density of y = log x, up to a constant, that `tilted_gamma` leaves as it is."""
     x = math.exp(y)
     return (a + 1.0) * y + b * math.log(x + c) - e * x
 
 
 @kernel
 def turn(angle, strength, rng):
-    """A move from ``angle`` that leaves exp(strength cos(2 angle)) as it is: an interval around the circle that shrinks."""
+    """Draw a move from ``angle`` that leaves exp(strength cos(2 angle)) as it is, in an interval of the circle that shrinks."""
     level = strength * math.cos(2.0 * angle) - rng.standard_exponential()
     low = angle - 2.0 * math.pi * rng.random()
     high = low + 2.0 * math.pi

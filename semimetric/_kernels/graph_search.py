@@ -66,7 +66,6 @@ def level_pairs(scales, profiles, levels, out):
 
 @kernel
 def _level_table(scales, profiles, b, places, out):
-    """The table (E, L) of query b."""
     for e in range(out.shape[0]):
         first, own, beyond = scales.first[e], profiles.fraction[b, e], profiles.beyond[b, e]
         for level in range(out.shape[1]):
@@ -78,7 +77,7 @@ def _level_table(scales, profiles, b, places, out):
 
 @kernel
 def _by_levels(table, codes):
-    """The sum of the entries of a table (E, L) that codes (E,) name."""
+    """Sum the entries of a table (E, L) that codes (E,) name."""
     total = np.float32(0.0)
     for e in range(codes.shape[0]):
         total += table[e, codes[e]]
@@ -87,7 +86,7 @@ def _by_levels(table, codes):
 
 @kernel
 def _place(values, value):
-    """The place that a value has among increasing values, after those that are the same."""
+    """Return the place that a value has among increasing values, after those that are the same."""
     at = values.shape[0]
     while at > 0 and value < values[at - 1]:
         at -= 1
@@ -113,7 +112,7 @@ def _slot(seen, node):
 
 @kernel
 def _larger(seen):
-    """A hash table of the same nodes, twice as large."""
+    """Return a hash table of the same nodes, twice as large."""
     out = np.full(2 * seen.shape[0], -1, np.int64)
     for node in seen:
         if node >= 0:
@@ -166,7 +165,7 @@ def _walk(graph, table, best):
 
 @kernel
 def _emptied(width):
-    """The nearest ``width`` nodes before any was seen."""
+    """Return the nearest ``width`` nodes before any was seen."""
     return NearestNodes(np.full(width, np.inf, np.float32), np.full(width, -1, np.int64), np.ones(width, np.bool_))
 
 
@@ -199,7 +198,7 @@ def walk_of_each(scales, profiles, places, graph, upper, bottom, nodes):
 
 @kernel
 def _between(pairs, a, b):
-    """The distance of two codes (E,) by tables (E, L / 2, L / 2) of every other level."""
+    """Return the distance of two codes (E,) by tables (E, L / 2, L / 2) of every other level."""
     total = np.float32(0.0)
     for e in range(a.shape[0]):
         total += pairs[e, a[e] >> 1, b[e] >> 1]
@@ -225,14 +224,14 @@ def _choose(codes, pairs, i, near, factor, chosen):
 
 @kernel
 def unoccluded(codes, pairs, start, near, factor, edges):
-    """The edges of the items from ``start`` on to those of their nearest, ``near`` (B, N), that no nearer one occludes."""
+    """Find the edges of the items from ``start`` on to those of their nearest, ``near`` (B, N), that no nearer one occludes."""
     for i in range(near.shape[0]):
         _choose(codes, pairs, start + i, near[i], factor, edges[start + i])
 
 
 @kernel
 def edges_back(edges):
-    """The items whose edges lead to each item: where those of an item start (n + 1,), and all of them."""
+    """Return the items whose edges lead to each item: where those of an item start (n + 1,), and all of them."""
     n = edges.shape[0]
     starts = np.zeros(n + 1, np.int64)
     for i in range(n):

@@ -12,5 +12,5 @@ exported = njit(nogil=True, error_model="numpy")
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose code becomes a part of the functions that call it: to hand over its arguments would cost more."""
+    """Return a kernel whose code becomes a part of its callers: to hand over its arguments would cost more."""
     return njit(nogil=True, error_model="numpy", inline="always")(getattr(function, "py_func", function))

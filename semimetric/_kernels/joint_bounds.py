@@ -58,7 +58,7 @@ def _weights(query, row, vertex, step, out):
 
 @kernel
 def _least_of_one(weights, cut, s, a, low, high):
-    """The least of D_S,a over low <= t <= high."""
+    """Return the least of D_S,a over low <= t <= high."""
     reached, value, least = 0.0, 0.0, np.inf
     for r in range(weights.shape[0]):
         end = cut[r] if r < cut.shape[0] else 1.0
@@ -76,7 +76,7 @@ def _least_of_one(weights, cut, s, a, low, high):
 
 @kernel
 def _whole(weights, cut):
-    """G_all(1): the value where every feature is at its lower end."""
+    """Return G_all(1): the value where every feature is at its lower end."""
     total, reached, every = 0.0, 0.0, weights.shape[1] - 1
     for r in range(weights.shape[0]):
         end = cut[r] if r < cut.shape[0] else 1.0
@@ -112,7 +112,7 @@ def _boxes_of_two(whole, least, starts, ends, intervals, out):
 
 @kernel
 def _boxes_of_many(whole, least, starts, ends, intervals, out):
-    """`_boxes_of_two` for any number of features."""
+    """Do as `_boxes_of_two` for any number of features."""
     n, at = starts.shape[0], starts.copy()
     orders = _ORDERS[n]
     while at[0] < ends[0]:
@@ -138,7 +138,6 @@ def _boxes_of_many(whole, least, starts, ends, intervals, out):
 
 @kernel
 def _cell_minima(query, row, cut, step, starts, ends, intervals, out):
-    """Lower `out` to the bounds of the boxes of one cell of a group; see `box_minima`."""
     n, vertex, most = step.shape[0], np.int64(0), np.int64(0)
     for j in range(n):
         vertex += intervals.cell[starts[j]] * step[j]
@@ -158,7 +157,7 @@ def _cell_minima(query, row, cut, step, starts, ends, intervals, out):
 
 @kernel
 def _end_of_cell(intervals, at, last):
-    """The first interval after ``at`` that is in another cell, or ``last``."""
+    """Return the first interval after ``at`` that is in another cell, or ``last``."""
     end = at + 1
     while end < last and intervals.cell[end] == intervals.cell[at]:
         end += 1
@@ -193,10 +192,10 @@ def box_minima(groups, query, intervals, out):
 
 @kernel
 def step_and_base(tables, top):
-    """The scale on which the largest rise within a row of ``tables`` (M, C) is ``top``, and two sums over the rows.
+    """Return the scale on which the largest rise in a row of ``tables`` (M, C) is ``top``, and two sums over the rows.
 
-    These are of the least of each row, and of the largest absolute value; entries that are infinite do not count. The step is
-    infinite where the rows are constant.
+    They sum the least entry of each row, and its largest absolute value, without infinite ones. For constant rows the step is
+    infinite.
     """
     span, base, size = 0.0, 0.0, 0.0
     for m in range(tables.shape[0]):

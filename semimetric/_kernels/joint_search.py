@@ -113,7 +113,6 @@ def _add_two(tables, row, cut, column, stride, block, out):
 
 @kernel
 def _sort_steps(step, fraction):
-    """Put the features of a group into the order of increasing fractions, which are few."""
     for j in range(1, fraction.shape[0]):
         f, d, i = fraction[j], step[j], j
         while i > 0 and fraction[i - 1] > f:
@@ -124,9 +123,9 @@ def _sort_steps(step, fraction):
 
 @kernel
 def _of_many(tables, row, cut, vertex, step, fraction):
-    """The value of a group of any number of features: the item begins at ``vertex``, and feature j takes it down by a step.
+    """Return the value of a group of any number of features, whose fractions increase.
 
-    The fractions increase.
+    The item begins at ``vertex``, and feature j takes it down by a step.
     """
     n = fraction.shape[0]
     total, reached, p, q = 0.0, 0.0, 0, 0

@@ -15,7 +15,7 @@ from .jit import kernel
 
 @kernel
 def _inertia(count, total, square, i, j):
-    """w(i, j), from the running counts, sums and sums of squares."""
+    """Return w(i, j), from the running counts, sums and sums of squares."""
     n = count[j] - count[i]
     s = total[j] - total[i]
     return max(square[j] - square[i] - s * s / n, 0.0) if n > 0.0 else 0.0
@@ -47,10 +47,10 @@ def _layer(count, total, square, before, after, choice):
 
 @kernel
 def best_runs(values, weights, n_runs, out):
-    """The bounds (n_runs + 3,) of the runs of sorted values (n,) with weights (n,) that have the least inertia.
+    """Find the bounds (n_runs + 3,) of the runs of sorted values (n,) with weights (n,) that have the least inertia.
 
-    The first run is measured from the first value, the last from the last one, and those between, of which there are
-    ``n_runs``, from their means: run r holds the values from out[r] to out[r + 1] - 1.
+    The first run is measured from the first value, and the last from the last one. The ``n_runs`` between are measured from
+    their means. Run r holds the values from out[r] to out[r + 1] - 1.
     """
     n = values.shape[0]
     count, total, square = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)

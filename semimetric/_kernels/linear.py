@@ -29,7 +29,7 @@ def linear_map(x, matrix, out):
 
 @kernel
 def inner_product(a, b):
-    """The inner product <a, b> of two vectors (d,)."""
+    """Return the inner product <a, b> of two vectors (d,)."""
     total = 0.0
     for f in range(a.shape[0]):
         total += a[f] * b[f]
@@ -38,7 +38,7 @@ def inner_product(a, b):
 
 @kernel
 def quadratic_form(a, M):
-    """The quadratic form a' M a of a vector (d,) and a matrix (d, d)."""
+    """Return a' M a of a vector (d,) and a matrix (d, d)."""
     total = 0.0
     for f in range(a.shape[0]):
         total += a[f] * inner_product(M[f], a)
@@ -47,7 +47,7 @@ def quadratic_form(a, M):
 
 @kernel
 def trace_of(M):
-    """The sum of the diagonal of a matrix (d, d)."""
+    """Sum the diagonal of a matrix (d, d)."""
     total = 0.0
     for f in range(M.shape[0]):
         total += M[f, f]

@@ -5,10 +5,10 @@ from .jit import kernel
 
 @kernel
 def clipped(position, last):
-    """A position taken to the range [0, last] of the vertices; NaN goes to 0.
+    """Return a position taken to the range [0, last] of the vertices; NaN goes to 0.
 
-    What is turned into an integer goes through here: a conversion of what no integer holds has no defined result, and a loop up
-    to such a result may not end.
+    Whatever becomes an integer goes through here. A conversion of what no integer holds has no defined result, and a loop up to
+    it may not end.
     """
     if not position > 0.0:
         return 0.0
@@ -27,7 +27,7 @@ def rise(excess, below, above):
 
 @kernel
 def lower_knot(value, knots, first, last):
-    """The knot below ``value`` among ``knots[first:last + 1]``: the last that is < value, but at least ``first``."""
+    """Return the knot below ``value`` among ``knots[first:last + 1]``: the last that is < value, but at least ``first``."""
     lo, cells = first, last - first
     while cells > 16:
         step = (cells + 15) >> 4

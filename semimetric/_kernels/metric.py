@@ -19,34 +19,20 @@ class FeatureSum(NamedTuple):
     """A sum over E embedded features, which are F raw ones and then directions, as plain arrays.
 
     Kernels take the arrays one by one: as one value they would take a microsecond to be handed over.
-
-    Attributes
-    ----------
-    knots : ndarray
-        The knots of all embedded features, one feature after another.
-    places : ndarray of int64 of shape (E + 1, 3)
-        Where the knots, the table and the bends of each feature begin; the table of a feature that has none begins at -1.
-    tables : ndarray
-        The table of every feature, row by row; the vertex of the first vector runs along its rows.
-    outside : ndarray of shape (E, 3)
-        The slopes below and above the range of each feature, and the largest excess for which no distance overflows.
-    matrix : ndarray of shape (F, E - F), or (n_bends, E - F)
-        The coefficient of every raw feature in each direction; for directions that bend, their values at the bends.
-    bends : ndarray
-        The values at which directions bend, one raw feature after another; empty for linear directions.
     """
 
-    knots: np.ndarray
-    places: np.ndarray
-    tables: np.ndarray
-    outside: np.ndarray
+    knots: np.ndarray  # those of all embedded features, one feature after another
+    places: np.ndarray  # int64 (E + 1, 3): where the knots, the table (-1: none) and the bends of each feature begin
+    tables: np.ndarray  # of every feature, row by row; the vertex of the first vector runs along the rows
+    outside: np.ndarray  # (E, 3): the slopes below and above each range, and the largest excess for which nothing overflows
+    # (F, E - F): the coefficients of raw features in each direction, or (n_bends, E - F): its values at the bends
     matrix: np.ndarray
-    bends: np.ndarray
+    bends: np.ndarray  # values at which directions bend, one raw feature after another; empty for linear directions
 
 
 @kernel
 def _cell(value, knots, first, last):
-    """The lower knot of a value among ``knots[first:last + 1]``, counted from the first, and the fraction above it."""
+    """Return the lower knot of a value among ``knots[first:last + 1]``, counted from the first, and the fraction above it."""
     if first == last:
         return 0, 0.0
     low = lower_knot(value, knots, first, last)
@@ -68,7 +54,7 @@ def _bent_directions(x, places, matrix, bends, out):
 
 @kernel
 def _part(u, v, e, knots, places, tables, outside):
-    """The part of feature e for the values u and v: its table, and its slopes outside the range; NaN out of reach."""
+    """Return the part of feature e for the values u and v: its table, and its slopes outside the range; NaN out of reach."""
     first, last, start = places[e, 0], places[e + 1, 0] - 1, places[e, 1]
     low, high = knots[first], knots[last]
     over, under = u - min(max(u, low), high), v - min(max(v, low), high)
@@ -89,7 +75,7 @@ def _part(u, v, e, knots, places, tables, outside):
 
 @kernel
 def distance_of_two(x, y, knots, places, tables, outside, matrix, bends):
-    """The sum over all features for two vectors (F,), before the link; NaN if a value is NaN or out of reach."""
+    """Return the sum over all features for two vectors (F,), before the link; NaN if a value is NaN or out of reach."""
     n, n_directions, total = x.shape[0], matrix.shape[1], 0.0
     for f in range(n):
         total += _part(np.float64(x[f]), np.float64(y[f]), f, knots, places, tables, outside)
@@ -114,7 +100,7 @@ _distance_inlined = inlined(distance_of_two)
 
 @kernel
 def linked(total, exponent, bends, slopes):
-    """The distance of a sum: its power, or the value of the pieces with ``slopes`` (m + 1,) that end at ``bends`` (m,)."""
+    """Return the distance of a sum: its power, or pieces with ``slopes`` (m + 1,) that end at ``bends`` (m,)."""
     if slopes.shape[0] == 0:
         return total if exponent == 1.0 else np.sqrt(total) if exponent == 0.5 else total**exponent
     low, value = 0.0, 0.0
@@ -129,9 +115,9 @@ def linked(total, exponent, bends, slopes):
 def make_metric(
     parts: FeatureSum, exponent: float = 1.0, bends: np.ndarray = _NONE, slopes: np.ndarray = _NONE
 ) -> Callable[[np.ndarray, np.ndarray], float]:
-    """``metric(x, y)``, whose arrays are constants; it is compiled at its first call, for the arrays that it is given.
+    """Return ``metric(x, y)``, whose arrays are constants; it is compiled at its first call, for the arrays that it is given.
 
-    The sum goes through the link that ``exponent``, ``bends`` and ``slopes`` say, see `linked`. The sum stands in the function
+    The sum goes through the link that ``exponent``, ``bends`` and ``slopes`` say, see `linked`. It stands in the function
     itself: to hand six arrays over to another one takes as long as two features.
     """
     knots, places, tables, outside, matrix, directions_bend = parts

@@ -51,24 +51,20 @@ class ChainSettings(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """A state: the first size[0] slots of mu (C, d), w (C, d), scalars (C, 5) and total (C,) are in use; labels (m,).
+    """A state: the first size[0] of C slots are in use."""
 
-    scalars: lambda, r, t, omega and the constant of the log density; total: the copies in a component. score[0] is that of the
-    state, where it is kept as the best.
-    """
-
-    mu: np.ndarray
-    w: np.ndarray
-    scalars: np.ndarray
-    total: np.ndarray
-    labels: np.ndarray
+    mu: np.ndarray  # (C, d)
+    w: np.ndarray  # (C, d)
+    scalars: np.ndarray  # (C, 5): lambda, r, t, omega and the constant of the log density
+    total: np.ndarray  # (C,): the copies in a component
+    labels: np.ndarray  # (m,)
     size: np.ndarray
-    score: np.ndarray
+    score: np.ndarray  # score[0] is that of the state, where it is kept as the best
 
 
 @kernel
 def _set_constant(mixture, k):
-    """The part of the log density of slot k that does not depend on the point, without d log(2 pi)."""
+    """Set the part of the log density of slot k that does not depend on the point, without d log(2 pi)."""
     lam, r, t, omega = mixture.scalars[k, :4]
     d = mixture.mu.shape[1]
     of_x = (d - 1) * math.log(lam) + math.log(lam + omega)
@@ -78,7 +74,7 @@ def _set_constant(mixture, k):
 
 @kernel
 def _log_density(points, i, mixture, k):
-    """log p(x_i, v_i | theta_k) + d log(2 pi)."""
+    """Return log p(x_i, v_i | theta_k) + d log(2 pi)."""
     apart, across, length, along = 0.0, 0.0, 0.0, 0.0
     for f in range(points.x.shape[1]):
         x, v, w = points.x[i, f] - mixture.mu[k, f], points.v[i, f], mixture.w[k, f]
@@ -92,7 +88,7 @@ def _log_density(points, i, mixture, k):
 
 @kernel
 def _draw_mean(mean, precision, mixture, k, rng):
-    """mu_k ~ N(mean, (precision (lambda I + w w'))^-1): a normal vector, shortened along w."""
+    """Draw mu_k ~ N(mean, (precision (lambda I + w w'))^-1): a normal vector, shortened along w."""
     lam, omega = mixture.scalars[k, _LAMBDA], mixture.scalars[k, _OMEGA]
     d, along = mixture.mu.shape[1], 0.0
     for f in range(d):
@@ -105,7 +101,7 @@ def _draw_mean(mean, precision, mixture, k, rng):
 
 @kernel
 def _draw_component(prior, mixture, k, rng):
-    """theta_k from the base measure."""
+    """Draw theta_k from the base measure."""
     scalars = mixture.scalars[k]
     scalars[_LAMBDA] = rng.standard_gamma(prior.lam_shape) / prior.lam_rate
     scalars[_R] = rng.standard_gamma(prior.r_shape) / prior.r_rate
@@ -132,7 +128,6 @@ def _exchange(mixture, a, b):
 
 @kernel
 def _is_alone(points, mixture, i):
-    """Return True if the component of point i has no other points."""
     return mixture.total[mixture.labels[i]] - points.weight[i] <= 0.5
 
 
@@ -183,8 +178,8 @@ def reassign(points, prior, settings, mixture, moved, rng):
 def _turn_normal(basis, values, omega, w, rng):
     """Turn w by moves that leave exp(-w' M w / 2) on its sphere as it is; M = basis diag(values) basis', omega = |w|^2.
 
-    In the axes of M, a rotation in the plane of two axes keeps all else: first those of the flattest axis with every other,
-    where most of w lies, then every other with one at random. w comes out with length sqrt(omega).
+    In the axes of M, a rotation in the plane of two axes keeps all else. First the flattest axis, where most of w lies, turns
+    with every other, then every other with one at random. w comes out with length sqrt(omega).
     """
     d, y, length = values.shape[0], np.zeros(values.shape[0]), math.sqrt(omega / inner_product(w, w))
     for f in range(d):
@@ -203,7 +198,7 @@ def _turn_normal(basis, values, omega, w, rng):
 
 @kernel
 def _moments(points, mixture, k, centre):
-    """The sums of (x - centre) (x - centre)' and of v v' over the points of component k, two matrices (d, d)."""
+    """Return the sums of (x - centre) (x - centre)' and of v v' over the points of component k, two matrices (d, d)."""
     d = points.x.shape[1]
     of_x, of_v = np.zeros((d, d)), np.zeros((d, d))
     for i in range(points.x.shape[0]):
@@ -221,7 +216,7 @@ def _moments(points, mixture, k, centre):
 
 @kernel
 def _mean_of(points, mixture, k, n):
-    """The sum of the points of component k divided by n, shape (d,)."""
+    """Return the sum of the points of component k divided by n, shape (d,)."""
     mean = np.zeros(points.x.shape[1])
     for i in range(points.x.shape[0]):
         if mixture.labels[i] == k:
@@ -232,7 +227,7 @@ def _mean_of(points, mixture, k, n):
 
 @kernel
 def _update_normal(prior, mixture, k, of_x, of_v, rng):
-    """w_k: its direction, then omega; p(w) = (lambda + omega)^((n + 1) / 2) omega^(n d / 2) exp(-w' M w / 2)."""
+    """Draw w_k: its direction, then omega; p(w) = (lambda + omega)^((n + 1) / 2) omega^(n d / 2) exp(-w' M w / 2)."""
     scalars, mu, w = mixture.scalars[k], mixture.mu[k], mixture.w[k]
     n, d, M = mixture.total[k], mu.shape[0], np.empty_like(of_x)
     r, t, length = scalars[_R], scalars[_T], trace_of(of_v)
@@ -275,13 +270,12 @@ def update(points, prior, mixture, rng):
 
 @kernel
 def _log_gamma_density(x, shape, rate):
-    """The log density at x of the gamma distribution with this shape and rate."""
     return shape * math.log(rate) - math.lgamma(shape) + (shape - 1.0) * math.log(x) - rate * x
 
 
 @kernel
 def _log_prior(prior, mixture, k):
-    """The log density of the parameters of component k under the prior, log p_0(theta_k), equation 17."""
+    """Return the log density of the parameters of component k under the prior, log p_0(theta_k), equation 17."""
     lam, r, t, omega = mixture.scalars[k, :4]
     mu, w, d = mixture.mu[k], mixture.w[k], mixture.mu.shape[1]
     of_w = d * math.log(prior.w_precision) - prior.w_precision * omega
@@ -295,7 +289,7 @@ def _log_prior(prior, mixture, k):
 
 @kernel
 def log_joint(points, prior, alpha, mixture):
-    """(log p(labels), log p(points and parameters | labels)): the urn, and what takes the place of equation 23."""
+    """Return log p(labels), the urn, and log p(points and parameters | labels), which takes the place of equation 23."""
     size, copies = mixture.size[0], points.weight.sum()
     urn = math.lgamma(alpha) - math.lgamma(alpha + copies) + size * math.log(alpha)
     rest = -points.x.shape[1] * math.log(2.0 * math.pi) * copies
@@ -309,7 +303,6 @@ def log_joint(points, prior, alpha, mixture):
 
 @kernel
 def _keep(mixture, best, score):
-    """Copy a state and its score into ``best``."""
     size = mixture.size[0]
     best.mu[:size], best.w[:size], best.scalars[:size] = mixture.mu[:size], mixture.w[:size], mixture.scalars[:size]
     best.total[:size], best.labels[:], best.size[0], best.score[0] = mixture.total[:size], mixture.labels, size, score
@@ -317,7 +310,7 @@ def _keep(mixture, best, score):
 
 @kernel
 def sweeps(points, prior, settings, mixture, best, trace, rng):
-    """As many sweeps as ``trace`` has rows: the log joint, components, and share of points that moved, of each.
+    """Make as many sweeps as ``trace`` has rows: of each, the log joint, the components and the share of points that moved.
 
     ``best`` keeps the state with the highest log p(points, parameters | labels) among those with settings.wanted components.
     """

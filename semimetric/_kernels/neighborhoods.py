@@ -10,24 +10,12 @@ _LEAST = 0.03  # of a mean vote: smaller changes are most of all, and are left o
 
 
 class VotingItems(NamedTuple):
-    """Items that vote, in coordinates whose L1 distances weight their votes.
+    """Items that vote, in coordinates whose L1 distances weight their votes."""
 
-    Attributes
-    ----------
-    by_item : ndarray of shape (n, K), float32
-        The coordinates.
-    by_coordinate : ndarray of shape (K, n), float32
-        The same, transposed.
-    labels : ndarray of shape (n,), int64
-        The class of each item.
-    weight : ndarray of shape (n,), float32
-        How many votes each item has.
-    """
-
-    by_item: np.ndarray
-    by_coordinate: np.ndarray
-    labels: np.ndarray
-    weight: np.ndarray
+    by_item: np.ndarray  # float32 (n, K): the coordinates
+    by_coordinate: np.ndarray  # float32 (K, n): the same, transposed
+    labels: np.ndarray  # int64 (n,): the class of each item
+    weight: np.ndarray  # float32 (n,): the number of votes that each item has
 
 
 @kernel

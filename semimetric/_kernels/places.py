@@ -70,7 +70,7 @@ def error_bounds(scales, profiles, error, rounding, out):
 
 @kernel
 def _estimate(codes, places, scales, profiles, b):
-    """The sum between query b and the position of the codes (E,), or -inf if the item has none."""
+    """Return the sum between query b and the position of the codes (E,), or -inf if the item has none."""
     total = 0.0
     for e in range(codes.shape[0]):
         if codes[e] == FAR:
@@ -81,7 +81,6 @@ def _estimate(codes, places, scales, profiles, b):
 
 @kernel
 def _keep_smallest(value, smallest):
-    """Put a value where it belongs among the k smallest, increasing, whose last leaves."""
     at = smallest.shape[0] - 1
     if not -np.inf < value < smallest[at]:
         return
@@ -119,10 +118,10 @@ def estimate(scales, profiles, b, places, candidates, room, estimates):
 
 @kernel
 def estimate_each(scales, profiles, places, candidates, room, estimates):
-    """`estimate` for every query of a block.
+    """Do as `estimate` for every query of a block.
 
-    The rows of ``candidates`` are (B, R), or (1, R) for all queries; so are their bounds, or they are (B, 0) for none. ``room``
-    is (B,).
+    The rows of ``candidates`` are (B, R), or (1, R) for all queries. Their bounds have the same shape, or (B, 0) for none;
+    ``room`` is (B,).
     """
     nothing, rows, bounds = np.empty(0), candidates.rows, candidates.bounds
     for b in range(bounds.shape[0]):

@@ -19,7 +19,7 @@ class PositionFeatures(NamedTuple):
 
 @kernel
 def _place(value, knots, first, last, unit):
-    """The position of a value among ``knots[first:last + 1]``, computed as that of an item that is added."""
+    """Return the position of a value among ``knots[first:last + 1]``, computed as that of an item that is added."""
     if first == last:
         return (value - knots[first]) / unit
     low = lower_knot(value, knots, first, last)
@@ -30,7 +30,7 @@ def _place(value, knots, first, last, unit):
 
 @kernel
 def first_misplaced(x, knots, places, positions):
-    """The first row whose positions (n, E) are not those of its values x (n, F), to the bit, or -1.
+    """Return the first row whose positions (n, E) are not those of its values x (n, F), to the bit, or -1.
 
     The cell that a position claims is where its value is looked for first; only a value that is not within it is searched.
     Values and positions that are not finite are nowhere.

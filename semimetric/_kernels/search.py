@@ -16,16 +16,13 @@ _AHEAD, _LINE = 16, 8  # The number of rows whose memory is asked for together, 
 
 
 class Scales(NamedTuple):
-    """One-feature parts of a distance: knots, first table entry, first piece and slopes outside of each, and all tables.
+    """One-feature parts of a distance."""
 
-    The slopes ``epsilon`` (P, 2) are those below and above the range, per position. Tables have the query's vertex first.
-    """
-
-    size: np.ndarray
-    start: np.ndarray
-    first: np.ndarray
-    epsilon: np.ndarray
-    tables: np.ndarray
+    size: np.ndarray  # the number of knots of each
+    start: np.ndarray  # its first table entry
+    first: np.ndarray  # its first piece
+    epsilon: np.ndarray  # (P, 2): its slopes below and above the range, per position
+    tables: np.ndarray  # all tables, with the query's vertex first
 
 
 class Profiles(NamedTuple):
@@ -85,7 +82,7 @@ class BestItems(NamedTuple):
 
 @kernel
 def cell_of(position, size):
-    """The cell of a position, the fraction in it, and how far the position lies outside the range."""
+    """Return the cell of a position, the fraction in it, and how far the position lies outside the range."""
     inside = clipped(position, size - 1.0)
     k = min(np.int64(inside), max(size - 2, 0))
     return k, inside - k, position - inside
@@ -119,7 +116,6 @@ def tabulate(scales, profiles):
 
 @kernel
 def _value(position, e, scales, profiles, b):
-    """Value of feature e between query b and ``position``."""
     k, t, beyond = cell_of(position, scales.size[e])
     piece = scales.first[e] + 2 * k + (t > profiles.fraction[b, e])
     outside = abs(profiles.beyond[b, e] - rise(beyond, scales.epsilon[e, 0], scales.epsilon[e, 1]))
@@ -128,7 +124,7 @@ def _value(position, e, scales, profiles, b):
 
 @kernel
 def _sum(positions, scales, profiles, b, least):
-    """The sum over the features between query b and the item at ``positions`` (E,), at least ``least``."""
+    """Sum the features between query b and the item at ``positions`` (E,); return at least ``least``."""
     total = 0.0
     for e in range(positions.shape[0]):
         total += _value(positions[e], e, scales, profiles, b)
@@ -156,7 +152,7 @@ def values(scales, profiles, b, positions, rows, least, out):
 
 @kernel
 def _least_in(low, high, e, scales, profiles, b):
-    """The smallest value over low <= position <= high: at an end, or at a breakpoint between."""
+    """Return the smallest value over low <= position <= high: at an end, or at a breakpoint between."""
     least = min(_value(low, e, scales, profiles, b), _value(high, e, scales, profiles, b))
     last, s, own = scales.size[e] - 1.0, profiles.fraction[b, e], profiles.position[b, e]
     for k in range(np.int64(clipped(low, last)), np.int64(clipped(high, last)) + 1):
@@ -193,7 +189,7 @@ def cell_means(scales, profiles, entry, typical, out):
 
 @kernel
 def encode(positions, entry, edges, low, high, codes):
-    """Cells of all items, (n, P), and the range of positions in each cell, which grows by these items.
+    """Fill the cells of all items, (n, P), and the range of positions in each cell, which grows by these items.
 
     A position is in the first cell whose upper edge is >= it; edges (P, C - 1) may be infinite.
     """
@@ -262,7 +258,7 @@ def _insert(value, row, rank, best):
 
 @kernel
 def nearest_of_each(scales, profiles, items, rows, bounds, slack, best):
-    """`nearest` for every query of a block.
+    """Do as `nearest` for every query of a block.
 
     ``rows`` and ``bounds`` have the shape (B, R), ``slack`` (B,), and the arrays of ``best`` (B, k), (B, k) and (B,).
     """
@@ -319,7 +315,7 @@ def nearest_of_named(scales, profiles, items, named, slack, best):
 
 @kernel
 def nearest_of_all(scales, profiles, items, rows, best):
-    """`nearest` for every query of a block among the same rows (R,), without bounds; ``best`` as in `nearest_of_each`."""
+    """Do as `nearest_of_each` among the same rows (R,) for all queries, without bounds."""
     nothing = np.empty(0)
     candidates = Candidates(rows, nothing, nothing)
     for b in range(best.rows.shape[0]):

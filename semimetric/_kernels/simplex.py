@@ -46,7 +46,7 @@ class Groups(NamedTuple):
 
 @kernel
 def single_rows(x, i, y, j, singles, columns, values):
-    """Rows of one-feature groups for the pairs (x[i[r]], y[j[r]]): three columns and values a group.
+    """Fill the rows of one-feature groups for the pairs (x[i[r]], y[j[r]]): three columns and values a group.
 
     With s, t the fractions of x and y: min(s, t) at (upper, upper), |s - t| at the vertex in between, 1 - max(s, t) at
     (lower, lower). The order of the three does not depend on the order of x and y.
@@ -102,7 +102,7 @@ def walk(low, high, fraction, order, groups, work, vertices, values):
 
 @kernel
 def group_rows_of_vectors(x, rows, order, groups, vertices, values):
-    """ID of single vectors: vertices and weights of the items ``rows``; ``order`` (n, F) sorts their fractions."""
+    """Fill ID of single vectors: vertices and weights of the items ``rows``; ``order`` (n, F) sorts their fractions."""
     work = np.empty((2, groups.slot.shape[0] - 1), np.int64)
     for r in range(rows.shape[0]):
         i = rows[r]
@@ -126,7 +126,7 @@ def _merge(s, t, order_s, order_t, out):
 
 @kernel
 def group_rows_of_pairs(x, i, y, j, orders, groups, vertices, values):
-    """ID of the pairs (x[i[r]], y[j[r]]) on the grid [V; V]; ``orders`` = sorted fractions of all x and of all y."""
+    """Fill ID of the pairs (x[i[r]], y[j[r]]) on the grid [V; V]; ``orders`` = sorted fractions of all x and of all y."""
     n = x.fraction.shape[1]
     work = np.empty((2, groups.slot.shape[0] - 1), np.int64)
     low, high = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)

@@ -30,11 +30,11 @@ def nearest_points(points, queries, out):
 
 @kernel
 def tightest_bisectors(points, queries, opposite, which, cut):
-    """The bisector with opposite[b] = s that cuts the segment from s to queries[b] = x first (equation 7).
+    """Find the bisector with opposite[b] = s that cuts the segment from s to queries[b] = x first (equation 7).
 
-    which[b]: the column k of ``points`` with the least |x_k - s|^2 / (2 <x - s, x_k - s>) > 0, cut[b]: that least value, the
-    share of the segment that is on the side of s. Both hold the value of some point already, such as x itself with 1/2,
-    which keeps its place among equal ones; of others the first wins.
+    which[b]: the column k of ``points`` with the least |x_k - s|^2 / (2 <x - s, x_k - s>) > 0. cut[b]: that least value, the
+    share of the segment on the side of s. Both hold the value of some point already, such as x itself with 1/2. It keeps its
+    place among equal ones; of others the first wins.
     """
     norm, inner = np.empty(_TILE), np.empty(_TILE)
     for b in range(queries.shape[0]):

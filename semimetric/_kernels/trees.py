@@ -12,33 +12,19 @@ from .jit import kernel
 
 
 class TreeArrays(NamedTuple):
-    """Binary trees whose nodes stand one tree after another.
+    """Binary trees whose nodes stand one tree after another."""
 
-    Attributes
-    ----------
-    start : ndarray of int64 of shape (n_trees + 1,)
-        The first node of every tree, which is its root, and the number of all nodes.
-    feature : ndarray of int64 of shape (n_nodes,)
-        The feature that a node asks for; -1 at a leaf.
-    threshold : ndarray of float64 of shape (n_nodes,)
-    children : ndarray of int64 of shape (n_nodes, 2)
-        The left and the right child, counted from the root of the tree; both come after their parent.
-    missing_left : ndarray of bool of shape (n_nodes,)
-    leaf : ndarray of int64 of shape (n_nodes,)
-        The number of a leaf among those of its tree.
-    """
-
-    start: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    children: np.ndarray
-    missing_left: np.ndarray
-    leaf: np.ndarray
+    start: np.ndarray  # int64 (n_trees + 1,): the first node of every tree, its root, and the number of all nodes
+    feature: np.ndarray  # int64 (n_nodes,): the feature that a node asks for; -1 at a leaf
+    threshold: np.ndarray  # float64 (n_nodes,)
+    children: np.ndarray  # int64 (n_nodes, 2): the left and the right child, counted from the root, after their parent
+    missing_left: np.ndarray  # bool (n_nodes,)
+    leaf: np.ndarray  # int64 (n_nodes,): the number of a leaf among those of its tree
 
 
 @kernel
 def _side(value, node, trees):
-    """The side to which a value goes at a node: 0 is left, 1 is right."""
+    """Return the side to which a value goes at a node: 0 is left, 1 is right."""
     if np.isnan(value):
         return 0 if trees.missing_left[node] else 1
     return 0 if value <= trees.threshold[node] else 1

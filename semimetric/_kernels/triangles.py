@@ -53,10 +53,10 @@ def close_table(table, most):
 
 @kernel
 def project_rows(w, rows, bound, lower, inverse, multipliers, sweeps):
-    """Hildreth's sweeps towards the nearest w with G w >= bound and w >= lower, in place; ``rows`` is G as `Rows`.
+    """Make Hildreth's sweeps towards the nearest w with G w >= bound and w >= lower, in place; ``rows`` is G as `Rows`.
 
-    Nearest in the norm sum_p w_p² / inverse_p. ``multipliers`` are of the rows, then of the bounds, all >= 0, and
-    w = start + inverse * (Gᵀ, I) multipliers throughout, however many sweeps are made.
+    Nearest is meant in the norm sum_p w_p² / inverse_p. ``multipliers`` are of the rows, then of the bounds, all >= 0.
+    w = start + inverse * (Gᵀ, I) multipliers holds throughout, however many sweeps are made.
     """
     n_rows = bound.shape[0]
     for _ in range(sweeps):

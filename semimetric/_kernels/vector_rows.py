@@ -20,18 +20,14 @@ _COUNTED = 128  # Up to this number of knots, counting them beats a search.
 
 
 class Axes(NamedTuple):
-    """Features on knots ``knots[starts[f]:starts[f + 1]]``, without the vertex ``hole`` (none where it is -1).
-
-    ``level`` is the place of missing values, -1 where they add nothing; ``column`` the first column of every feature, and
-    ``width`` the number of its places.
-    """
+    """Features on knots ``knots[starts[f]:starts[f + 1]]``."""
 
     knots: np.ndarray
     starts: np.ndarray
-    hole: np.ndarray
-    level: np.ndarray
-    width: np.ndarray
-    column: np.ndarray
+    hole: np.ndarray  # the vertex that is left out; -1 for none
+    level: np.ndarray  # the place of missing values, -1 where they add nothing
+    width: np.ndarray  # the number of places of every feature
+    column: np.ndarray  # the first column of every feature
 
 
 class Partners(NamedTuple):
@@ -67,7 +63,7 @@ class Places(NamedTuple):
 
 @kernel
 def _without(vertex, hole):
-    """The place of a vertex where the vertex ``hole`` is left out; -1 for that vertex itself."""
+    """Return the place of a vertex where the vertex ``hole`` is left out; -1 for that vertex itself."""
     return -1 if vertex == hole else vertex - (vertex > hole)
 
 
@@ -132,14 +128,13 @@ def _put_singles(lower, upper, fraction, column, linear, row, out):
 
 @kernel
 def _places(n_rows, n_features):
-    """Empty places for a block of at most 64 rows."""
     shape = (min(n_rows, _ROWS), n_features)
     return Places(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape))
 
 
 @kernel
 def write_singles(x, axes, linear, out):
-    """Rows of PL1 of ``x`` (n, F); with ``linear`` the outer cells go on beyond the knots, else values are clipped."""
+    """Write the rows of PL1 of ``x`` (n, F); beyond the knots the outer cells go on if ``linear``, else values are clipped."""
     places = _places(*x.shape)
     out.indptr[0] = 0
     for start in range(0, x.shape[0], _ROWS):
@@ -188,7 +183,7 @@ def _inside(lower, upper, fraction):
 
 @kernel
 def _put_all_pairs(lower, fraction, width, pairs, row, out):
-    """`_put_pairs` of all pairs of a row that is `_inside`, without a branch.
+    """Do as `_put_pairs` for all pairs of a row that is `_inside`, without a branch.
 
     Where two fractions tie, an entry is 0, and the end of the row stays where it was.
     """
@@ -209,7 +204,7 @@ def _put_all_pairs(lower, fraction, width, pairs, row, out):
 
 @kernel
 def write_pairs(x, axes, linear, pairs, out):
-    """PL1, then all ``pairs``: clipped, the second feature running fastest."""
+    """Write PL1, then all ``pairs``: clipped, the second feature running fastest."""
     places = _places(*x.shape)
     out.indptr[0] = 0
     for start in range(0, x.shape[0], _ROWS):
@@ -228,7 +223,7 @@ def write_pairs(x, axes, linear, pairs, out):
 
 @kernel
 def _among(vertex, keys):
-    """The place of a vertex among sorted keys, -1 where it is none of them."""
+    """Return the place of a vertex among sorted keys, -1 where it is none of them."""
     k = np.searchsorted(keys, vertex)
     return k if k < keys.shape[0] and keys[k] == vertex else -1
 
@@ -246,7 +241,7 @@ def _gone(lower, groups, gone):
 
 @kernel
 def write_groups(x, axes, groups, tables, out):
-    """ID of every group (paper 2, Alg. 1): the fractions of a row are sorted once; no entry of groups with a missing value.
+    """Write ID of every group (paper 2, Alg. 1): the fractions of a row are sorted once; missing values leave a group out.
 
     A walk steps down, from the largest vertex of a group to the smallest, so its slots are read backwards.
     """
