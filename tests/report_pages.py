@@ -4,12 +4,15 @@
 """
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
 BROWSER = os.environ.get("SEMIMETRIC_BROWSER")
 if not BROWSER:
     pytest.skip("SEMIMETRIC_BROWSER names no browser: make test-browser finds one", allow_module_level=True)
+SHOTS = os.environ.get("SHOTS")  # a folder for pictures of the tabs
 playwright = pytest.importorskip("playwright.sync_api")
 
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -31,6 +34,7 @@ class Opened:
         self.path = folder / "report.html"
         report.write_html(self.path)
         self.page = browser.new_page(**options)
+        self.scheme = options.get("color_scheme", "light")
         self.wrong, self.requests = [], []
         self.page.on("console", lambda message: self.wrong.append(message.text))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -46,6 +50,16 @@ class Opened:
     def show(self, tab):
         self.page.click(f"#tab-{tab}")
         assert self.page.is_visible(f"#panel-{tab}")
+        if SHOTS:
+            self.keep_pictures(tab)
+
+    def keep_pictures(self, tab):
+        """Write a picture of the page, light and dark, under the names of the module and the test."""
+        test = re.sub(r"\W+", "-", os.environ["PYTEST_CURRENT_TEST"].split("/")[-1].removesuffix(" (call)")).strip("-")
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.screenshot(path=Path(SHOTS) / f"{test}-{tab}-{scheme}.png", full_page=True)
+        self.page.emulate_media(color_scheme=self.scheme)
 
     @property
     def distance(self):

@@ -1,12 +1,11 @@
 """Reports in a browser: every tab is opened, values are changed, and the distances shown are those of Python.
 
-``make test-browser`` runs this; it names the browser in SEMIMETRIC_BROWSER. A folder in SHOTS keeps pictures of the tabs.
+``make test-browser`` runs this; it names the browser in SEMIMETRIC_BROWSER. A folder in SHOTS
+keeps a picture of every tab that a test shows.
 """
 
 import base64
-import os
 from functools import cache
-from pathlib import Path
 
 import mixed_distances
 import numpy as np
@@ -369,15 +368,4 @@ def test_a_large_page_answers(browser, tmp_path):
     x[3] = 7.5
     assert opened.distance == pytest.approx(np.abs(x - y).sum(), rel=1e-9)
     assert opened.path.stat().st_size < 2_000_000
-    opened.close()
-
-
-@pytest.mark.skipif(not os.environ.get("SHOTS"), reason="SHOTS names no folder for pictures")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", REPORTS)
-def test_pictures_of_tabs(name, scheme, browser, tmp_path):
-    opened = Opened(browser, REPORTS[name]()[0], tmp_path, color_scheme=scheme, viewport={"width": 1280, "height": 900})
-    for tab in TABS:
-        opened.show(tab)
-        opened.page.screenshot(path=Path(os.environ["SHOTS"]) / f"{name.replace(' ', '-')}-{scheme}-{tab}.png", full_page=True)
     opened.close()

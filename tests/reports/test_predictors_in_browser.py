@@ -1,10 +1,7 @@
 """Reports of machines and of boundaries in a browser: every tab is opened, values are changed, and scores are those of Python.
 
-``make test-browser`` runs this too. A folder in SHOTS keeps pictures of the tabs.
+``make test-browser`` runs this too. A folder in SHOTS keeps a picture of every tab that a test shows.
 """
-
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -160,19 +157,4 @@ def test_several_machines_have_a_tab_more(browser, tmp_path):
     for tab in ("shapes", "item", "evidence", "models", "data"):
         opened.show(tab)
     assert "Where tables and splines differ most" in opened.page.text_content("#panel-models")
-    opened.close()
-
-
-@pytest.mark.skipif(not os.environ.get("SHOTS"), reason="SHOTS names no folder for pictures")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", [*SHOWN, "hostile"])
-def test_pictures_of_tabs(name, scheme, browser, tmp_path):
-    opened = Opened(browser, report_of(name), tmp_path, color_scheme=scheme, viewport={"width": 1280, "height": 900})
-    for tab in tabs_of(name):
-        opened.show(tab)
-        opened.page.screenshot(path=Path(os.environ["SHOTS"]) / f"{name.replace(' ', '-')}-{scheme}-{tab}.png", full_page=True)
-    if name == "PL2":
-        opened.show("shapes")
-        opened.page.locator(".term", has_text="*").first.click()
-        opened.page.screenshot(path=Path(os.environ["SHOTS"]) / f"{name}-{scheme}-pair.png", full_page=True)
     opened.close()
