@@ -29,6 +29,9 @@ LEARNERS = {
     "quadruplets": (QuadrupletLearner, QUADRUPLETS, ()),
 }
 every_learner = pytest.mark.parametrize("name", LEARNERS)
+one_learner_quickly = pytest.mark.parametrize(  # where one class stands for all: fits of the others are among the slow tests
+    "name", ["pairs", *(pytest.param(name, marks=pytest.mark.slow) for name in ("triplets", "quadruplets"))]
+)
 
 
 def learned(name, **changes):

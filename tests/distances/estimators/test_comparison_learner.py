@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_absent, assert_refused
-from comparisons import FAST, INDEX, ITEMS, LEARNERS, PAIRS, TRIPLETS, Y, every_learner, learned
+from comparisons import FAST, INDEX, ITEMS, LEARNERS, PAIRS, TRIPLETS, Y, every_learner, learned, one_learner_quickly
 from learners import made
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -59,7 +59,7 @@ def test_decisions_are_differences_of_distances(name):
     np.testing.assert_allclose(model.decision_function(tuples), want, atol=1e-12)
 
 
-@every_learner
+@one_learner_quickly
 def test_auto_says_what_it_compared(name):
     kind, tuples, y = LEARNERS[name]
     model = kind(preprocessor=ITEMS).fit(tuples, *y)
@@ -83,7 +83,7 @@ def test_clone_pickle_and_get_params(name):
         clone(model).predict(tuples)
 
 
-@every_learner
+@one_learner_quickly
 def test_grid_search(name):
     kind, tuples, y = LEARNERS[name]
     model = made(kind, **FAST, preprocessor=ITEMS)
@@ -187,7 +187,7 @@ def saturating(gaps):
     return 1 - np.exp(-9 * gaps)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@one_learner_quickly
 @pytest.mark.parametrize(("shape", "want"), [(saturating, "full"), (np.asarray, "warped")], ids=["saturating", "linear"])
 def test_tables_are_full_where_scales_cannot_hold_the_distance(name, shape, want):
     kind, size = LEARNERS[name][0], {"pairs": 2, "triplets": 3, "quadruplets": 4}[name]

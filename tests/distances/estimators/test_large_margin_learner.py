@@ -1,5 +1,6 @@
 """LargeMarginLearner: what it learns from labels, promises and refuses."""
 
+import copy
 import pickle
 import warnings
 
@@ -88,7 +89,7 @@ def test_transform_is_the_distance_or_says_what_to_use():
         ({"missing": "level"}, False),
         ({"tables": "auto"}, False),
         ({"tables": "auto", "axioms": "metric"}, True),
-        ({"tables": "auto", "directions": "auto"}, True),
+        pytest.param({"tables": "auto", "directions": "auto"}, True, marks=pytest.mark.slow),  # as the default sum below
         ({"tables": "auto", "directions": "auto", "knots": [[0.0, 20.0]] * 2}, False),
         ({"tables": "auto", "directions": "auto", "base": "positions"}, False),
         ({"directions": sm.PartitionFeatures(n_trees=3)}, True),
@@ -114,15 +115,21 @@ def test_more_than_two_categories_have_no_coordinates():
     assert_absent(model, "transform", "categorical", "pairwise(X)")
 
 
-def test_the_default_sum_transforms_to_scales_components_and_leaves():
-    model = LargeMarginLearner().fit(X, Y)
+@pytest.fixture(scope="module")
+def default_sum():
+    return LargeMarginLearner(time_budget=10_000).fit(X, Y)
+
+
+def test_the_default_sum_transforms_to_scales_components_and_leaves(default_sum):
+    model = default_sum
+    assert hasattr(LargeMarginLearner(), "transform")
     other = X[::2] * np.linspace(0.5, 2, 13)  # partly outside the range
     at = model.transform(other)
     names = model.get_feature_names_out()
     assert at.shape == (len(other), len(names))
     assert {name.split()[0].rstrip("0123456789") for name in names} == {"x", "component", "tree"}
     assert_allclose(np.abs(at[:, None] - at).sum(axis=2), model.semimetric_.pairwise(other), rtol=1e-12, atol=1e-12)
-    table = model.set_output(transform="pandas").transform(other)
+    table = copy.copy(model).set_output(transform="pandas").transform(other)
     assert list(table.columns) == names.tolist()
 
 
@@ -191,8 +198,8 @@ def test_what_cannot_be_is_refused(changes, data, message):
 def test_it_clones_pickles_saves_and_stands_in_a_pipeline(tmp_path):
     model = learned().fit(X, Y)
     assert clone(model).get_params() == model.get_params()
-    copy = pickle.loads(pickle.dumps(model))
-    assert_array_equal(copy.transform(X), model.transform(X))
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.transform(X), model.transform(X))
     model.semimetric_.save(tmp_path / "wine.smm")
     assert_array_equal(sm.load(tmp_path / "wine.smm").pairwise(X[:9]), model.semimetric_.pairwise(X[:9]))
     graph = sm.SemimetricNeighborsTransformer(learner=learned(), n_neighbors=3)
@@ -284,8 +291,8 @@ def test_columns_of_transform_have_the_names_of_features_and_directions():
     assert not hasattr(learned(tables="full"), "get_feature_names_out")
 
 
-def test_a_time_budget_is_for_the_sum_and_shows_seconds():
-    model = LargeMarginLearner(time_budget=10_000).fit(X, Y)
+def test_a_time_budget_is_for_the_sum_and_shows_seconds(default_sum):
+    model = default_sum
     assert all(c.seconds > 0 for c in model.choices_)
     assert "seconds" in repr(model.choices_).splitlines()[1]
     assert model.held_out_neighbors_

@@ -42,7 +42,8 @@ def test_votes_are_those_of_the_nearest(weights):
 
 
 def test_parameters_of_the_learner_are_searched():
-    search = GridSearchCV(SemimetricClassifier(QUICK), {"learner__alpha": [1e-3, 1e-1], "n_neighbors": [1, 5]}, cv=2).fit(X, Y)
+    grid = [{"learner__alpha": [1e-3], "n_neighbors": [1]}, {"learner__alpha": [1e-1], "n_neighbors": [5]}]
+    search = GridSearchCV(SemimetricClassifier(QUICK, weights="uniform"), grid, cv=2).fit(X, Y)
     assert search.best_score_ > 0.9
 
 
@@ -134,7 +135,8 @@ def test_parameters_of_the_default_learner_are_told(kind):
 
 def test_parameters_of_the_default_learner_are_searched():
     given = {f"learner__{name}": [value] for name, value in QUICK.get_params().items() if name != "alpha"}
-    search = GridSearchCV(SemimetricClassifier(), {"learner__alpha": [1e-3, 1e-1], **given}, cv=2).fit(X, Y)
+    model = SemimetricClassifier(n_neighbors=3, weights="uniform")
+    search = GridSearchCV(model, {"learner__alpha": [1e-3, 1e-1], **given}, cv=2).fit(X, Y)
     assert search.best_score_ > 0.9
 
 

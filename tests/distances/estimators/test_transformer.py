@@ -62,15 +62,24 @@ class GraphOfAnything(SemimetricNeighborsTransformer):
 NOT_APPLICABLE = {"check_dont_overwrite_parameters": "the wrapper sets semimetric, which a real index is given"}
 
 
-CHECKED = [
-    *(IndexOfAnything(algorithm=algorithm, n_jobs=n) for algorithm in ("exact", "approximate", "brute") for n in (None, 2)),
-    GraphOfAnything(),
+FURTHER = [  # as threads and algorithms find the same neighbors, these are checked among the slow tests
+    IndexOfAnything(algorithm=algorithm, n_jobs=n)
+    for algorithm in ("exact", "approximate", "brute")
+    for n in (None, 2)
+    if (algorithm, n) != ("exact", None)
 ]
 
 
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: NOT_APPLICABLE)
+@parametrize_with_checks([IndexOfAnything(), GraphOfAnything()], expected_failed_checks=lambda estimator: NOT_APPLICABLE)
 @pytest.mark.filterwarnings("ignore:features .* are constant", "ignore:ties in the data")
 def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(FURTHER, expected_failed_checks=lambda estimator: NOT_APPLICABLE)
+@pytest.mark.filterwarnings("ignore:features .* are constant", "ignore:ties in the data")
+def test_scikit_learns_own_checks_of_further_settings(estimator, check):
     check(estimator)
 
 

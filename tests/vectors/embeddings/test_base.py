@@ -8,7 +8,6 @@ import pytest
 from cases import assert_refused
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semimetric._kernels.csr_rows import Chunk
 from semimetric.vectors.embeddings import base
@@ -25,12 +24,6 @@ def fitted(name, **changes):
     embedding = clone(cases.MAPS[name]).set_params(**changes).fit(X, y)
     inside = X if embedding.extrapolation == "error" else np.vstack([X, 3 * X[:20]])
     return embedding, np.vstack([inside, np.zeros((1, 4))])
-
-
-@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
-@parametrize_with_checks([*cases.MAPS.values()])  # all apply: none is expected to fail
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 @every_map

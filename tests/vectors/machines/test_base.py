@@ -1,20 +1,16 @@
-"""What the linear classifier and regressor share: blocks, threads, precision, refused fits, and scikit-learn's checks."""
+"""What the linear classifier and regressor share: blocks, threads, precision and refused fits."""
 
 import pickle
 
 import numpy as np
 import pytest
-import sklearn
 from cases import assert_refused
 from linear_machines import PL1, TWO, X, Y
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.fixes import parse_version
 
-from semimetric import BSplineEmbedding, ConicEmbedding, EmbeddedLinearClassifier, EmbeddedLinearRegressor
+from semimetric import EmbeddedLinearClassifier, EmbeddedLinearRegressor
 from semimetric.vectors.embeddings.piecewise import PL1Embedding, PL2Embedding
 from semimetric.vectors.machines.base import drop_zero_weights
 
@@ -73,35 +69,3 @@ def test_rows_of_weight_zero_are_dropped():
     assert weight.tolist() == [1.0, 2.0]
     assert drop_zero_weights(X, Y, None) == (X, Y, None)
     assert_refused(lambda: drop_zero_weights(X, Y, np.zeros(len(Y))), "sample_weight", "not all zero", "correct or drop it")
-
-
-CHECKED = [
-    C(),
-    C("linear", loss="hinge", multi_class="crammer_singer", tol=1e-2),
-    C("linear", solver="pegasos"),
-    C(PL1Embedding(3), calibration="logistic", tol=1e-3),
-    R(),
-    R("linear", loss="epsilon_insensitive", epsilon=0.1, tol=1e-3),
-    R(ConicEmbedding(anchors="kmeans", n_anchors=3), tol=1e-1),
-    C(ConicEmbedding(2, "each"), solver="newton"),
-    R(PL1Embedding(3), solver="newton", epsilon=0.1),
-    R(BSplineEmbedding(4), solver="pegasos", fit_intercept=False),
-]
-
-
-def expected_failures(estimator):
-    failures = {}
-    if parse_version(sklearn.__version__) < parse_version("1.7") and not get_tags(estimator).input_tags.sparse:
-        failures["check_sample_weight_equivalence_on_sparse_data"] = "it is for those whose tags say that they take sparse data"
-    if getattr(estimator, "calibration", None) is None:
-        return failures
-    return failures | {
-        "check_classifiers_train": "the largest score predicts, not the largest probability",
-        "check_sample_weight_equivalence_on_dense_data": "a class has one distinct row, and calibration holds rows out",
-    }
-
-
-@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore:The least populated class")
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
