@@ -5,6 +5,7 @@ import inspect
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ class Citation(NamedTuple):
     year: int
 
 
+@cache
 def prose(source):
     """The docstrings and comments of a module, each as one line of text; comments in consecutive lines belong together."""
     tree = ast.parse(source)

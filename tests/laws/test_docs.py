@@ -45,7 +45,7 @@ def warnings_as_errors():
 
 
 RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "README"]
-LONG = {"choose", "drawing", "learning", "reasons", "reports_elsewhere", "vectors"} | {
+LONG = {"choose", "drawing", "learning", "neighbors", "reasons", "reports", "reports_elsewhere", "vectors"} | {
     name for name in RUNS if name.startswith("coming_from_")
 }
 """Pages that run among the slow tests: seconds each."""
