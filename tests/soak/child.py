@@ -1,6 +1,7 @@
-"""Tries cases of one attack in this process; the parent judges deaths and silences.
+"""Tries cases of attacks in this process; the parent judges deaths and silences.
 
-Reads cases as JSON lines, and writes a JSON line for each: what came of it, with seconds and mebibytes, or the traceback.
+Reads names of attacks with cases as JSON lines, and writes a JSON line for each: what came of it, with seconds and mebibytes,
+or the traceback.
 """
 
 import faulthandler
@@ -39,10 +40,11 @@ def tried(attack, case):
 
 def main():
     faulthandler.enable()
-    attack, answers = ATTACKS[sys.argv[1]], sys.stdout
+    answers = sys.stdout
     sys.stdout = sys.stderr  # what the package prints is no answer
     for line in sys.stdin:
-        print(json.dumps(tried(attack, json.loads(line))), file=answers, flush=True)
+        name, case = json.loads(line)
+        print(json.dumps(tried(ATTACKS[name], case)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from soak.attacks import ATTACKS
 
 __all__ = ["Record", "drawn", "run"]
 
-STARTING = 300  # seconds in which a process must import the package, and compile kernels for its first case
+STARTING = 300  # seconds in which a process must import the package, and compile kernels for the first case of an attack
 
 
 @dataclass
@@ -50,18 +50,18 @@ class Child:
     What it leaves in the temporary directory, which is one of its own, goes with it, however it ends.
     """
 
-    def __init__(self, attack):
+    def __init__(self):
         self.errors = tempfile.TemporaryFile("w+")
         self.folder = tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True)
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "MPLBACKEND": "Agg"}
         environment["TMPDIR"] = self.folder.name
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "soak.child", attack],
+            [sys.executable, "-m", "soak.child"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment,
             start_new_session=True,
         )  # fmt: skip
         self.answers = Queue()
-        self.fresh = True
+        self.begun = set()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -70,18 +70,19 @@ class Child:
             self.answers.put(json.loads(line))
         self.answers.put(None)
 
-    def ask(self, case, seconds):
+    def ask(self, attack, case):
         """The answer to a case, or the finding that the process died or was silent."""
+        seconds = ATTACKS[attack].seconds
         try:
-            self.process.stdin.write(json.dumps(case) + "\n")
+            self.process.stdin.write(json.dumps([attack, case]) + "\n")
             self.process.stdin.flush()
-            answer = self.answers.get(timeout=seconds + STARTING * self.fresh)
+            answer = self.answers.get(timeout=seconds + STARTING * (attack not in self.begun))
         except BrokenPipeError:
             answer = None
         except Empty:
             self.process.kill()
             return {"finding": f"no answer within {seconds} seconds\n{self._said()}"}
-        self.fresh = False
+        self.begun.add(attack)
         return answer or {"finding": f"the process died with {self.process.wait()}\n{self._said()}"}
 
     def _said(self):
@@ -108,21 +109,37 @@ def drawn(attack, seed):
     return ATTACKS[attack].draw(np.random.default_rng([seed, *attack.encode()]))
 
 
-def run(attack, cases, *, until=lambda record: False):
-    """Try cases one after another; a process that dies or hangs is replaced. Ends early where ``until(record)`` is true."""
-    record, child = Record(attack), None
-    try:
-        for case in cases:
-            if child is None or not child.alive:
-                if child is not None:
-                    child.close()
-                child = Child(attack)
-            record.add(case, child.ask(case, ATTACKS[attack].seconds))
-            if until(record):
-                break
-    finally:
-        if child is not None:
-            child.close()
+class Children:
+    """One process after another: one that died or hung is replaced when the next is asked for, and the last is closed."""
+
+    def __init__(self):
+        self.child = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        if self.child is not None:
+            self.child.close()
+
+    def living(self):
+        if self.child is not None and not self.child.alive:
+            self.child.close()
+            self.child = None
+        self.child = self.child or Child()
+        return self.child
+
+
+def run(attack, cases, *, until=lambda record: False, children=None):
+    """Try cases one after another, in processes of their own or in given ones. Ends early where ``until(record)`` is true."""
+    if children is None:
+        with Children() as children:
+            return run(attack, cases, until=until, children=children)
+    record = Record(attack)
+    for case in cases:
+        record.add(case, children.living().ask(attack, case))
+        if until(record):
+            break
     return record
 
 
