@@ -111,10 +111,10 @@ def _hashes(rows: Floats | sparse.csr_array, seed: int = 0) -> NDArray[np.uint64
 
 @dataclass(frozen=True, eq=False)
 class DistinctItems:
-    """The distinct items among some, or of very many a sample, with the least and largest value of every feature.
+    """Distinct items with the range of every feature; very many items are represented by a sample.
 
-    The sample is those of the least hash (bottom-k sampling, Cohen & Kaplan 2007), so that it depends neither on how often nor
-    in which order items come: samples of parts add up to that of the whole.
+    The sample holds the items with the least hashes (bottom-k sampling, Cohen & Kaplan 2007). It depends neither on repetition
+    nor on the order of the items, so the samples of two parts add up to the sample of the whole.
     """
 
     items: Floats  # (n_items, n_features), distinct, in the order of their hashes
@@ -123,16 +123,16 @@ class DistinctItems:
 
     @classmethod
     def of(cls, items: Floats) -> "DistinctItems":
-        """Return those among the rows of a matrix."""
+        """Return the distinct rows of a matrix."""
         return cls(items, np.array([np.fmin.reduce(items), np.fmax.reduce(items)])).reduced()
 
     def __add__(self, other: "DistinctItems") -> "DistinctItems":
-        """Return those among the items of both."""
+        """Return the distinct items of both."""
         ends = np.array([np.fmin(self.ends[0], other.ends[0]), np.fmax(self.ends[1], other.ends[1])])
         return DistinctItems(np.vstack([self.items, other.items]), ends, self.is_sample or other.is_sample).reduced()
 
     def reduced(self) -> "DistinctItems":
-        """Return the same, each item once, and no more than fit into the sample."""
+        """Return each item once, and no more items than the sample may hold."""
         hashes = _hashes(self.items)
         ordered = np.sort(hashes)
         different = ordered[np.append(True, ordered[1:] != ordered[:-1])]

@@ -35,17 +35,19 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         Has ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with default settings. Its parameters are set
         as ``learner__alpha`` and so on, those of the default one too.
     n_neighbors : int or "auto", default "auto"
-        Neighbors that vote, and all that are tied with the last of them; of fewer items all vote.
-        On "auto", or with `weights` on "auto" or "kernel", the rule has the least fraction of wrong votes plus log loss on
-        items held out: those stored as ``held_out_neighbors_`` by the learner, or else folds, for which the distance is
-        learned again with the chosen settings. Fractions of classes are smoothed, so that none is 0. If nothing can be held
-        out, the 3 nearest vote alike.
+        Neighbors that vote, and all that are tied with the last of them; all items vote if there are fewer.
+        On "auto", or with `weights` on "auto" or "kernel", the rule is chosen on held-out items: it has the least sum of the
+        error rate and the log loss. The held-out items are those that the learner stored as ``held_out_neighbors_``.
+        Without them, the items are held out in three folds, or one part of more than 3,000 items is. For each, the distance
+        is learned again with the chosen settings. Fractions of classes are smoothed, so that none is 0. If nothing can be
+        held out, the 3 nearest vote alike.
     weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
         Votes count alike, by 1 / distance (neighbors at distance 0 then vote alone), or by a kernel exp(-(d - d_1) / h) with
         the distance d_1 of the nearest and a chosen width h: a distance, or a multiple of that to the 5th or 45th neighbor.
     class_weight : None, "balanced" or dict, default None
-        Weight of an item of each class, for learning, for votes and for their choice. "balanced" is n / (n_classes n_c) for
-        n_c items of a class; a dict gives classes their numbers, and others 1. Which neighbors vote does not change.
+        Weight of an item of each class. It counts in learning, in votes, and in the choice of the rule of votes, but does not
+        change which neighbors vote. "balanced" is n / (n_classes n_c) for a class with n_c of the n items. A dict gives
+        weights to the classes that it names; the others have weight 1.
     algorithm : {"exact", "approximate", "brute"}, default "exact"
         Search for neighbors. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
         typically nearest, and "brute" computes every distance. Returned distances are exact in each case.

@@ -42,9 +42,9 @@ class DistanceRegressor(MeasuredLearner):
     Parameters
     ----------
     n_knots : int, sequence of int or "auto", default "auto"
-        Knots a feature: one number for all, or one for each. "auto" chooses on held-out items.
-        With this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. More than 600 numbers, directions
-        included, are screened first by a weighted L1 distance; see "Wide distances" in docs/effort.md.
+        Number of knots of each feature: one number for all features, or one for each. "auto" chooses on held-out items.
+        With this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. If there are more than 600 numeric
+        features, directions included, a weighted L1 distance selects some first; see "Wide distances" in docs/effort.md.
     alpha : float or "auto", default "auto"
         Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
         the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
@@ -95,9 +95,9 @@ class DistanceRegressor(MeasuredLearner):
     semimetric_ : Semimetric
     error_ : DistanceErrors
         Errors on pairs of items that were not learned from: relative errors, R², rank correlation, and recall of neighbors;
-        printed, three lines. They are those of the model itself if items were set aside, else those of models learned from
-        four folds of five, and the model is as good or better. A warning says if it is no better than one distance for all
-        pairs. NaN, with the reason, if nothing is held out.
+        printed, three lines. If items were set aside, these are errors of the model itself. Otherwise they are errors of
+        models that were learned from four folds of five; expect no more of the model, which learned from all folds. A
+        warning says if the model is no better than one distance for all pairs. NaN, with the reason, if nothing is held out.
     intervals_ : CalibratedIntervals
         The intervals of `predict`, if enough pairs were held out.
     solution_ : Solution
@@ -272,13 +272,14 @@ class DistanceRegressor(MeasuredLearner):
         checked = self._tuples(pairs, Pairs, items, names=names, schema=schema)
         target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
         weight = check_weights(sample_weight, len(checked))
-        if normalise and (len(target) < 2 or np.ptp(target[weight > 0]) == 0):
+        used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
+        if normalise and np.ptp(target[used]) == 0:
+            pairs_used = f"{used.sum()} pairs" if used.all() else f"{used.sum()} of {len(used)} pairs have a weight > 0; these"
             raise InputError(
-                f"{len(target)} pairs with distances that are all equal ({target[0]:g}) hold nothing to learn; give at "
-                "least two pairs at different distances"
+                f"{pairs_used} with distances that are all equal ({target[used][0]:g}) hold nothing to learn; give at least "
+                "two pairs at different distances"
             )
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
         return checked.take(used), target[used], (weight if normalise else raw)[used]
 
     def _cross_fit(self, recipe: Recipe, data: MeasuredDistances, names: Names, *, screened: bool) -> None:

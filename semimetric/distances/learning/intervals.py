@@ -170,11 +170,18 @@ FEWEST_ITEMS = 8
 
 
 class DistanceIntervals(NamedTuple):
-    """Predicted distances with intervals: three arrays of shape (n_pairs,)."""
+    """Predicted distances with intervals: three arrays of shape (n_pairs,).
 
-    predicted: Floats  # shape (n_pairs,)
-    lower: Floats  # shape (n_pairs,)
-    upper: Floats  # shape (n_pairs,)
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_pairs,)
+    lower : ndarray of shape (n_pairs,)
+    upper : ndarray of shape (n_pairs,)
+    """
+
+    predicted: Floats
+    lower: Floats
+    upper: Floats
 
 
 @storable

@@ -220,14 +220,29 @@ _SHRINK = 0.8  # the factor of the length of steps from one round to the next
 
 @dataclass(frozen=True, eq=False)
 class AxiomReport:
-    """Axioms with their proofs, and evidence against the triangle inequality. Printed, one a line."""
+    """Axioms with their proofs, and evidence against the triangle inequality. Printed, one a line.
+
+    Attributes
+    ----------
+    axioms : Axioms
+    proofs : dict of str to str
+        The proof of each axiom, or the reason why there is none.
+    triangle : {"proved", "violated", "not proved"}
+        "not proved" if some table violates it, yet no points were found at which the sum does.
+    worst : Detour or None
+        The grid points of a group that violate the triangle inequality most, or come nearest to it; None without tables.
+    triple : ndarray of shape (3, n_features) or None
+        The encoded points x, y, z with the largest excess that was found; None if it is never > 0.
+    excess : float
+        The value of d(x, z) - d(x, y) - d(y, z) at the triple; 0 if there is none.
+    """
 
     axioms: Axioms
-    proofs: dict[str, str]  # of each axiom, or the reason why there is none
-    triangle: str  # "proved", "violated", or "not proved": some table violates it, yet no points were found where the sum does
-    worst: Detour | None  # the grid points of a group that violate it most, or come nearest to it; None without tables
-    triple: Floats | None  # (3, n_features), the encoded x, y, z with the largest excess found; None if it is never > 0
-    excess: float  # d(x, z) - d(x, y) - d(y, z) at the triple; 0 if there is none
+    proofs: dict[str, str]
+    triangle: str
+    worst: Detour | None
+    triple: Floats | None
+    excess: float
 
     def __repr__(self) -> str:
         lines = [f"{self.axioms.name}", *(f"  {name.replace('_', ' ')}: {proof}" for name, proof in self.proofs.items())]

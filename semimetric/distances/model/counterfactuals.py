@@ -103,13 +103,27 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """The changes of an item, one after another, that bring it near another. Printed, a table."""
+    """The changes of an item, one after another, that bring it near another. Printed, a table.
 
-    changes: tuple[Change, ...]  # empty if the item is near enough as it is, or no change of a feature lowers the distance
-    item: NDArray[Any]  # (n_features,), the values of the item after all changes
-    before: float  # the distance as it is
-    distance: float  # and after all changes
-    within: float | None  # the distance that was asked for; None asked for the single change that lowers it most
+    Attributes
+    ----------
+    changes : tuple of Change
+        Empty if the item is near enough as it is, or no change of a feature lowers the distance.
+    item : ndarray of shape (n_features,)
+        The values of the item after all changes.
+    before : float
+        The distance as it is.
+    distance : float
+        The distance after all changes.
+    within : float or None
+        The distance that was asked for; None asked for the single change that lowers it most.
+    """
+
+    changes: tuple[Change, ...]
+    item: NDArray[Any]
+    before: float
+    distance: float
+    within: float | None
 
     @property
     def reached(self) -> bool:

@@ -26,23 +26,54 @@ _MOST_SHOWN = 4  # features of a neighbour that are printed
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Distances of an item to some others, its neighbours, and what each feature adds to them. Printed, a table."""
+    """Distances of an item to some others, its neighbours, and what each feature adds to them. Printed, a table.
 
-    indices: NDArray[Any]  # (k,), the row numbers of the neighbours among the fitted items, or their ids; the nearest first
-    targets: NDArray[Any] | None  # (k,), the classes or values of the neighbours, where they have any
-    distances: Floats  # (k,)
-    terms: tuple[str, ...]  # the names of the features, or of the terms of the distance
-    contributions: Floats  # (k, n_terms), the part of each of them in each distance, before the link
-    by: str = "terms"  # the kind of `terms`, "features" or "terms"
-    features: tuple[str, ...] = ()  # the names of the features
-    item: NDArray[Any] | None = None  # (n_features,), the values of the item
-    values: NDArray[Any] | None = None  # (k, n_features), those of the neighbours
-    label: Any = None  # the name of the item, if it has one
-    labels: NDArray[Any] | None = None  # (k,), the names of the neighbours, as of the rows of a frame; None for `indices`
-    target_name: str = "class"  # "class" or "value": the kind of `targets`, printed before those that are no text
-    # For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
+    Attributes
+    ----------
+    indices : ndarray of shape (k,)
+        The row numbers of the neighbours among the fitted items, or their ids; the nearest first.
+    targets : ndarray of shape (k,) or None
+        The classes or values of the neighbours, where they have any.
+    distances : ndarray of shape (k,)
+        The distances of the neighbours.
+    terms : tuple of str
+        The names of the features, or of the terms of the distance.
+    contributions : ndarray of shape (k, n_terms)
+        The part of each term in each distance, before the link.
+    by : {"features", "terms"}
+        The kind of `terms`.
+    features : tuple of str
+        The names of the features.
+    item : ndarray of shape (n_features,) or None
+        The values of the item.
+    values : ndarray of shape (k, n_features) or None
+        The values of the neighbours.
+    label : object
+        The name of the item; None if it has none.
+    labels : ndarray of shape (k,) or None
+        The names of the neighbours, as of the rows of a frame; None stands for `indices`.
+    target_name : {"class", "value"}
+        The kind of `targets`, printed before those that are no text.
+    rules : dict of str to tuple
+        For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
+    votes : ndarray of shape (k,) or None
+        The fractions of all votes for the item that the neighbours have, where they vote.
+    """
+
+    indices: NDArray[Any]
+    targets: NDArray[Any] | None
+    distances: Floats
+    terms: tuple[str, ...]
+    contributions: Floats
+    by: str = "terms"
+    features: tuple[str, ...] = ()
+    item: NDArray[Any] | None = None
+    values: NDArray[Any] | None = None
+    label: Any = None
+    labels: NDArray[Any] | None = None
+    target_name: str = "class"
     rules: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)
-    votes: Floats | None = None  # (k,), the shares of all votes for the item that the neighbours have, where they vote
+    votes: Floats | None = None
 
     @property
     def names(self) -> list[str]:

@@ -29,12 +29,24 @@ _PASSES = 64  # the most passes that compute shortest paths; two or three are ne
 
 @dataclass(frozen=True)
 class Detour:
-    """The three grid points of one group that violate the triangle inequality most, or come nearest to violating it."""
+    """The three grid points of one group that violate the triangle inequality most, or come nearest to violating it.
 
-    group: int  # the number of the group
-    points: tuple[int, int, int]  # the grid points (a, b, c)
-    excess: float  # w_ac - w_ab - w_bc, which is > 0 if they violate the inequality
-    largest: float  # the largest weight of the table of the group
+    Attributes
+    ----------
+    group : int
+        The number of the group.
+    points : tuple of int
+        The grid points (a, b, c).
+    excess : float
+        The value of w_ac - w_ab - w_bc, which is > 0 if they violate the inequality.
+    largest : float
+        The largest weight of the table of the group.
+    """
+
+    group: int
+    points: tuple[int, int, int]
+    excess: float
+    largest: float
 
     @property
     def holds(self) -> bool:

@@ -153,7 +153,7 @@ class Scan:
     ) -> tuple[NDArray[np.float32], Integers]:
         """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
 
-        The lists to visit are ``lists`` (B, p), -1 for none; ``keep`` (n,) masks the items that may be answered.
+        The lists to visit are ``lists`` (B, p), -1 for none; ``keep`` (n,) masks the eligible items.
         """
         faiss = _faiss()
         queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)

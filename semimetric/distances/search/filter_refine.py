@@ -286,12 +286,23 @@ def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -
 
 
 class CertifiedNeighbors(NamedTuple):
-    """The nearest items of every query under an expensive distance, and what of the answer is proved."""
+    """The nearest items of every query under an expensive distance, and what of the answer is proved.
 
-    distances: Floats  # (n_queries, k), exact and increasing
-    ids: NDArray[Any]  # (n_queries, k)
-    certified: NDArray[np.bool_]  # (n_queries, k), True if an item is proved to have this rank: all are without ``max_calls``
-    n_calls: Integers  # (n_queries,), of the expensive distance, those to landmarks too
+    Attributes
+    ----------
+    distances : ndarray of shape (n_queries, k)
+        Exact and increasing.
+    ids : ndarray of shape (n_queries, k)
+    certified : ndarray of shape (n_queries, k), bool
+        True if an item is proved to have this rank: all are without ``max_calls``.
+    n_calls : ndarray of shape (n_queries,), int64
+        Calls of the expensive distance, those to landmarks too.
+    """
+
+    distances: Floats
+    ids: NDArray[Any]
+    certified: NDArray[np.bool_]
+    n_calls: Integers
 
     def __str__(self) -> str:
         """Sum up the answers, those that are proved, and the calls that they took; `repr` shows the arrays."""
@@ -305,12 +316,24 @@ class CertifiedNeighbors(NamedTuple):
 
 
 class CertifiedWithin(NamedTuple):
-    """The items within a radius of every query under an expensive distance, and of which items it is not known."""
+    """The items within a radius of every query under an expensive distance, and of which items it is not known.
 
-    distances: NDArray[Any]  # (n_queries,), one array a query: exact and increasing
-    ids: NDArray[Any]  # (n_queries,), one array a query
-    undecided: NDArray[Any]  # (n_queries,), ids of items that may lie within the radius and were not called, by ``max_calls``
-    n_calls: Integers  # (n_queries,)
+    Attributes
+    ----------
+    distances : ndarray of shape (n_queries,)
+        One array for each query: exact and increasing.
+    ids : ndarray of shape (n_queries,)
+        One array for each query.
+    undecided : ndarray of shape (n_queries,)
+        Ids of items that may lie within the radius and were not called, because of ``max_calls``.
+    n_calls : ndarray of shape (n_queries,), int64
+        Calls of the expensive distance.
+    """
+
+    distances: NDArray[Any]
+    ids: NDArray[Any]
+    undecided: NDArray[Any]
+    n_calls: Integers
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
@@ -484,7 +507,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         distances : ndarray of shape (n_queries, k), increasing
             Only if ``return_distance``.
         ids : ndarray of shape (n_queries, k)
-            k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
+            k is the smaller of n_neighbors and the number of eligible items, less one without X.
         """
         found = self.search(X, n_neighbors, **options)
         return (found.distances, found.ids) if return_distance else found.ids
@@ -506,7 +529,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         features : array-like of shape (n_queries, n_features) or None
             Of the queries, where `fit` was given those of the items.
         where : str, boolean mask over `ids_`, or list of ids; None
-            The items that may be answered, see `NeighborIndex.kneighbors`.
+            The eligible items, see `NeighborIndex.kneighbors`.
         max_calls : int or None
             In place of that of the class.
 

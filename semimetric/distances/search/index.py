@@ -261,9 +261,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return_distance : bool
         algorithm, n_candidates : as in the class, for this call
         where : str, boolean mask over `ids_`, or list of ids; None
-            The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
-            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody. Columns of
-            times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
+            The eligible items: those that meet a condition on features, such as ``'alcohol > 13 and (hue < 1 or origin in
+            ("France", "Italy"))'``, or those with these ids. Ids that are not in the index are ignored. Columns of times are
+            compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
             ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
 
         Returns
@@ -271,7 +271,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         distances : ndarray of shape (n_queries, k), increasing
             Only if ``return_distance``.
         ids : ndarray of shape (n_queries, k)
-            k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
+            k is the smaller of n_neighbors and the number of eligible items, less one without X.
         """
         found = self.search_encoded(
             self._queries(X),
@@ -356,7 +356,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Measure the share of the exact answer that the approximate search, or that by a graph, finds.
 
         At most ``max_queries`` rows of X are asked, drawn at random. A neighbour counts if its distance is at most that of the
-        true k-th, so ties count. Without queries, or items that may be answered, an InputError is raised.
+        true k-th, so ties count. Without queries, or eligible items, an InputError is raised.
         """
         queries = self._queries(X)
         if len(queries) > check_count("max_queries", max_queries):

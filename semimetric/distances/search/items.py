@@ -158,7 +158,7 @@ class Recall(NamedTuple):
 
 
 class SegmentedItems(NamedTuple):
-    """Segments under one distance, and masks of the items that may be answered (all where a mask is None)."""
+    """Segments under one distance, and masks of the eligible items (None stands for all)."""
 
     view: QueryView
     segments: Sequence[Segment]
@@ -166,12 +166,12 @@ class SegmentedItems(NamedTuple):
 
     @classmethod
     def all_of(cls, segments: Sequence[Segment]) -> "SegmentedItems":
-        """Take segments of one distance, all of whose items may be answered."""
+        """Take segments of one distance, all of whose items are eligible."""
         return cls(segments[0].view, segments, [None] * len(segments))
 
     @property
     def n_eligible(self) -> int:
-        """Number of items that may be answered."""
+        """Number of eligible items."""
         masked = zip(self.segments, self.masks, strict=True)
         return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
 
@@ -302,7 +302,7 @@ def as_objects(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
-    """Answer n queries for which no item may be answered; ids are of type ``dtype``."""
+    """Answer n queries for which no item is eligible; ids are of type ``dtype``."""
     return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
 
 

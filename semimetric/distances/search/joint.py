@@ -163,7 +163,7 @@ _PROBE = 4_096  # The size of the sample of sums that suggests the first thresho
 _MOST = (1 << 31) - 1  # No sum is above this number.
 _ADDED = 1 << 27  # So many entries of tables are added up in one compiled call, in some 0.1 s.
 
-Mask = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
+Mask = NDArray[np.bool_] | None  # eligible items; None stands for all
 
 
 def has_boxes(view: QueryView) -> bool:

@@ -253,10 +253,10 @@ _WORTH = 8  # A scan does not pay where it would name more than this part of the
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
 _FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
-_WALKED = 0.5  # Where less than this share of the items may be answered, a walk would mostly pass others.
+_WALKED = 0.5  # if less than this fraction of the items is eligible, a walk would mostly pass others
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 _NO_RANK = np.empty(0, np.int64)
-Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
+Mask: TypeAlias = NDArray[np.bool_] | None  # eligible items; None stands for all
 
 
 @dataclass(eq=False)
@@ -590,7 +590,7 @@ class Segment:
         return answer
 
     def _by_graph(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n: int) -> SegmentResult:
-        """Find near items by a walk, or by a scan where there are few items, or where few of them may be answered."""
+        """Find near items by a walk, or by a scan where there are few items, or few of them are eligible."""
         if self._walk is None and len(self) > GRAPH_FROM:
             raise InputError(
                 "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "

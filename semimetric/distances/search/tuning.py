@@ -21,20 +21,41 @@ _COLUMNS = ("algorithm", "n_probe", "n_candidates", "recall", "microseconds")
 
 
 class TunedSearch(NamedTuple):
-    """One way to search: its parameters, its recall on the first half of the queries, and its processor time."""
+    """One way to search: its parameters, its recall on the first half of the queries, and its processor time.
+
+    Attributes
+    ----------
+    algorithm : str
+    n_probe : int
+        Inverted lists that are visited.
+    n_candidates : int
+        Items that are refined, or that a walk along the graph keeps.
+    recall : float
+        The mean share of the true neighbours that are found.
+    microseconds : float
+        Processor time of one query of a batch.
+    """
 
     algorithm: str
-    n_probe: int  # inverted lists that are visited, of ``n_lists``
-    n_candidates: int  # items that are refined, or that a walk along the graph keeps
-    recall: float  # the mean share of the true neighbours that are found
-    microseconds: float  # of the processor, for one query of a batch
+    n_probe: int
+    n_candidates: int
+    recall: float
+    microseconds: float
 
 
 class Tuning(NamedTuple):
-    """The searches that `NeighborIndex.tune` has tried, and the one that it has taken; printed, a table."""
+    """The searches that `NeighborIndex.tune` has tried, and the one that it has taken; printed, a table.
+
+    Attributes
+    ----------
+    chosen : TunedSearch
+    recall : Recall
+        Recall of the chosen search on the second half of the queries, which chose nothing.
+    tried : tuple of TunedSearch
+    """
 
     chosen: TunedSearch
-    recall: Recall  # that of the chosen search on the second half of the queries, which chose nothing
+    recall: Recall
     tried: tuple[TunedSearch, ...]
 
     def _rows(self) -> list[list[str]]:

@@ -40,19 +40,34 @@ _TIE = 1e-12  # relative: distances that differ by less are tied, since rounding
 class VoteRule:
     """Rule of votes: the neighbours that vote, and the weights of their votes.
 
+    Attributes
+    ----------
+    n_neighbors : int
+        Neighbours that vote, and all that are as near as the last of them.
+    weights : {"uniform", "distance", "kernel"}
+        The weight of a vote.
+    bandwidth : float or None
+        Width of the kernel: a distance, or a factor if ``bandwidth_neighbor`` is given.
+    bandwidth_neighbor : int or None
+        The neighbour whose distance ``bandwidth`` multiplies; None takes it as a distance.
+    smoothing : float
+        Votes that are divided among all classes by their fractions of the items; not used for values.
+    average : {"mean", "median"}
+        Of values: their weighted mean, or their weighted median.
+
+    Examples
+    --------
     >>> rule = VoteRule(2, "kernel", bandwidth=0.5)
     >>> rule.votes(np.array([[1.0, 1.5, 1.5, 3.0]])).round(2)
     array([[1.  , 0.37, 0.37, 0.  ]])
     """
 
-    n_neighbors: int = 3  # neighbours that vote, and all that are as near as the last of them
-    weights: str = "uniform"  # the weight of a vote, see the formulas of the module
-    bandwidth: float | None = None  # of the kernel: a distance, or with ``bandwidth_neighbor`` a number
-    # the neighbour to which the distance of the query is multiplied by ``bandwidth``; None takes it as a distance
+    n_neighbors: int = 3
+    weights: str = "uniform"
+    bandwidth: float | None = None
     bandwidth_neighbor: int | None = None
-    # how many votes are divided among all classes by their shares of the items; of values it plays no part
     smoothing: float = 0.0
-    average: str = "mean"  # of values: their weighted mean, or their weighted median
+    average: str = "mean"
 
     def __post_init__(self) -> None:
         check_count("n_neighbors", self.n_neighbors)

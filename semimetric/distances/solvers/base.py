@@ -27,11 +27,21 @@ from .box_quadratic import solve_regular
 @storable
 @dataclass(frozen=True, eq=False)
 class History(FrozenValue):
-    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program."""
+    """The objective and the gap of a solver, one entry for each time that it looked at them, in the units of the program.
 
-    iterations: Integers  # (n,): the numbers of the iterations, which solvers of many cheap ones do not all look at
-    objective: Floats  # (n,): the loss plus the penalty at the weights then
-    gap: Floats  # (n,): how far the objective can be above the optimum by what was known then; ``inf`` where nothing was
+    Attributes
+    ----------
+    iterations : ndarray of shape (n,), int64
+        Numbers of the iterations; solvers of many cheap ones do not record all.
+    objective : ndarray of shape (n,)
+        The loss plus the penalty at the weights then.
+    gap : ndarray of shape (n,)
+        Upper bound of the objective less the optimum by what was known then; ``inf`` where nothing was.
+    """
+
+    iterations: Integers
+    objective: Floats
+    gap: Floats
 
     def __post_init__(self) -> None:
         freeze(self, "iterations", "objective", "gap")

@@ -31,10 +31,15 @@ _SKLEARN_METHODS = {"logistic": "sigmoid", "isotonic": "isotonic"}
 @storable
 @dataclass(frozen=True, eq=False)
 class ScoreCurves(FrozenValue):
-    """The functions that take scores to probabilities, one for every class, or one for the second of two classes."""
+    """The functions that take scores to probabilities, one for every class, or one for the second of two classes.
 
-    # for each class the numbers (a, b), shape (2,), of the logistic function ``1 / (1 + exp(a f + b))``; or the ascending
-    # scores and the probabilities there, shape (2, m), between which an isotonic function is linear
+    Attributes
+    ----------
+    curves : tuple of ndarray
+        For each class the numbers (a, b) of the logistic function ``1 / (1 + exp(a f + b))``; or an array of shape (2, m) of
+        ascending scores and the probabilities there, between which an isotonic function is linear.
+    """
+
     curves: tuple[Floats, ...]
 
     @classmethod

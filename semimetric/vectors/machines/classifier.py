@@ -71,13 +71,15 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         Largest number of passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all. With
         "newton" it is the largest number of steps of each column of weights, of about two passes; None is 200.
     class_weight : dict, "balanced" or None, default None
-        Factors of C. One against the rest, the rest has the factor 1, as in `LinearSVC`.
+        Factors of C for the rows of each class. With ``multi_class="ovr"`` a machine of one class against the rest uses the
+        factor of that class, and 1 for all rows of the rest, as `LinearSVC` does.
     warm_start : bool, default False
         True starts from the dual variables (or, with "newton" and "pegasos", the weights) of the fit before, and stores them.
         Weights of another objective, such as another C, count as one pass of "pegasos".
     calibration : {None, "logistic", "isotonic"}, default None
-        `predict_proba` from held-out scores of five folds, each class against the rest, divided by their sum, for five more
-        fits; `predict` takes the largest score.
+        Calibration of `predict_proba`; None gives no probabilities. Five more fits score the rows of five held-out folds;
+        there are fewer folds if a class has fewer rows. A function of these scores is fitted to each class against the
+        rest, and probabilities are divided by their sum. `predict` still takes the class with the largest score.
     block_size : int or None, default None
         Rows that are embedded at a time; None takes as many as an eighth of the bytes of X holds, within 128 KiB to 32 MiB.
     n_jobs : int or None, default None
@@ -287,13 +289,15 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     @available_if(_is_calibrated)
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Calibrated probabilities, shape (n_items, n_classes), if the parameter ``calibration`` is not None."""
-        check_is_fitted(self, "_state")
-        check_is_fitted(self, "_calibrator", msg="%(name)s has scores but no probabilities: fit was interrupted; call it again")
-        return probabilities(self._calibrator, self.decision_function(X))
+        return probabilities(self.score_curves_, self.decision_function(X))
 
     @property
     def score_curves_(self) -> ScoreCurves:
         """With ``calibration`` the functions from scores to probabilities."""
+        check_is_fitted(self, "_state")
+        never = 'it was fitted without calibration; give calibration="logistic" or "isotonic", and call fit'
+        reason = never if self.calibration is None else "fit was interrupted; call it again"
+        check_is_fitted(self, "_calibrator", msg=f"%(name)s has scores but no probabilities: {reason}")
         return self._calibrator
 
     @property

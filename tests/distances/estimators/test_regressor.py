@@ -91,6 +91,10 @@ BAD = {
     "no y": (lambda: fit(y=None), "requires y to be passed", "y is None", "one distance a pair"),
     "one pair": (lambda: fit(INDEX[:1], Y[:1]), "1 pairs", "all equal", "at least two pairs"),
     "all equal": (lambda: fit(y=np.ones(len(Y))), "all equal (1)", "nothing to learn", "at different distances"),
+    "all equal but for weight 0": (
+        lambda: fit(INDEX[:3], [1.0, 2.0, 1.0], sample_weight=[1, 0, 1]),
+        "2 of 3 pairs have a weight > 0", "all equal (1)", "at least two pairs",
+    ),
     "all zero": (lambda: fit(y=np.zeros(len(Y))), "all distances in y are 0", "nothing to learn", "give pairs"),
     "out of range": (lambda: fit(INDEX + 1000), "pair 0", "there are 40 items", "between 0 and 39"),
     "other features": (lambda: fit().predict(np.ones((1, 2))), "dtype float64", "must be integers", "drop preprocessor="),

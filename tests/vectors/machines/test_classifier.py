@@ -183,6 +183,15 @@ def test_ctrl_c_ends_calibration_too(fits, monkeypatch):
         model.predict_proba(X)
 
 
+def test_score_curves_need_a_calibrated_fit():
+    model = EmbeddedLinearClassifier(PL1)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        model.score_curves_  # noqa: B018  # a property
+    model.partial_fit(X, Y, classes=np.unique(Y))
+    with pytest.raises(NotFittedError, match='fitted without calibration; give calibration="logistic"'):
+        model.score_curves_  # noqa: B018
+
+
 def test_ctrl_c_between_the_passes_of_calibration_keeps_the_scores(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
