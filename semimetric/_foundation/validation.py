@@ -266,3 +266,23 @@ def weight_option(learner: Any, sample_weight: ArrayLike | None) -> dict[str, An
             f"sample_weight is given, but {type(learner).__name__}.fit takes none; drop it, or give another learner"
         )
     return {"sample_weight": sample_weight}
+
+
+def check_cost_matrix(cost_matrix: ArrayLike) -> Floats:
+    """Return a symmetric cost matrix >= 0 with 0 on the diagonal, as an array of shape (n_bins, n_bins)."""
+    cost = check_items(cost_matrix, name="cost_matrix")
+    if cost.shape[0] != cost.shape[1]:
+        raise InputError(f"cost_matrix has shape {cost.shape}; a square matrix is required, with a row for every bin")
+    if (cost < 0).any():
+        i, j = np.argwhere(cost < 0)[0].tolist()
+        raise InputError(f"cost_matrix[{i}, {j}] is {cost[i, j]:g}; costs >= 0 are required: correct it")
+    if np.diagonal(cost).any():
+        i = int(np.flatnonzero(np.diagonal(cost))[0])
+        raise InputError(f"cost_matrix[{i}, {i}] is {cost[i, i]:g}; 0 is required, as mass that stays costs nothing")
+    if (cost != cost.T).any():
+        i, j = np.argwhere(cost != cost.T)[0].tolist()
+        raise InputError(
+            f"cost_matrix[{i}, {j}] is {cost[i, j]!r} and cost_matrix[{j}, {i}] is {cost[j, i]!r}; a symmetric ground "
+            "distance is required: give (C + C.T) / 2 if they differ by rounding"
+        )
+    return cost

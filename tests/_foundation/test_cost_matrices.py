@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation.ground import checked_cost_matrix
+from semimetric._foundation.validation import check_cost_matrix
 
 GOOD = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])
 BAD = {
@@ -16,10 +16,10 @@ BAD = {
 
 
 def test_a_ground_distance_is_taken_as_it_is():
-    np.testing.assert_array_equal(checked_cost_matrix(GOOD.tolist()), GOOD)
+    np.testing.assert_array_equal(check_cost_matrix(GOOD.tolist()), GOOD)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_none_is_refused(name):
     matrix, *parts = BAD[name]
-    assert_refused(lambda: checked_cost_matrix(matrix), *parts)
+    assert_refused(lambda: check_cost_matrix(matrix), *parts)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric._foundation.ground import farthest_first
+from semimetric._foundation.farthest_first import farthest_first
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(1, 14), st.data())

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..._foundation.errors import InputError
-from ..._foundation.ground import farthest_first
+from ..._foundation.farthest_first import farthest_first
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha
 

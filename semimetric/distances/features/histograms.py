@@ -16,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import validated
 from ..._foundation.errors import InputError
-from ..._foundation.ground import checked_cost_matrix
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._foundation.validation import check_alpha, check_choice, check_count
+from ..._foundation.validation import check_alpha, check_choice, check_cost_matrix, check_count
 from .bins import METRICS, Bins, Line, checked_periods
 from .histogram_blocks import CumulativeSums, HistogramBlock, Products, SumsOfRuns, applied
 from .uniform_directions import LinearFeatures, half_sphere
@@ -359,7 +358,7 @@ class HistogramFeatures(LinearFeatures):
             check_alpha("threshold", self.threshold, strict=True)
 
     def _bins(self, n_bins: int) -> Bins:
-        cost = None if self.cost_matrix is None else checked_cost_matrix(self.cost_matrix)
+        cost = None if self.cost_matrix is None else check_cost_matrix(self.cost_matrix)
         if cost is not None and len(cost) != n_bins:
             raise InputError(f"cost_matrix has shape {cost.shape} for histograms of {n_bins} bins; one row a bin is required")
         threshold = np.inf if self.threshold is None else float(self.threshold)

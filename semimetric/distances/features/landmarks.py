@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.ground import farthest_first
+from ..._foundation.farthest_first import farthest_first
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats, Integers, Pairs

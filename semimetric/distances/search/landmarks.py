@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
-from ..._foundation.ground import farthest_first
+from ..._foundation.farthest_first import farthest_first
 from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers

@@ -12,12 +12,11 @@ from scipy.spatial.distance import cdist
 
 from ..._foundation.arrays import as_vector, rounding_of
 from ..._foundation.errors import InputError
-from ..._foundation.ground import checked_cost_matrix
 from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
 from ..._foundation.threads import end_if_interrupted
 from ..._foundation.types import ArrayLike, Floats, Integers, freeze
-from ..._foundation.validation import check_alpha, check_count, check_items
+from ..._foundation.validation import check_alpha, check_cost_matrix, check_count, check_items
 from ..._kernels.transport_plans import cheapest_plans
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates, chebyshev
@@ -43,7 +42,7 @@ class GroundDistance:
     @classmethod
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
         """Return the ground distance of a cost matrix."""
-        cost = checked_cost_matrix(cost_matrix)
+        cost = check_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
         return cls(cost, paths, max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths)))))
 
