@@ -59,12 +59,16 @@ class Entry(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A parsed file of the package, its name with dots, and the names in its ``__all__``."""
+    """A parsed file of the package, its name with dots, and the names that it exports.
+
+    They are those of ``__all__``, or those of ``_HOMES``, a dict from modules to the names that are imported from each.
+    """
 
     name: str
     path: Path
     tree: ast.Module
     exported: list[str]
+    homes: dict[str, str]
 
     def definitions(self) -> dict[str, Definition]:
         """Return the functions and classes at the top of the file by name."""
@@ -181,8 +185,10 @@ class Package:
     def _read(self, path: Path) -> Module:
         tree = ast.parse(path.read_text())
         name = ".".join(path.relative_to(self.root.parent).with_suffix("").parts).removesuffix(".__init__")
-        lists = [n.value for n in tree.body if isinstance(n, ast.Assign) and name_of(n.targets[0]) == "__all__"]
-        return Module(name, path, tree, [text for value in lists for text in ast.literal_eval(value)])
+        given = {name_of(n.targets[0]): n.value for n in tree.body if isinstance(n, ast.Assign)}
+        homes = ast.literal_eval(given["_HOMES"]) if "_HOMES" in given else {}
+        listed = ast.literal_eval(given["__all__"]) if "__all__" in given else " ".join(homes.values()).split()
+        return Module(name, path, tree, list(listed), homes)
 
     def bases(self, node: ast.ClassDef) -> list[ast.ClassDef]:
         """Return the base classes that the package defines, nearest first."""
@@ -238,6 +244,9 @@ def resolved(module: Module, name: str, modules: dict[str, Module]) -> Definitio
     """Return the function or class of that name in a module, or in the module of the package that it is imported from."""
     if name in module.definitions():
         return module.definitions()[name]
+    home = next((home for home, names in module.homes.items() if name in names.split()), None)
+    if home is not None:
+        return resolved(modules[f"{module.name}.{home}"], name, modules)
     face = module.path.name == "__init__.py"
     for node in (n for n in ast.walk(module.tree) if isinstance(n, ast.ImportFrom) and n.level):
         parts = module.name.split(".")

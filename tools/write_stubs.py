@@ -26,7 +26,8 @@ def stub(face: Path) -> str:
     lines = [f"from .{home} import {name} as {name}" for home, names in homes.items() for name in names.split()]
     lines += [f"from . import {room} as {room}" for room in constant(tree, "_ROOMS")]
     version = ["", "__version__: str"] if face == PACKAGE else []
-    exported = ["", "__all__ = [", *(f'    "{name}",' for name in constant(tree, "__all__")), "]"]
+    names = sorted(" ".join(homes.values()).split())
+    exported = ["", "__all__ = [", *(f'    "{name}",' for name in names), "]"]
     return "\n".join([*sorted(lines), *version, *exported]) + "\n"
 
 

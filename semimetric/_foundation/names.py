@@ -18,8 +18,8 @@ _ONE_AT_A_TIME = RLock()  # threads that import modules of one another deadlock,
 
 def lazy_names(
     package: str, homes: Mapping[str, str], rooms: Iterable[str], instead: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package, from the names that each module in ``homes`` defines.
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package, from the names that each module in ``homes`` defines.
 
     ``rooms`` are modules that are attributes; ``instead`` maps names of other packages to ours in error messages.
     """
@@ -38,7 +38,7 @@ def lazy_names(
     def listed() -> list[str]:
         return sorted({*public, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
 
-    return get, listed
+    return sorted(home_of), get, listed
 
 
 def _message(package: str, name: str, public: list[str], instead: Mapping[str, str]) -> str:

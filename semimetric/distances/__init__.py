@@ -6,20 +6,10 @@ Names of `semimetric` itself are not repeated here.
 
 from .._foundation.names import lazy_names
 
-__all__ = [
-    "Loss",
-    "Penalty",
-    "Repair",
-    "Solution",
-    "Solver",
-    "Status",
-    "choose",
-]
-
 _HOMES = {
     "programs.losses": "Loss",
     "programs.penalties": "Penalty",
     "solvers.auto": "choose",
     "solvers.base": "Repair Solution Solver Status",
 }
-__getattr__, __dir__ = lazy_names(__name__, _HOMES, (), {})
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES, (), {})

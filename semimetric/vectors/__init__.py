@@ -6,21 +6,10 @@ Names of `semimetric` itself are not repeated here.
 
 from .._foundation.names import lazy_names
 
-__all__ = [
-    "Separation",
-    "Shapes",
-    "conic_kernel",
-    "curve",
-    "min_kernel",
-    "separates",
-    "spline_kernel",
-    "surface",
-]
-
 _HOMES = {
     "embeddings.additive_kernels": "min_kernel spline_kernel",
     "embeddings.conic": "conic_kernel",
     "embeddings.separation": "Separation separates",
     "machines.shapes": "Shapes curve surface",
 }
-__getattr__, __dir__ = lazy_names(__name__, _HOMES, (), {})
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES, (), {})

@@ -39,7 +39,7 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     import lazy_toy
 
-    lazy_toy.__getattr__, lazy_toy.__dir__ = lazy_names(
+    lazy_toy.__all__, lazy_toy.__getattr__, lazy_toy.__dir__ = lazy_names(
         "lazy_toy", {"shapes": "Circle Square", "left": "Left", "right": "Right"}, ["drawing"], {"Ellipse": "Circle"}
     )
     yield lazy_toy

@@ -76,7 +76,7 @@ _TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of sm
 class Repair:
     """By how much the weights violated the inequalities when a solver stopped, and what it cost to satisfy them.
 
-    Attributes
+    Parameters
     ----------
     violation : float
         The largest violation before the repair, relative to the largest weight.
@@ -96,7 +96,7 @@ class Repair:
 class Solution:
     """Weights and how good they are.
 
-    Attributes
+    Parameters
     ----------
     weights : ndarray of shape (n,)
         The weights, in the units of the program (mean target 1).
