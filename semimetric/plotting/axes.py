@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
+from .._foundation.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,9 +39,46 @@ def shorten(name: str) -> str:
     return name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
 
 
-def others(n: int, what: str) -> str:
-    """Return the name of the bar of the n smallest, such as "3 other features"; ``what`` is in the plural."""
-    return f"{n} other {what if n > 1 else what[:-1]}"
+def feature_number(feature: str | int, names: Sequence[str]) -> int:
+    """Return the number of a feature that is given by name or number."""
+    number = list(names).index(feature) if isinstance(feature, str) and feature in names else feature
+    if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise InputError(f"there is no feature {feature!r}; give a name ({shown}) or a number below {len(names)}")
+    return int(number)
+
+
+def largest_parts(
+    names: Sequence[str], parts: Floats, most: int, what: str, *, fewest: int = 0
+) -> tuple[list[str], Floats]:  # fmt: skip
+    """Return the ``most`` largest parts, the largest first, and the sum of all others, if there are any.
+
+    The last axis of ``parts`` is that of the names; a part is as large as its values are together. Parts of 0 are left out
+    where ``fewest`` parts are not 0. The others have a name such as "3 other features", for which ``what`` is in the plural.
+    """
+    size = np.abs(np.atleast_2d(parts)).sum(axis=0)
+    order = np.argsort(-size, kind="stable")[: max(int(np.count_nonzero(size)), fewest)]
+    shown, rest = order[:most], order[most:]
+    if not len(rest):
+        return [names[k] for k in shown], parts[..., shown]
+    other = f"{len(rest)} other {what if len(rest) > 1 else what[:-1]}"
+    sums = parts[..., rest].sum(axis=-1, keepdims=True)
+    return [*(names[k] for k in shown), other], np.concatenate([parts[..., shown], sums], axis=-1)
+
+
+def label_rows(axes: Any, labels: Sequence[str]) -> Any:
+    """Return the axes of horizontal bars, each with its label, the first at the top."""
+    axes.set_yticks(range(len(labels)), [shorten(label) for label in labels])
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    return hide_frame(axes)
+
+
+def draw_on_triangles(axes: Any, x: Floats, y: Floats, values: Floats, **options: Any) -> tuple[Any, Any]:
+    """Draw values (n, m) at the points of two axes, (n,) and (m,), linear on triangles; return the triangles and the image."""
+    points = (side.ravel() for side in np.meshgrid(x, y, indexing="ij"))
+    mesh = optional("matplotlib.tri").Triangulation(*points, triangles(*values.shape))
+    return mesh, axes.tripcolor(mesh, values.ravel(), shading="gouraud", rasterized=True, **options)
 
 
 def triangles(rows: int, columns: int) -> np.ndarray:

@@ -71,7 +71,8 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     """Draw the boundary points in the colours of their pieces, and the boundary that the pieces make (Figs 1 and 4).
 
     Of several classes the items have the colours. A piece is drawn where its two classes are the likeliest ones, so that the
-    prediction changes at it; with ``multi_class="ovr"`` where its class is one of the two, whose boundary lies between planes.
+    prediction changes at it. With ``multi_class="ovr"`` it is drawn where its class is one of the two, whose boundary lies
+    between planes.
 
     Parameters
     ----------
@@ -114,7 +115,10 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     else:
         between = f"between {len(model.classes_)} classes"
         if X is not None:
-            _draw_classes(axes, items, model.predict(items) if y is None else np.asarray(y), model.classes_)
+            labels = model.predict(items) if y is None else np.asarray(y)
+            for k, name in enumerate(np.asarray(model.classes_).tolist()):
+                axes.plot(*items[labels == name].T, "o", color=f"C{k % 10}", alpha=0.4, ms=4, mew=0, label=str(name))
+            axes.legend(fontsize=8, frameon=False)
         _draw_pieces(axes, model, np.concatenate([items, points]))
     axes.set(aspect="equal", title=f"{n} piece{'s' if n > 1 else ''} {between}")
     return axes
@@ -174,12 +178,6 @@ def _posterior(model: DPLMClassifier) -> Floats:
 def _draw_items(axes: Any, items: Floats, positive: Any, *, alpha: float) -> None:
     axes.plot(*items[positive].T, "^", color=_POSITIVE, alpha=alpha, ms=4, mew=0)
     axes.plot(*items[~positive].T, "o", color=_NEGATIVE, alpha=alpha, ms=4, mew=0)
-
-
-def _draw_classes(axes: Any, items: Floats, y: Any, classes: Any) -> None:
-    for k, name in enumerate(np.asarray(classes).tolist()):
-        axes.plot(*items[y == name].T, "o", color=f"C{k % 10}", alpha=0.4, ms=4, mew=0, label=str(name))
-    axes.legend(fontsize=8, frameon=False)
 
 
 def _grid_over(items: Floats) -> tuple[Floats, Floats, Floats]:

@@ -63,8 +63,10 @@ def plot_level_sets(
     names = [str(c) for c in getattr(X, "columns", ("x0", "x1"))]
     spans = _spans(items if marks is None else np.vstack([items, marks]))
     axes = axes_of(ax)
-    values = np.asarray(model.decision_function(_grid_points(spans, X)))
-    _draw_values(axes, spans, values)
+    points: Any = np.stack(np.meshgrid(*spans), axis=-1).reshape(-1, 2)
+    if hasattr(X, "columns"):
+        points = optional("pandas").DataFrame(points, columns=X.columns)
+    _draw_values(axes, spans, np.asarray(model.decision_function(points)))
     _draw_items(axes, items, y)
     if marks is not None:
         axes.plot(*marks.T, "*", color="white", mec=INK, mew=1.0, ms=13, zorder=4, label="anchor")
@@ -131,12 +133,6 @@ def _spans(items: Floats) -> list[Floats]:
     high = items.max(axis=0)
     pad = np.where(high > low, 0.1 * (high - low), 0.5)
     return [np.linspace(a, b, _STEPS) for a, b in zip(low - pad, high + pad, strict=True)]
-
-
-def _grid_points(spans: list[Floats], X: ArrayLike) -> Any:
-    points = np.stack(np.meshgrid(*spans), axis=-1).reshape(-1, 2)
-    columns = getattr(X, "columns", None)
-    return points if columns is None else optional("pandas").DataFrame(points, columns=columns)
 
 
 def _draw_values(axes: Any, spans: list[Floats], values: Floats) -> None:

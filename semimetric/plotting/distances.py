@@ -1,6 +1,6 @@
 """Pictures of a learned distance.
 
-The table of one feature is linear on triangles between its knots, so it is drawn on exactly these triangles: the picture shows
+The table of one feature is linear on triangles between its knots, and is drawn on exactly these triangles. So the picture shows
 the distance itself, with its kinks at the right places.
 """
 
@@ -13,14 +13,13 @@ import numpy as np
 
 from .._foundation.arrays import n_axes
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from ..data.schema import Feature
 from ..data.times import SCALE, times_of
 from ..distances.estimators.base import LearnedDistance
 from ..distances.model.semimetric import Semimetric
 from ..distances.pairs.base import Table
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, others, shorten, triangles
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, draw_on_triangles, feature_number, hide_frame, label_rows, largest_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,9 +66,7 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     if d.embedding.grid.kinds[number] == "categorical" or np.isnan(knots).any():
         return _draw_levels(name, table, level_labels(table.levels[0], feature), _value_label(d), axes)
     points, values = _refine(knots, table.values)
-    x, y = (side.ravel() for side in np.meshgrid(points, points, indexing="ij"))
-    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(points), len(points)))
-    image = axes.tripcolor(mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, rasterized=True)
+    mesh, image = draw_on_triangles(axes, points, points, values, cmap=_COLOUR_MAP)
     if np.ptp(values) > 0:
         axes.tricontour(mesh, values.ravel(), levels=7, colors=INK, linewidths=0.5, alpha=0.45)
     set_ticks(axes, knots, number_labels(knots, feature))
@@ -151,23 +148,18 @@ def plot_contributions(
         raise InputError(f"most={most!r} must be at least 1")
     if n_axes(x) != 1 or n_axes(y) != 1:
         raise InputError(f"x has shape {np.shape(x)} and y {np.shape(y)}; one pair of vectors ({d.n_features},) is required")
-    names, values = _largest_parts(d.contribution_names(by), d.contributions(x, y, by=by), most, by)
+    names, values = largest_parts(d.contribution_names(by), d.contributions(x, y, by=by), most, by, fewest=1)
     total = float(values.sum())
     axes = axes_of(ax)
     colours = [BLUE if k < most else GREY for k in range(len(names))]
     axes.barh(range(len(names)), values, color=colours, height=0.7)
-    axes.set_yticks(range(len(names)), [shorten(name) for name in names])
     for row, value in enumerate(values):
         axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
-    axes.invert_yaxis()
     axes.margins(x=0.12)
     distance = float(d.link_function.apply(np.array(total)))
-    linked = (
-        "" if d.link_function.straight else f", its root {distance:.3g}" if d.link == "sqrt" else f", distance {distance:.3g}"
-    )
+    linked = "" if d.link_function.straight else f", {'its root' if d.link == 'sqrt' else 'distance'} {distance:.3g}"
     axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{linked}")
-    axes.tick_params(axis="y", length=0)
-    return hide_frame(axes)
+    return label_rows(axes, names)
 
 
 def _distance(d: Learned) -> Semimetric:
@@ -234,14 +226,10 @@ def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: 
 def _feature_numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
     if isinstance(features, str) or len(features) not in (1, 2):
         raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
-    chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
-    for given, number in zip(features, chosen, strict=True):
-        if not isinstance(number, (int, np.integer)) or not 0 <= number < d.n_features:
-            names = ", ".join(d.feature_names[:8]) + (", ..." if d.n_features > 8 else "")
-            raise InputError(f"there is no feature {given!r}; give a name ({names}) or a number below {d.n_features}")
+    chosen = tuple(feature_number(feature, d.feature_names) for feature in features)
     if len(set(chosen)) < len(chosen):
         raise InputError(f"features={features!r} name the same feature twice; two different ones are required")
-    return tuple(int(number) for number in chosen)
+    return chosen
 
 
 def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> Floats:
@@ -268,18 +256,6 @@ def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], value
     return d.paired_by_index(np.vstack([point, others]), pairs)
 
 
-def _largest_parts(names: Sequence[str], values: Floats, most: int, what: str) -> tuple[list[str], Floats]:
-    """Return names and values of the largest parts that are not 0, followed by the sum of all others, if there are any."""
-    order = np.argsort(-np.abs(values), kind="stable")
-    order = order[: max(int(np.count_nonzero(values)), 1)]
-    shown = [names[k] for k in order[:most]]
-    kept = values[order[:most]]
-    if len(order) > most:
-        shown.append(others(len(order) - most, what))
-        kept = np.append(kept, values[order[most:]].sum())
-    return shown, kept
-
-
 _POINTS = 72  # of an inch
 _SQUARE = 0.8  # share of the axes that a square table has beside its colour bar
 _LEAST = 0.35  # share that it has however long the labels are
@@ -291,7 +267,8 @@ _FEWEST_DIGITS, _MOST_DIGITS = 3, 17
 
 def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
     """Label increasing ``places`` (n,) along a square table that are far enough apart; others have small ticks."""
-    texts, box = [_short(label) for label in labels], axes.get_window_extent()
+    texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in labels]
+    box = axes.get_window_extent()
     size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * _POINTS
     side = _SQUARE * whole
     if axes.figure.get_layout_engine() is not None:  # which makes the picture smaller by its labels
@@ -354,7 +331,3 @@ def _times(days: Floats, zone: str) -> list[str]:
     times = times_of(days, zone)
     dates = [f"{time:%Y-%m-%d}" for time in times]
     return dates if len(set(dates)) == len(dates) else [f"{time:%Y-%m-%d %H:%M}" for time in times]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -12,7 +12,7 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from ..vectors.embeddings.base import FeatureMap, dense_rows
-from .axes import axes_of, hide_frame
+from .axes import axes_of, feature_number, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: 
     if not isinstance(embedding, FeatureMap):
         raise InputError(f"embedding={embedding!r} is no embedding of single vectors; give one such as BSplineEmbedding")
     check_is_fitted(embedding, "n_columns_")
-    number = _feature_number(embedding, feature)
+    number = feature_number(feature, embedding.feature_names)
     span, columns = _columns_along(embedding, dense_rows(embedding.encode(X), slice(None)), number)
     axes = axes_of(ax)
     colours = optional("matplotlib").colormaps[_COLOUR_MAP](np.linspace(0.0, 0.9, columns.shape[1]))
@@ -86,15 +86,6 @@ def plot_kernel(
     axes.figure.colorbar(image, ax=axes, shrink=0.85)
     axes.set(xlabel="y", ylabel="x")
     return axes
-
-
-def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
-    names = embedding.feature_names
-    number = names.index(feature) if isinstance(feature, str) and feature in names else feature
-    if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise InputError(f"there is no feature {feature!r}; give a name ({shown}) or a number below {len(names)}")
-    return int(number)
 
 
 def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[Floats, Floats]:

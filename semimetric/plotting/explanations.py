@@ -10,7 +10,7 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from .._foundation.validation import check_count
 from ..distances.model.explanations import Explanation
-from .axes import BLUE, GREY, axes_of, hide_frame, others, shorten
+from .axes import BLUE, GREY, axes_of, label_rows, largest_parts, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,18 +45,11 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     """
     check_count("most", most)
     names, values = _importances(model)
-    order = np.argsort(-values, kind="stable")
-    shown = order[:most]
-    rest = order[most:]
-    labels = [shorten(names[f]) for f in shown]
-    widths = values[shown]
-    if len(rest):
-        labels = [*labels, others(len(rest), "features")]
-        widths = np.append(widths, values[rest].sum())
+    labels, widths = largest_parts(names, values, most, "features", fewest=len(names))
     axes = axes_of(ax)
-    axes.barh(range(len(labels)), widths, color=[BLUE] * len(shown) + [GREY] * (len(labels) - len(shown)), height=0.7)
+    axes.barh(range(len(labels)), widths, color=[BLUE if k < most else GREY for k in range(len(labels))], height=0.7)
     axes.set(xlabel="share of the distance to other classes", title="Which features separate the classes")
-    return _label_rows(axes, labels)
+    return label_rows(axes, labels)
 
 
 def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: int = 8) -> Axes:
@@ -83,7 +76,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
     if not isinstance(explanation, Explanation):
         given = type(explanation).__name__
         raise InputError(f"explanation= is a {given}, which is no Explanation; give what model.explain_neighbors(x) returns")
-    names, parts = _largest_terms(explanation, most)
+    names, parts = largest_parts(explanation.terms, explanation.contributions, most, explanation.by)
     axes = axes_of(ax)
     left = np.zeros(len(parts))
     for k, (name, part) in enumerate(zip(names, parts.T, strict=True)):
@@ -93,7 +86,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
     if names:
         axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.set(xlabel=explanation.sum_name, title="Why these are the nearest")
-    return _label_rows(axes, [shorten(name) for name in explanation.names])
+    return label_rows(axes, explanation.names)
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
@@ -106,22 +99,3 @@ def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
             "SemimetricClassifier with one"
         )
     return d.feature_names, np.asarray(values)
-
-
-def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floats]:
-    """Return names and contributions (n_neighbors, n_terms) of the largest nonzero terms, and the sum of all others."""
-    size = np.abs(explanation.contributions).sum(axis=0)
-    order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
-    names = [explanation.terms[t] for t in order[:most]]
-    parts = explanation.contributions[:, order[:most]]
-    if len(order) > most:
-        names.append(others(len(order) - most, explanation.by))
-        parts = np.column_stack([parts, explanation.contributions[:, order[most:]].sum(axis=1)])
-    return names, parts
-
-
-def _label_rows(axes: Any, labels: list[str]) -> Any:
-    axes.set_yticks(range(len(labels)), labels)
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
-    return hide_frame(axes)

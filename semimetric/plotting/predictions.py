@@ -24,9 +24,8 @@ def plot_predicted(
 ) -> Axes:
     """Draw predicted against true distances, with the line on which they are equal.
 
-    With intervals, each is a bar, orange where it misses the true distance; of more than 1,000 pairs they are a band, whose
-    ends are medians over pairs of about the same predicted distance. The corner says which share of the true distances they
-    hold.
+    Each interval is a bar, orange where it misses the true distance. Those of more than 1,000 pairs are a band, whose ends are
+    medians over pairs of about the same predicted distance. The corner says which share of the true distances they hold.
 
     Parameters
     ----------

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._foundation.errors import InputError
-from .._foundation.optional_imports import optional
 from ..vectors.machines.shapes import Shapes
-from .axes import BLUE, GREY, axes_of, hide_frame, triangles
+from .axes import BLUE, GREY, axes_of, draw_on_triangles, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,12 +101,9 @@ def plot_surface(
     if total:
         values = values + shapes.curves[first][:, None] + shapes.curves[second]
     axes = axes_of(ax)
-    x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
-    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
     most = float(np.abs(values).max()) or 1.0
-    image = axes.tripcolor(
-        mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
-    )  # fmt: skip
+    knots = shapes.knots[first], shapes.knots[second]
+    _, image = draw_on_triangles(axes, *knots, values, cmap=_COLOUR_MAP, vmin=-most, vmax=most)
     named = tuple(names) or (shapes.feature_names[first], shapes.feature_names[second])
     title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
