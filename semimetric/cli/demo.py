@@ -156,9 +156,10 @@ def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
     return emd.evaluate(pairs, verbose=verbose)
 
 
-def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, float]:
+def _best_time(call: Callable[[], Floats]) -> tuple[Floats, float]:
+    """Return the result of a call, and the least seconds that it took of three."""
     seconds = []
-    for _ in range(repeats):
+    for _ in range(3):
         began = time.perf_counter()
         value = call()
         seconds.append(time.perf_counter() - began)
@@ -196,15 +197,12 @@ def draw(result: DemoResult, path: str) -> None:
 
 def write_digits(result: DemoResult, path: str) -> None:
     """Write the first twenty queries as a CSV table of items: a column ``name``, and x0 to x63, the features of the model."""
-    rows = [[_name(result.digits, k), *map(repr, result.digits.histograms[k].tolist())] for k in result.queries[:20]]
+    words = "zero one two three four five six seven eight nine".split()
+    digits = result.digits
+    rows = [[f"{words[digits.labels[k]]}-{k}", *map(repr, digits.histograms[k].tolist())] for k in result.queries[:20]]
     header = ["name", *result.semimetric.feature_names]
     text = "".join(",".join(row) + "\n" for row in [header, *rows])
     write_file(path, lambda file: file.write(text.encode()))
-
-
-def _name(digits: DigitHistograms, item: int) -> str:
-    words = "zero one two three four five six seven eight nine".split()
-    return f"{words[digits.labels[item]]}-{item}"
 
 
 def _draw_searches(result: DemoResult, figure: Any) -> None:
@@ -250,17 +248,13 @@ def _draw_pair(result: DemoResult, figure: Any) -> None:
         axis.set_title(title, fontsize=10, color=_INK)
     axes[0].imshow(_two_colours(X[x], X[y]), interpolation="nearest")
     axes[1].imshow(_two_colours(X[x], X[y]), interpolation="nearest", alpha=0.35)
-    _draw_arrows(axes[1], _plan(X[x], X[y], C), C)
+    plan = _plan(X[x], X[y], C)
+    for a, b in np.argwhere(plan > 0.002):  # pixels between which mass moves, the more the thicker
+        arrow = {"arrowstyle": "-|>", "lw": 0.6 + 60 * plan[a, b], "color": _INK, "shrinkA": 0, "shrinkB": 0}
+        axes[1].annotate("", C[b][::-1], C[a][::-1], arrowprops=arrow)
     heights = _heights(result.semimetric, X[x], X[y]).reshape(8, 8)
     axes[2].imshow(heights, cmap="PuOr_r", interpolation="bicubic")
     axes[2].contour(heights, levels=9, colors=_INK, linewidths=0.5, alpha=0.5)
-
-
-def _draw_arrows(axis: Any, plan: Floats, coordinates: Floats) -> None:
-    """Draw an arrow for each pair of pixels between which the plan (n_bins, n_bins) moves mass, the more the thicker."""
-    for a, b in np.argwhere(plan > 0.002):
-        arrow = {"arrowstyle": "-|>", "lw": 0.6 + 60 * plan[a, b], "color": _INK, "shrinkA": 0, "shrinkB": 0}
-        axis.annotate("", coordinates[b][::-1], coordinates[a][::-1], arrowprops=arrow)
 
 
 def _pair_to_draw(result: DemoResult) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """The entry point of the command line: parse the arguments, run one command, print its result.
 
-Exit codes are 0 for success, 1 if the data or the model cannot be used (with one sentence on standard error), 2 for wrong
-usage and 130 for Ctrl-C.
+Exit codes are 0 for success, 1 if the data or the model cannot be used, 2 for wrong usage and 130 for Ctrl-C. Errors are one
+sentence on standard error.
 """
 
 import errno

@@ -182,34 +182,36 @@ def run_fit_labels(arguments: Namespace) -> CommandResult:
     d = model.semimetric_
     recipe = model.recipe_
     d.save(output)
+    directions = recipe.directions
+    if isinstance(directions, Directions):
+        directions = model.choices_.chosen.settings["directions"]
     shares = dict(zip(d.feature_names, model.feature_importances_.tolist(), strict=True))
+    largest = sorted(shares.items(), key=lambda item: -item[1])[:_MOST_SHARES]
+    shown = ", ".join(f"{name} {100 * share:.0f} %" for name, share in largest)
     values = {
         "model": output, "n_items": len(table.ids), "classes": model.classes_, "features": list(d.feature_names),
         "categories": _categories(schema), "axioms": d.axioms.name, "solver": str(model.solution_),
-        "tables": recipe.tables, "directions": _name_of_directions(model), "n_knots": recipe.n_knots,
+        "tables": recipe.tables, "directions": directions, "n_knots": recipe.n_knots,
         "alpha": recipe.alpha, "importances": shares, "held_out": check,
     }  # fmt: skip
-    return CommandResult(values, "\n".join([repr(d), _importances_text(shares), _text_of_votes(check), f"saved as {output}"]))
+    of_classes = f"largest shares of the distance to other classes: {shown}"
+    return CommandResult(values, "\n".join([repr(d), of_classes, _text_of_votes(check), f"saved as {output}"]))
 
 
 def _make_learner(arguments: Namespace, table: SplitTable, schema: Schema) -> LargeMarginLearner:
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in LABEL_SETTINGS if name in arguments.given}
     if "groups" in settings:
         settings["groups"] = _groups(settings["groups"], table)
-    if "directions" in settings:
-        settings["directions"] = _directions_of_labels(settings["directions"])
+    if (directions := settings.get("directions")) is not None:
+        if directions not in _DIRECTIONS:
+            raise InputError(f"--directions {directions} does not go with --label; use one of {', '.join(_DIRECTIONS)}")
+        settings["directions"] = None if directions == "none" else directions
     periods = periods_of(arguments.periodic, schema.names, table.name)
     columns = Columns(_categories(schema), periodic=periods, missing=arguments.missing)
     learner = LargeMarginLearner(
         columns=columns, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments)
     )
     return learner.set_params(**{_NESTED.get(name, name): value for name, value in settings.items()})
-
-
-def _directions_of_labels(given: str) -> str | None:
-    if given not in _DIRECTIONS:
-        raise InputError(f"--directions {given} does not go with --label; use one of {', '.join(_DIRECTIONS)}")
-    return None if given == "none" else given
 
 
 def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Namespace) -> dict[str, Any] | None:
@@ -242,7 +244,7 @@ def _held_out_items(table: SplitTable, share: float, random_state: int) -> tuple
     assert labels is not None
     n_classes = len(np.unique(labels))
     schema = Schema.fit(table.frame, categorical_features="text", missing="level")
-    train, test = ItemClasses(schema.encode(table.frame), labels).shares(share, random_state)
+    train, test = ItemClasses(schema.encode(table.frame), labels).split(share, random_state)
     if not len(test) or len(np.unique(labels[train])) < min(n_classes, 2):
         warn(
             f"{table.name} has {len(labels)} rows in {n_classes} classes, too few to hold out a share of "
@@ -250,16 +252,6 @@ def _held_out_items(table: SplitTable, share: float, random_state: int) -> tuple
         )
         return None
     return train, test
-
-
-def _name_of_directions(model: LargeMarginLearner) -> str | None:
-    directions = model.recipe_.directions
-    return model.choices_.chosen.settings["directions"] if isinstance(directions, Directions) else directions
-
-
-def _importances_text(shares: Mapping[str, float]) -> str:
-    largest = sorted(shares.items(), key=lambda item: -item[1])[:_MOST_SHARES]
-    return "largest shares of the distance to other classes: " + ", ".join(f"{n} {100 * s:.0f} %" for n, s in largest)
 
 
 def _text_of_votes(check: Mapping[str, Any] | None) -> str:

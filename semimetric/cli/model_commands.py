@@ -122,9 +122,13 @@ def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
 def _info_text(
     d: Semimetric, proofs: AxiomReport, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]
 ) -> str:
+    of_categories = []
     lines = [repr(d), "how that is known", *repr(proofs).split("\n")[1:], "features and the range they were fitted on"]
     lines += _first_lines([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
-    lines += _first_lines([f"  {name:<20} {_categories_text(values)}" for name, values in categories.items()])
+    for name, values in categories.items():
+        shown = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
+        of_categories.append(f"  {name:<20} {len(values):10d} categories: {shown}")
+    lines += _first_lines(of_categories)
     lines += ["terms", *_first_lines([f"  {line}" for line in _runs(d.terms)])]
     return "\n".join(lines)
 
@@ -145,11 +149,6 @@ def _next(name: str) -> str | None:
     """Return the name with the next number at its end; None if it ends in none."""
     stem = name.rstrip("0123456789")
     return f"{stem}{int(name[len(stem) :]) + 1}" if stem not in ("", name) else None
-
-
-def _categories_text(categories: Sequence[object]) -> str:
-    shown = ", ".join(map(str, categories[:8])) + (", ..." if len(categories) > 8 else "")
-    return f"{len(categories):10d} categories: {shown}"
 
 
 def _first_lines(lines: list[str]) -> list[str]:

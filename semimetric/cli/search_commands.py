@@ -55,9 +55,7 @@ def _read_items(d: Semimetric, path: str, arguments: Namespace, names: Sequence[
 
 def run_distance(arguments: Namespace) -> CommandResult:
     """Return the distances of the pairs in a table, or of all pairs, with a warning of items outside the range of the fit."""
-    if arguments.output is not None:
-        check_output(arguments.output, arguments.model, arguments.items, arguments.other, arguments.pairs)
-        form_of_name(arguments.output)
+    _check_table(arguments.output, arguments.model, arguments.items, arguments.other, arguments.pairs)
     d = load_model(arguments.model)
     left = _read_items(d, arguments.items, arguments)
     right = _read_items(d, arguments.other, arguments) if arguments.other else left
@@ -79,11 +77,22 @@ def run_distance(arguments: Namespace) -> CommandResult:
         values = {"left": left.ids, "right": right.ids, "distance": distances}
         frame = optional("pandas").DataFrame(distances, columns=[str(name) for name in right.ids])
         frame.insert(0, "item" if "item" not in frame else "item_id", left.ids)
-    if arguments.output is None:
+    return _printed_or_written(frame, values, arguments.output, distances.size, f"{distances.size} distances")
+
+
+def _check_table(output: str | None, *inputs: str | None) -> None:
+    """Refuse, before the work, a table that cannot be written."""
+    if output is not None:
+        check_output(output, *inputs)
+        form_of_name(output)
+
+
+def _printed_or_written(frame: Frame, values: dict[str, Any], output: str | None, n: int, what: str) -> CommandResult:
+    """Return a table as the result, or write it to the file ``output`` and return that."""
+    if output is None:
         return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
-    write_table(frame, arguments.output)
-    written = {"output": arguments.output, "n": distances.size}
-    return CommandResult(written, f"{distances.size} distances saved as {arguments.output}")
+    write_table(frame, output)
+    return CommandResult({"output": output, "n": n}, f"{what} saved as {output}")
 
 
 def run_index(arguments: Namespace) -> CommandResult:
@@ -131,23 +140,26 @@ def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray[Any], ids: NDA
 
 def run_query(arguments: Namespace) -> CommandResult:
     """Return the nearest items of every row of a table, as a table with one row for each query and neighbour."""
-    if arguments.output is not None:
-        check_output(arguments.output, arguments.queries)
-        form_of_name(arguments.output)
+    _check_table(arguments.output, arguments.queries)
     index = _load_index(arguments.index)
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
     names = getattr(index, "feature_names_in_", None)
     queries = _read_items(d, arguments.queries, arguments, () if names is None else tuple(names))
-    where = None if arguments.where is None else _eligible(arguments.where, arguments.index, index)
+    where = arguments.where  # a sharded index reads the condition, and knows the features of its items only
+    if where is not None and isinstance(index, NeighborIndex):
+        where = read_condition(where).holds(read_columns(arguments.index))
     X = queries.frame.to_numpy() if names is None else queries.frame
     with dask_client(arguments) as client:
         if client is not None and where is None:
-            algorithm = arguments.algorithm
-            distances, ids = kneighbors(arguments.index, X, arguments.k, algorithm=algorithm, client=client)
+            distances, ids = kneighbors(arguments.index, X, arguments.k, algorithm=arguments.algorithm, client=client)
         else:
-            distances, ids = _search_here(index, arguments, X, where)
+            if isinstance(index, ShardedIndex):
+                index.n_jobs = arguments.n_jobs
+            else:
+                index.set_params(n_jobs=arguments.n_jobs, verbose=shows_progress(arguments))
+            distances, ids = index.kneighbors(X, arguments.k, algorithm=arguments.algorithm, where=where)
     if not ids.size:
         warn(f"no item fulfils --where {arguments.where}; the answer is empty")
     n_queries, k = ids.shape
@@ -158,21 +170,8 @@ def run_query(arguments: Namespace) -> CommandResult:
         "distance": distances.ravel(),
     }
     frame = optional("pandas").DataFrame(values)
-    if arguments.output is None:
-        return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
-    write_table(frame, arguments.output)
-    text = f"{len(frame)} neighbours of {len(X)} queries saved as {arguments.output}"
-    return CommandResult({"output": arguments.output, "n": len(frame)}, text)
-
-
-def _search_here(
-    index: Any, arguments: Namespace, X: Any, where: NDArray[Any] | str | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    if isinstance(index, ShardedIndex):
-        index.n_jobs = arguments.n_jobs
-    else:
-        index.set_params(n_jobs=arguments.n_jobs, verbose=shows_progress(arguments))
-    return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm, where=where)
+    what = f"{len(frame)} neighbours of {len(X)} queries"
+    return _printed_or_written(frame, values, arguments.output, len(frame), what)
 
 
 def _check_output(path: str) -> None:
@@ -198,11 +197,6 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
     return index
 
 
-def _eligible(condition: str, path: str, index: NeighborIndex | ShardedIndex) -> NDArray[np.bool_] | str:
-    """Return the argument ``where`` for a condition on all columns of items; a sharded index knows their features only."""
-    return condition if isinstance(index, ShardedIndex) else read_condition(condition).holds(read_columns(path))
-
-
 def run_neighbors(arguments: Namespace) -> CommandResult:
     """Return the nearest items of every row of a table, and the terms of their distances."""
     items = _open_items(arguments)
@@ -210,7 +204,7 @@ def run_neighbors(arguments: Namespace) -> CommandResult:
     id_column = arguments.id if arguments.id in read_frame(arguments.rows).columns else None
     rows = read_items(arguments.rows, d.schema, id_column, arguments=arguments)
     if items.index is None:
-        n = len(rows.ids) * items.n_items
+        n = len(rows.ids) * len(items.ids)
         remedy = "build an index of the items by semimetric index, and search that"
         check_memory(_BYTES_OF_NEIGHBOR * n, f"a table of {n} distances", remedy)
     warn_outside(d, d.schema.encode(rows.frame), source=rows.name)
@@ -246,11 +240,6 @@ class _SearchedItems:
     ids: NDArray[Any]
     labels: NDArray[Any] | None = None
 
-    @property
-    def n_items(self) -> int:
-        """The number of items."""
-        return len(self.ids)
-
     def nearest(self, queries: Any, k: int) -> _NearestItems:
         """Return the k nearest items of every row of a frame of queries."""
         if self.index is None:
@@ -276,8 +265,8 @@ def _open_items(arguments: Namespace) -> _SearchedItems:
         if arguments.items:
             raise InputError(f"{arguments.model} is an index, which holds its items; leave --items out")
         items = _items_of_index(opened, arguments)
-    if arguments.k > items.n_items:
-        raise InputError(f"-k {arguments.k} asks for more than the {items.n_items} items that there are; ask for fewer")
+    if arguments.k > len(items.ids):
+        raise InputError(f"-k {arguments.k} asks for more than the {len(items.ids)} items that there are; ask for fewer")
     return items
 
 

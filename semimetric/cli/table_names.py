@@ -135,13 +135,10 @@ def _cells(path: str, column: str) -> list[str]:
     if path == STANDARD_INPUT or not (form := form_of_name(path)).separator or os.path.getsize(path) > _LARGEST:
         return []
     try:
-        with _opened(path, form) as file:
+        opened: Any = gzip.open if form.compressed else open
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             header, *rows = [row for row in csv.reader(file, delimiter=form.separator, strict=True) if row]
         cells = [row[header.index(column)].strip() for row in rows]
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, ValueError, IndexError):
         return []
     return cells if all(cells) else []
-
-
-def _opened(path: str, form: TableForm) -> Any:
-    return (gzip.open if form.compressed else open)(path, "rt", encoding="utf-8-sig", newline="")

@@ -1,12 +1,11 @@
 """Tables that commands read and write: files as frames of pandas, and their columns as features of a model.
 
-Files are CSV, or with tabs for commas, both also compressed by gzip, or Parquet, as their extensions say; standard input is
-recognized by how it begins, and stored, since a command may read a table more than once. A file is refused that cannot be
-read whole and without a doubt: one that is no text, that is larger than memory, or in whose rows are more cells than the header
-has names.
+Files are CSV or TSV, both also compressed by gzip, or Parquet, as their extensions say. Standard input is recognized by how it
+begins, and stored, since a command may read a table more than once. A file is refused if it is no text, if it is larger than
+memory, or if a row has more cells than the header has names.
 
-Columns of numbers are features, and so are columns of text: their cells are categories, or times if all of them are dates as in
-2026-11-22 or times as in 2026-11-22 16:30 (ISO 8601). Empty cells are missing values.
+Columns of numbers are features, and so are columns of text. Their cells are categories, or times if all are written as in
+2026-11-22 or 2026-11-22 16:30 (ISO 8601). Empty cells are missing values.
 
 Beside an index, two files hold the columns of its items, so that ``query --where`` can compare them:
 
@@ -269,7 +268,8 @@ def read_new_items(
         raise InputError(f"--categorical names {absent[0]!r}, which is no column of features of {path}; correct it")
     if categorical is None:
         known = {name: _values(frame[name], path) for name in frame.columns}
-        names = [name for name, cells in known.items() if _are_names(cells)]
+        texts = {name: cells for name, cells in known.items() if cells is not None and cells.dtype == object}
+        names = [name for name, cells in texts.items() if len({*cells} - {None}) > max(_MOST_CATEGORIES * len(cells), 2)]
         none = [name for name, cells in known.items() if cells is None]
         unused = {"that are neither numbers nor text": none, "with another text on most rows are no categories and": names}
     else:
@@ -301,7 +301,7 @@ def read_numbers(path: str) -> Any:
     frame = read_frame(path)
     numbers = _numbers_of(frame, path)
     if unused := [name for name in frame.columns if name not in numbers]:
-        warn(f"columns of {path} that are not numeric are not used: {_named(unused)}")
+        warn(f"columns of {path} {_NOT_NUMERIC} are not used: {_named(unused)}")
     if numbers.empty:
         raise InputError(
             f"{path} has {len(frame)} rows and {numbers.shape[1]} numeric columns; at least one of each is required"
@@ -431,12 +431,6 @@ def _times(column: Any) -> Any:
 
 def _is_empty(cells: Any) -> NDArray[np.bool_]:
     return np.asarray(optional("pandas").isna(cells))
-
-
-def _are_names(cells: Any) -> bool:
-    """Return True if text differs on so many rows that it names items, rather than categories of them."""
-    is_text = cells is not None and cells.dtype == object
-    return is_text and len({*cells} - {None}) > max(_MOST_CATEGORIES * len(cells), 2)
 
 
 def _check_cells(features: Mapping[str, Any], path: str, missing: bool) -> None:

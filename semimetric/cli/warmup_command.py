@@ -25,12 +25,8 @@ def run_warmup(arguments: Namespace) -> CommandResult:
         read += sum(statistics.cache_hits.values())
         folders.add(str(Path(statistics.cache_path)))
     values = {
-        "compiled": compiled,
-        "read": read,
-        "seconds": seconds,
-        "processor_seconds": processor,
-        "folders": sorted(folders),
-    }
+        "compiled": compiled, "read": read, "seconds": seconds, "processor_seconds": processor, "folders": sorted(folders),
+    }  # fmt: skip
     return CommandResult(values, _text(values))
 
 

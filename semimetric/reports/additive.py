@@ -2,9 +2,10 @@
 
     f_k(x) = intercept_k + sum_n f_{k,n}(x_n) + sum_{n,l} f_{k,n,l}(x_n, x_l)
 
-A function of one column is a Chebyshev series in each of its cells: of degree 1 where it is linear between knots, of the degree
-of its splines or polynomials, and of waves of a degree at which the series has ended. So all of them are evaluated by the same
-few lines, here and in ``page/machine.js``. A function of two columns is linear on the two triangles of each cell of a table.
+A function of one column is a Chebyshev series in each of its cells, of degree 1 where it is linear between knots. Splines and
+polynomials keep their degree, and the series of waves ends at a degree where it no longer changes. All are evaluated by the
+same few lines, here and in ``page/machine.js``. A function of two columns is linear on the two triangles of each cell of a
+table.
 """
 
 from __future__ import annotations
@@ -216,8 +217,11 @@ def additive_model(embedding: FeatureMap, weights: Floats, intercept: Floats, fa
         else:
             pairs.append(term)
     columns = {f: np.concatenate([np.empty(0, np.int64), *(np.arange(t.start, t.stop) for t in singles[f])]) for f in singles}
-    curves = _curves(embedding, weights, (breaks, degree, outside), columns, factor)
-    curves = [_rescaled(curve, a, b) for curve, a, b in zip(curves, factor, shift, strict=True)]
+    curves = _curves(embedding, weights, (breaks, degree, outside), columns)
+    curves = [
+        replace(curve, breaks=(curve.breaks - b) / a, slopes=curve.slopes * a)
+        for curve, a, b in zip(curves, factor, shift, strict=True)
+    ]
     return AdditiveModel(intercept, curves, [_table(embedding, weights, term) for term in pairs])
 
 
@@ -266,11 +270,7 @@ def _between_anchors(embedding: ConicEmbedding) -> tuple[list[Floats], int, str]
 
 
 def _curves(
-    embedding: FeatureMap,
-    weights: Floats,
-    cells: tuple[list[Floats], int, str],
-    columns: dict[int, NDArray[Any]],
-    factor: Floats,
+    embedding: FeatureMap, weights: Floats, cells: tuple[list[Floats], int, str], columns: dict[int, NDArray[Any]]
 ) -> list[Curve]:
     """Return the curves of all features from the values of one table of items, in which each feature has its own places."""
     breaks, degree, outside = cells
@@ -301,10 +301,6 @@ def _curves(
                 slopes = np.column_stack([low - below, above - high]) / np.ptp(ends)
         out.append(Curve(ends, series, missing, outside, slopes))
     return out
-
-
-def _rescaled(curve: Curve, a: float, b: float) -> Curve:
-    return Curve((curve.breaks - b) / a, curve.series, curve.missing, curve.outside, curve.slopes * a)
 
 
 def _table(embedding: FeatureMap, weights: Floats, term: Term) -> Surface:

@@ -37,14 +37,14 @@ def report(
 ) -> Report:
     """Make a report of a model: one page to open offline, send, print and play with.
 
-    The page holds the whole model, so that it computes again while values of items are changed. Of a distance it shows the
-    table of every term and where the data lie, the parts of a distance, neighbours, axioms and how each is proved, and what was
-    compared to choose the model. Base distances are Python functions, so a page does not compute distances that have some.
+    The page holds the whole model, so that it computes again while values of items are changed. For a distance it shows the
+    table of every term, where the data lie, the parts of a distance, and neighbours. It says how each axiom is proved, and what
+    was compared to choose the model. Base distances are Python functions, so a page does not compute distances that have some.
 
-    Of a linear machine on an embedding of single columns and pairs it shows the functions that the machine is the sum of, and
-    of `DPLMClassifier` and `SupportPointClassifier` the pieces of the boundary; of both the scores of an item with what makes
-    them, and with ``y`` errors, confusions and calibration. Functions have mean 0 over the items, and those of two columns hold
-    nothing that one column could say.
+    For a linear machine on an embedding of single columns and pairs it shows the functions that the machine is the sum of. For
+    `DPLMClassifier` and `SupportPointClassifier` it shows the pieces of the boundary. Both have the scores of an item with what
+    makes them, and with ``y`` errors, confusions and calibration. Functions have mean 0 over the items, and those of two
+    columns hold nothing that one column could say.
 
     Parameters
     ----------

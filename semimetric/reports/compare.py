@@ -13,7 +13,16 @@ from scipy.stats import rankdata
 from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
 from .facts import pair_facts, score_facts
-from .subjects import DistanceSubject, ReportItems, ScoringSubject, Subject, read_items, read_pairs
+from .subjects import (
+    DistanceSubject,
+    ReportItems,
+    ScoringSubject,
+    Subject,
+    fact_table,
+    pairwise_distances,
+    read_items,
+    read_pairs,
+)
 
 _MOST_COMPARED = 300  # items between all pairs of which distances are compared
 _MOST_PAIRS = 8  # that are shown of two distances
@@ -58,17 +67,13 @@ def compare(
     two = list(combinations(compared, 2))
     head, note = compared[0].agreement_head, compared[0].agreement_note
     facts = [
-        _table("Agreement", head, [[f"{one.name} and {other.name}", *one.agreement(other)] for one, other in two], note),
-        _table("Importances side by side", ["column", *(each.name for each in compared)],
+        fact_table("Agreement", head, [[f"{one.name} and {other.name}", *one.agreement(other)] for one, other in two], note),
+        fact_table("Importances side by side", ["column", *(each.name for each in compared)],
                _by_model([each.subject.importances(each.items, rng).by_column for each in compared], by_size=True),
                compared[0].importances_note),
     ]  # fmt: skip
     facts += compared[0].errors(compared)
     return facts + [one.differences(other) for one, other in two]
-
-
-def _table(title: str, head: Sequence[str], rows: list[list[Any]], *notes: str) -> dict[str, Any]:
-    return {"title": title, "head": list(head), "rows": rows, "notes": list(notes)}
 
 
 def _by_model(figures: Sequence[Mapping[str, float]], *, by_size: bool = False) -> list[list[Any]]:
@@ -117,8 +122,7 @@ class _Distances(_Compared):
     ) -> None:
         self.name, self.subject, self.items = name, subject, items.take(rows)
         self.distance, n = subject.distance, len(rows)
-        every = np.column_stack([np.repeat(np.arange(n), n), np.tile(np.arange(n), n)])
-        between = self.distance.paired_by_index(self.items.values, every).reshape(n, n)
+        between = pairwise_distances(self.distance, self.items.values, self.items.values)
         between = between / 2 + between.T / 2  # (n, n)
         self.left, self.right = np.triu_indices(n, 1)
         self.shares = rankdata(between[self.left, self.right], method="max") / len(self.left)  # (n_pairs,)
@@ -143,7 +147,7 @@ class _Distances(_Compared):
             rows.append([each.name, *(facts[name] for name in ("median_relative_error", "mean_absolute_error", "correlation"))])
         note = "On the pairs that were given; whether a model was learned from them is not known here."
         head = ["model", "median relative error", "mean absolute error", "correlation"]
-        return [_table("Errors on measured distances", head, rows, note)]
+        return [fact_table("Errors on measured distances", head, rows, note)]
 
     def differences(self, other: _Distances) -> dict[str, Any]:
         """Return a table of the pairs on which the two differ most; an item is in one of them at most."""
@@ -160,7 +164,7 @@ class _Distances(_Compared):
                 rows.append([self.items.names[i], self.items.names[j], *shown])
         note = "How many of all pairs are at most as far apart, and which columns make most of the distance."
         title = f"Where {self.name} and {other.name} differ most"
-        return _table(title, ["item", "item", self.name, other.name], rows, note)
+        return fact_table(title, ["item", "item", self.name, other.name], rows, note)
 
     def parts(self, i: int, j: int) -> str:
         """Return the columns that make most of a distance, with their shares."""
@@ -198,7 +202,7 @@ class _Scores(_Compared):
         if not all(each.figures for each in compared):
             return []
         rows = _by_model([{row[0]: row[1] for row in each.figures[0]["rows"]} for each in compared])
-        return [_table("Errors side by side", ["", *(each.name for each in compared)], rows, *self.figures[0]["notes"])]
+        return [fact_table("Errors side by side", ["", *(each.name for each in compared)], rows, *self.figures[0]["notes"])]
 
     def differences(self, other: _Scores) -> dict[str, Any]:
         """Return a table of the items on which the two differ most, first those with other classes of which both are sure."""
@@ -222,4 +226,4 @@ class _Scores(_Compared):
                 row.insert(1, items.targets[number] if items.target_name == "class" else float(items.targets[number]))
         if not rows:
             notes = ["They say the same of all items."]
-        return _table(f"Where {self.name} and {other.name} differ most", head, rows, *notes)
+        return fact_table(f"Where {self.name} and {other.name} differ most", head, rows, *notes)

@@ -32,7 +32,7 @@ from ..distances.pairs.monotone_scales import WarpedEmbedding
 from ..distances.pairs.scales_and_tables import MixedEmbedding
 from ..distances.search.votes import HeldOutNeighbors, VoteRule
 from ..distances.solvers.base import Solution
-from .subjects import MeasuredPairs, ReportItems, ScoringSubject, packed
+from .subjects import MeasuredPairs, ReportItems, ScoringSubject, fact_table, packed
 
 _MOST_COLUMNS = 60  # of items that break the triangle inequality
 
@@ -60,16 +60,12 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def evidence_facts(model: Any) -> list[dict[str, Any]]:
-    """Return tables of what a fitted model knows of itself, each with a title, a head, rows and notes."""
-    return list(_evidence(model))
-
-
-def _evidence(model: Any) -> Iterator[dict[str, Any]]:
+def evidence_facts(model: Any) -> Iterator[dict[str, Any]]:
+    """Yield tables of what a fitted model knows of itself."""
     if hasattr(model, "get_params"):
         learner = getattr(model, "learner_", None)
         shown = {"model": model, "learner": learner, "votes": getattr(model, "vote_rule_", None)}
-        yield _table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
+        yield fact_table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
     source = getattr(model, "learner_", model)
     for name, of in (("link_choices_", " for the link"), ("choices_", ""), ("group_choices_", " for groups")):
         title = f"What was compared{of}"
@@ -85,10 +81,6 @@ def _evidence(model: Any) -> Iterator[dict[str, Any]]:
         yield _errors(error)
 
 
-def _table(title: str, head: list[str], rows: list[list[Any]], notes: list[str] | None = None) -> dict[str, Any]:
-    return {"title": title, "head": head, "rows": rows, "notes": notes or []}
-
-
 def _choices(choices: Choices, title: str) -> dict[str, Any]:
     chosen = choices.chosen
     rows = [[_setting(c, choices), c.settings["alpha"], c.loss, "taken" if c is chosen else ""] for c in choices]
@@ -98,20 +90,15 @@ def _choices(choices: Choices, title: str) -> dict[str, Any]:
     if choices.expected_losses:
         expected = f"{choices.expected_loss:.3g} ± {choices.standard_error:.2g}"
         notes.append(f"Expect {expected} of new data: chosen by two thirds of the folds, scored by the rest.")
-    return _table(title, ["setting", "alpha", "loss", ""], rows, notes)
+    return fact_table(title, ["setting", "alpha", "loss", ""], rows, *notes)
 
 
 def _setting(candidate: Candidate, choices: Choices) -> str:
     if choices.names:
         joint = [" * ".join(choices.names[f] for f in group) for group in candidate.settings["groups"]]
         return ", ".join(joint) or "single features"
-    words = {
-        "tables": "tables",
-        "directions": "directions",
-        "n_knots": "knots",
-        "link": "exponent",
-        "base_exponents": "of base distances",
-    }
+    words = {"tables": "tables", "directions": "directions", "n_knots": "knots", "link": "exponent",
+             "base_exponents": "of base distances"}  # fmt: skip
     settings = {word: candidate.settings.get(name) for name, word in words.items()}
     return ", ".join(f"{word} {value}" for word, value in settings.items() if value not in (None, ()))
 
@@ -122,14 +109,14 @@ def _solution(solution: Solution) -> dict[str, Any]:
         ["certified gap", _finite(solution.gap)], ["gap / objective", _finite(solution.relative_gap)],
         ["iterations", int(solution.n_iter)],
     ]  # fmt: skip
-    return _table(
-        "Solution of the convex program", [], rows, ["A perfect solver could lower the objective by the gap, at most."]
+    return fact_table(
+        "Solution of the convex program", [], rows, "A perfect solver could lower the objective by the gap, at most."
     )
 
 
 def _errors(error: DistanceErrors) -> dict[str, Any]:
     if not error.n_pairs:
-        return _table("Error on items that were not learned from", [], [], [f"It is not known: {error.note}."])
+        return fact_table("Error on items that were not learned from", [], [], f"It is not known: {error.note}.")
     figures = {
         "median relative error": error.median, "mean relative error": error.mean,
         "90 % of the pairs are below": error.quantile_90,
@@ -137,7 +124,7 @@ def _errors(error: DistanceErrors) -> dict[str, Any]:
     }  # fmt: skip
     rows: list[list[Any]] = [[name, float(value)] for name, value in figures.items() if np.isfinite(value)]
     note = f"On {error.n_pairs:,} pairs of {error.n_items:,} items: {error.note}."
-    return _table("Error on items that were not learned from", [], rows, [note])
+    return fact_table("Error on items that were not learned from", [], rows, note)
 
 
 def _finite(value: float) -> float | str:
@@ -197,7 +184,7 @@ def _values(items: ReportItems, scores: Floats) -> dict[str, Any]:
     rows.append(["mean absolute error", unit * float(off.mean())])
     rows.append(["root mean squared error", unit * float(np.sqrt((off**2).mean()))])
     rows.append(["largest error", unit * float(off.max())])
-    return {"title": "Errors on the items", "head": [], "rows": rows, "notes": [_UNKNOWN]}
+    return fact_table("Errors on the items", [], rows, _UNKNOWN)
 
 
 def _classes(subject: ScoringSubject, classes: tuple[str, ...], items: ReportItems, scores: Floats) -> list[dict[str, Any]]:
@@ -215,11 +202,14 @@ def _classes(subject: ScoringSubject, classes: tuple[str, ...], items: ReportIte
     notes = [_UNKNOWN]
     if (true < 0).any():
         notes.append(f"{int((true < 0).sum()):,} items are of a class that the model does not know, and count as wrong.")
-    facts = [{"title": "Errors on the items", "head": [], "rows": rows, "notes": notes}]
+    facts = [fact_table("Errors on the items", [], rows, *notes)]
     if len(classes) <= _MOST_CLASSES:
         facts.append(_confusions(classes, true, found))
     if probabilities is not None:
-        facts.append(_calibration(probabilities, right))
+        largest = probabilities.max(axis=1)
+        rows, apart = share_rows(largest, right.astype(np.float64), np.ones(len(largest)))
+        note = f"Probabilities and what is right differ by {apart:.2%} on average (expected calibration error)."
+        facts.append(fact_table("Calibration", ["largest probability", "items", "mean probability", "right"], rows, note))
     return facts
 
 
@@ -229,19 +219,8 @@ def _confusions(classes: tuple[str, ...], true: Any, found: Any) -> dict[str, An
         counts = np.bincount(found[true == c], minlength=len(classes)).tolist()
         if c >= 0 or any(counts):
             rows.append([name, *counts])
-    return {
-        "title": "Which classes are taken for which", "head": ["class", *(f"taken for {name}" for name in classes)],
-        "rows": rows, "notes": ["A row counts the items of a class."],
-    }  # fmt: skip
-
-
-def _calibration(probabilities: Floats, right: Any) -> dict[str, Any]:
-    share = probabilities.max(axis=1)
-    rows, apart = share_rows(share, right.astype(np.float64), np.ones(len(share)))
-    return {
-        "title": "Calibration", "head": ["largest probability", "items", "mean probability", "right"], "rows": rows,
-        "notes": [f"Probabilities and what is right differ by {apart:.2%} on average (expected calibration error)."],
-    }  # fmt: skip
+    head = ["class", *(f"taken for {name}" for name in classes)]
+    return fact_table("Which classes are taken for which", head, rows, "A row counts the items of a class.")
 
 
 _EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of the shares of votes between which items are counted together
@@ -280,10 +259,7 @@ def vote_facts(model: Any) -> dict[str, Any] | None:
         f"Shares and what is right differ by {apart:.2%} on average (expected calibration error).",
         "The items were not learned from, but the distance and the votes were chosen by them: expect slightly more on others.",
     ]
-    return {
-        "title": "Votes on items held out", "head": ["share of the votes", "items", "mean share", "right"],
-        "rows": rows, "notes": notes,
-    }  # fmt: skip
+    return fact_table("Votes on items held out", ["share of the votes", "items", "mean share", "right"], rows, *notes)
 
 
 def share_rows(share: Floats, right: Floats, weight: Floats) -> tuple[list[list[Any]], float]:
@@ -488,17 +464,14 @@ def distance_tables(d: Semimetric) -> tuple[dict[str, Any] | None, str]:
         parts.append(part | {"start": start, "count": len(values)})
         numbers.append(values)
         start += len(values)
+    exponent, bends, slopes = d.link_function.parts
     tables = {
-        "raw": d.n_features, "link": _link(d), "kinds": list(grid.kinds), "missing": list(grid.missing),
+        "raw": d.n_features, "link": {"exponent": exponent, "bends": bends.tolist(), "slopes": slopes.tolist()},
+        "kinds": list(grid.kinds), "missing": list(grid.missing),
         "counts": grid.counts.tolist(), "knots": packed(grid.flat), "epsilon": packed(d.epsilon),
         "parts": parts, "numbers": packed(np.concatenate(numbers)), "directions": _directions(d.directions),
     }  # fmt: skip
     return tables, ""
-
-
-def _link(d: Semimetric) -> dict[str, Any]:
-    exponent, bends, slopes = d.link_function.parts
-    return {"exponent": exponent, "bends": bends.tolist(), "slopes": slopes.tolist()}
 
 
 def _parts(embedding: PairMap, weights: Floats) -> Iterator[tuple[dict[str, Any], Floats]]:

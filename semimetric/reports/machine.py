@@ -19,7 +19,7 @@ from ..data.schema import Feature, Schema
 from ..vectors.machines.classifier import EmbeddedLinearClassifier
 from ..vectors.machines.shapes import machine_of
 from .additive import AdditiveModel, additive_model, scaling_of
-from .subjects import Importances, ReportItems, ScoringSubject, packed
+from .subjects import Importances, ReportItems, ScoringSubject, fact_table, packed
 
 _MOST_NUMBERS = 750_000  # of a machine in a page, 8 MB of base64
 _DIFFERENT = 1e-6  # by which a sum of functions may differ from what the last step of a pipeline computes
@@ -118,10 +118,8 @@ class MachineSubject(ScoringSubject):
         if not hasattr(self._last, "embedding_"):
             method = "decision_function" if self.classes else "predict"
             predicted = np.asarray(getattr(self._last, method)(phi)).reshape(len(values), -1)
-            if (
-                predicted.shape != found.shape
-                or not (np.abs(predicted - found) <= _DIFFERENT * np.maximum(np.abs(found), 1)).all()
-            ):
+            allowed = _DIFFERENT * np.maximum(np.abs(found), 1)
+            if predicted.shape != found.shape or not (np.abs(predicted - found) <= allowed).all():
                 raise InputError(
                     f"what {type(self._last).__name__} predicts is no sum of functions of the columns; give a pipeline that "
                     "ends in a linear model, or an EmbeddedLinearClassifier or EmbeddedLinearRegressor"
@@ -177,4 +175,4 @@ class MachineSubject(ScoringSubject):
         rows = [[name, value.value if isinstance(value, Status) else value] for name, value in rows]
         rows = [[name, np.asarray(value).tolist()] for name, value in rows if np.ndim(value) == 0]
         notes = ["The objective could fall by this share of it, at most."] if any(r[0] == "duality gap" for r in rows) else []
-        return [{"title": "Training", "head": [], "rows": rows, "notes": notes}] if rows else []
+        return [fact_table("Training", [], rows, *notes)] if rows else []

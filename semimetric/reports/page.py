@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 from sklearn.decomposition import KernelPCA
 from sklearn.manifold import trustworthiness
 
@@ -28,7 +29,18 @@ from .facts import (
     vote_rule_of_page,
 )
 from .report import Report
-from .subjects import DistanceSubject, Importances, MeasuredPairs, ReportItems, ScoringSubject, Subject, packed
+from .subjects import (
+    DistanceSubject,
+    Importances,
+    MeasuredPairs,
+    ReportItems,
+    ScoringSubject,
+    Subject,
+    fact_table,
+    packed,
+    paired_distances,
+    pairwise_distances,
+)
 
 _MOST_VALUES = 50_000  # of all items in a page
 _FEWEST = 20  # items in a page, however many columns they have
@@ -57,7 +69,7 @@ def distance_report(
     importances = subject.importances(items, rng)
     drawn = None if measured is None else _drawn_pairs(measured, rng)
     facts = _facts(subject, items, shown, importances, title) | {
-        "link": str(d.link), "axioms": axiom_facts(d, random_state), "evidence": evidence_facts(subject.model),
+        "link": str(d.link), "axioms": axiom_facts(d, random_state), "evidence": list(evidence_facts(subject.model)),
         "pairs": None if measured is None or drawn is None else pair_facts(measured, len(drawn.measured)),
     }  # fmt: skip
     tables, why_not = distance_tables(d)
@@ -93,9 +105,7 @@ def score_report(
     evidence = [*score_facts(subject, items, scores), *subject.evidence(items), *evidence_facts(subject.model)]
     if items is not None and scores is not None:
         timed = [["items", len(items)], ["seconds to score them", seconds]]
-        evidence.append(
-            {"title": "Speed", "head": [], "rows": timed, "notes": ["In Python, on the machine that made the report."]}
-        )
+        evidence.append(fact_table("Speed", [], timed, "In Python, on the machine that made the report."))
     columns = columns_of_schema(subject.schema, subject.schema.names, grid)
     page = {
         "kind": subject.kind, "nRaw": subject.n_features, "columns": columns,
@@ -190,8 +200,7 @@ def _known_neighbors(d: Semimetric, shown: ReportItems) -> dict[str, Any] | None
     k = min(_MOST_KNOWN, n - 1)
     if k < 1:
         return None
-    every = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
-    distances = d.paired_by_index(shown.values, np.column_stack(every)).reshape(n, n)
+    distances = pairwise_distances(d, shown.values, shown.values)
     np.fill_diagonal(distances, np.inf)
     near = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return {"k": k, "items": packed(near.ravel()), "distances": packed(np.take_along_axis(distances, near, axis=1).ravel())}
@@ -202,9 +211,8 @@ def _probes_of_distance(d: Semimetric, shown: ReportItems | None, rng: np.random
     sides = [_random_vectors(d, rng), _random_vectors(d, rng)]
     if shown is not None:
         sides = [np.vstack([side, shown.values[rng.integers(0, len(shown), _PROBES)]]) for side in sides]
-    rows = np.arange(len(sides[0]))
-    distances = d.paired_by_index(np.vstack(sides), np.column_stack([rows, len(rows) + rows]))
-    return {"left": packed(sides[0].ravel()), "right": packed(sides[1].ravel()), "distances": packed(distances)}
+    distances = packed(paired_distances(d, *sides))
+    return {"left": packed(sides[0].ravel()), "right": packed(sides[1].ravel()), "distances": distances}
 
 
 def _random_vectors(d: Semimetric, rng: np.random.Generator) -> Floats:
@@ -262,14 +270,11 @@ def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | N
 
 
 def _distances(d: Semimetric, values: Floats) -> Floats:
-    n = len(values)
-    rows, columns = np.triu_indices(n, 1)
+    rows, columns = np.triu_indices(len(values), 1)
     one = d.paired_by_index(values, np.column_stack([rows, columns]))
     if not d.axioms.symmetric:
         one = one / 2 + d.paired_by_index(values, np.column_stack([columns, rows])) / 2
-    out = np.zeros((n, n))
-    out[rows, columns] = out[columns, rows] = one
-    return out
+    return squareform(one, checks=False)
 
 
 def classical_scaling(distances: Floats) -> Floats | None:

@@ -20,7 +20,7 @@ from ..vectors.pieces.piecewise_boundary import Pieces
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from ..vectors.pieces.two_classes import votes_of_pairs
 from .facts import distance_tables
-from .subjects import Importances, ReportItems, ScoringSubject, packed
+from .subjects import Importances, ReportItems, ScoringSubject, packed, pairwise_distances
 
 _MOST_NUMBERS = 250_000  # of points in a page, 2.7 MB of base64
 _APART = 1e-7  # by which the two nearest points must differ, as a share of the distance, for the nearest to be beyond doubt
@@ -32,7 +32,6 @@ class _PiecesSubject(ScoringSubject):
     kind = "pieces"
 
     def __init__(self, model: Any, points: Floats) -> None:
-        check_is_fitted(model)
         self.model = model
         known = getattr(model, "feature_names_in_", None)
         n = points.shape[1]
@@ -143,21 +142,14 @@ class PlanesSubject(_PiecesSubject):
         ]  # fmt: skip
         pairs = None if self._pairs is None else {"classes": self._pairs.tolist(), "units": [p.width for p in self._sets]}
         found = None if items is None or not len(items) else self._decided(items)
-        terms = []
-        for (k, j), name in zip(self._numbers, self.terms, strict=True):
-            n_items = None if found is None else int((found[k] == j).sum())
-            n_points = int((self._sets[k].components == j).sum())
-            terms.append(
-                {
-                    "name": name,
-                    "set": k,
-                    "side": self._sides[k][0],
-                    "plane": j,
-                    "items": n_items,
-                    "points": n_points,
-                    "right": self._right(items, found, k, j),
-                }
-            )
+        terms = [
+            {
+                "name": name, "set": k, "side": self._sides[k][0], "plane": j,
+                "items": None if found is None else int((found[k] == j).sum()),
+                "points": int((self._sets[k].components == j).sum()), "right": self._right(items, found, k, j),
+            }
+            for (k, j), name in zip(self._numbers, self.terms, strict=True)
+        ]  # fmt: skip
         probability = {"kind": "normal"} if hasattr(self.model, "predict_proba") else None
         return {"pieces": {"kind": "planes", "sets": sets, "pairs": pairs}, "terms": terms, "probability": probability}
 
@@ -224,9 +216,7 @@ class SupportPointsSubject(_PiecesSubject):
             return np.take_along_axis(distances, order.argsort(axis=1), axis=1)
         if d is None:
             return np.sqrt(((values[:, None, :] - self._points) ** 2).sum(axis=2))
-        n, m = len(values), len(self._points)
-        rows = np.column_stack([np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)])
-        return d.paired_by_index(np.vstack([values, self._points]), rows).reshape(n, m)
+        return pairwise_distances(d, values, self._points)
 
     def scores(self, values: Floats) -> Floats:
         """Return the distance of each item to the nearest support point of every class."""

@@ -80,7 +80,7 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the facts as headings, tables and sentences, in which text from data is escaped."""
-        return markdown(self.facts)
+        return "\n".join(_lines(self.facts)) + "\n"
 
     def to_json(self) -> str:
         """Return the facts as JSON; numbers that are not finite are null."""
@@ -100,11 +100,6 @@ class Report:
             f'style="width:100%;height:{_HEIGHT}px;border:1px solid #ccc"></iframe>'
         )
 
-    @property
-    def _tabs(self) -> tuple[tuple[str, str], ...]:
-        tabs = _TABS[self.page["kind"]]
-        return (*tabs[:-1], _MODELS, tabs[-1]) if self.facts["comparison"] else tabs
-
     @cached_property
     def _html(self) -> str:
         environment = Environment(loader=FileSystemLoader(_FILES), autoescape=True, undefined=StrictUndefined)
@@ -112,8 +107,11 @@ class Report:
         # one function, so that nothing of the page is reached by name from outside
         scripts = [(_FILES / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
         script = '(() => {\n"use strict";\n' + "\n".join(scripts) + "})();\n"
+        tabs = _TABS[self.page["kind"]]
+        if self.facts["comparison"]:
+            tabs = (*tabs[:-1], _MODELS, tabs[-1])
         text = environment.get_template("report.html").render(
-            facts=_finite(self.facts), tabs=self._tabs, style=style, style_hash=_digest(style), script=script,
+            facts=_finite(self.facts), tabs=tabs, style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters
@@ -137,12 +135,8 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MOST_SHARES = 20  # columns that are listed
 
 
-def markdown(facts: dict[str, Any]) -> str:
-    """Return the facts of a report as headings, tables and sentences of GitHub's Markdown."""
-    return "\n".join(_lines(facts)) + "\n"
-
-
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    """Yield the facts of a report as headings, tables and sentences of GitHub's Markdown."""
     yield f"# {_escaped(facts['title'])}"
     yield ""
     yield from (f"- {_escaped(line.strip())}" for line in facts["summary"])
@@ -152,11 +146,9 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     if facts["pairs"]:
         pairs = [[name.replace("_", " "), value] for name, value in facts["pairs"].items() if name != "shown"]
         yield from _table("Measured distances", ["", ""], pairs)
-    for found in facts["evidence"]:
+    for found in (*facts["evidence"], *facts["comparison"]):
         width = max((len(row) for row in found["rows"]), default=0)
         yield from _table(found["title"], found["head"] or [""] * width, found["rows"], found["notes"])
-    for found in facts["comparison"]:
-        yield from _table(found["title"], found["head"], found["rows"], found["notes"])
     data = facts["data"]
     head = ["name", "kind", "range", "knots"]
     head += ["least", "median", "largest", "n_missing", "n_outside"] if data["has_items"] else []

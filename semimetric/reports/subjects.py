@@ -271,14 +271,11 @@ def _targets(model: Any, y: Any, n: int) -> tuple[NDArray[Any] | None, str]:
         given = np.array(given.tolist())  # numbers in cells are numbers
     # a learner of distances is a regressor too, but y are not its targets
     predicts = hasattr(model, "vote_rule_") or (hasattr(model, "get_params") and not hasattr(model, "semimetric_"))
-    if (predicts and is_regressor(model)) or not ((predicts and is_classifier(model)) or _are_classes(given)):
+    # text, truth values, or few different whole numbers
+    are_classes = given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= MOST_CLASSES)
+    if (predicts and is_regressor(model)) or not ((predicts and is_classifier(model)) or are_classes):
         return as_vector(y, "y"), "value"
     return np.array([str(label) for label in as_classes(y, given).tolist()], dtype=object), "class"
-
-
-def _are_classes(given: NDArray[Any]) -> bool:
-    """Return True if targets are text, truth values, or few different whole numbers."""
-    return given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= MOST_CLASSES)
 
 
 def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
@@ -296,8 +293,7 @@ def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: 
     check_finite(measured, "distances")
     if (measured < 0).any():
         raise InputError(f"distances has {measured.min():g}; measured distances are >= 0: correct them")
-    rows = np.arange(len(left))
-    return MeasuredPairs(measured, d.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(rows) + rows])))
+    return MeasuredPairs(measured, paired_distances(d, left, right))
 
 
 def _numbered(pairs: Any, items: ReportItems | None) -> tuple[Floats, Floats]:
@@ -320,6 +316,24 @@ def _points(d: Semimetric, pairs: Any) -> tuple[Floats, Floats]:
             f"pairs has shape {points.shape}; (n_pairs, 2, {d.n_features}) is required, or row numbers of shape (n_pairs, 2)"
         )
     return d.schema.encode(points[:, 0], name="pairs"), d.schema.encode(points[:, 1], name="pairs")
+
+
+def paired_distances(d: Semimetric, left: Floats, right: Floats) -> Floats:
+    """Return the distances of encoded items to the same rows of others, shape (n,)."""
+    rows = np.arange(len(left))
+    return d.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(rows) + rows]))
+
+
+def pairwise_distances(d: Semimetric, left: Floats, right: Floats) -> Floats:
+    """Return the distances of encoded items (n, n_features) to others (m, n_features), as pairs have them: shape (n, m)."""
+    n, m = len(left), len(right)
+    rows = np.column_stack([np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)])
+    return d.paired_by_index(np.vstack([left, right]), rows).reshape(n, m)
+
+
+def fact_table(title: str, head: Sequence[str], rows: list[list[Any]], *notes: str) -> dict[str, Any]:
+    """Return a table of a report, with sentences below it."""
+    return {"title": title, "head": list(head), "rows": rows, "notes": list(notes)}
 
 
 def packed(values: ArrayLike) -> dict[str, str]:
