@@ -81,7 +81,7 @@ class Pairs(Tuples):
         return self.index[:, 1]
 
 
-class Comparisons(Tuples):
+class RelativeComparisons(Tuples):
     """Tuples of which two members are a near pair and two a far pair, with d(near pair) < d(far pair)."""
 
     _near: tuple[int, int]
@@ -98,7 +98,7 @@ class Comparisons(Tuples):
         return Pairs(self.items, self.index[:, self._far])
 
 
-class TripletTuples(Comparisons):
+class TripletTuples(RelativeComparisons):
     """Triplets (i, j, l) with d(i, j) < d(i, l); the index has shape (n_triplets, 3)."""
 
     name = "triplets"
@@ -107,7 +107,7 @@ class TripletTuples(Comparisons):
     _near, _far = (0, 1), (0, 2)
 
 
-class Quadruplets(Comparisons):
+class Quadruplets(RelativeComparisons):
     """Quadruplets (a, b, c, e) with d(a, b) < d(c, e); the index has shape (n_quadruplets, 4)."""
 
     name = "quadruplets"

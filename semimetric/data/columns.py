@@ -1,7 +1,7 @@
 """Columns of tables as float64: as numbers, or as codes of categories.
 
-Tables are arrays, frames of pandas or polars, which are recognised by their attributes and not imported, or frames of narwhals,
-which stand for those of any other library.
+Tables are arrays, frames of pandas or polars, or frames of narwhals, which stand for those of any other library. Frames of
+pandas and polars are recognised by their attributes, and neither library is imported.
 """
 
 from __future__ import annotations

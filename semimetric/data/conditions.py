@@ -2,14 +2,14 @@
 
     condition    choice {"or" choice}
     choice       part {"and" part}
-    part         {"not"} ( "(" condition ")" | comparison )
-    comparison   column (== | != | < | <= | > | >=) value | column ["not"] "in" "(" value {"," value} ")"
+    part         {"not"} ( "(" condition ")" | predicate )
+    predicate    column (== | != | < | <= | > | >=) value | column ["not"] "in" "(" value {"," value} ")"
 
 A value is a number, a text in quotes, or a date or a time as ISO 8601 writes it: ``2024-01-31``, ``2024-01-31T08:30``,
-``2024-01-31T08:30:15+01:00``. Columns of times take it with quotes too, then also with a space for the T; columns of text are
-read as times where it has none. A date is its first moment, so a day is ``when >= 2024-01-31 and when < 2024-02-01``. If the
-times of a column have a time zone, a value without an offset is in UTC; if they have none, it is what they show, and an offset
-is refused.
+``2024-01-31T08:30:15+01:00``. Columns of times take it with quotes too, then also with a space for the T. Columns of text are
+read as times where it has no quotes. A date is its first moment, so a day is ``when >= 2024-01-31 and when < 2024-02-01``. If
+the times of a column have a time zone, a value without an offset is in UTC. If they have none, it is what they show, and an
+offset is refused.
 
 They are read here, and never evaluated as Python. As in SQL, no comparison holds where a number or a time is missing, nor does
 ``not`` make it hold there.
@@ -48,14 +48,14 @@ _REQUIRED = (
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A comparison of a column with a number or a text, or with several by the signs "in" and "not in"."""
+class Predicate:
+    """A column compared with a number or a text, or with several by the signs "in" and "not in"."""
 
     column: str
     sign: str
     values: tuple[float | str | Moment, ...]
 
-    def negated(self) -> Comparison:
+    def negated(self) -> Predicate:
         """Return the condition that holds where this one does not and no value is missing."""
         return replace(self, sign=_OPPOSITES[self.sign])
 
@@ -90,24 +90,24 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Joined:
-    """Conditions of which all hold, or any, as the ``word`` says that joins them: "and" or "or"."""
+class Compound:
+    """Conditions that are joined by the ``word`` "and" or "or"."""
 
     word: str
     parts: tuple[Condition, ...]
 
-    def negated(self) -> Joined:
+    def negated(self) -> Compound:
         """Return the condition that holds where this one does not and no value is missing."""
-        return Joined("or" if self.word == "and" else "and", tuple(part.negated() for part in self.parts))
+        return Compound("or" if self.word == "and" else "and", tuple(part.negated() for part in self.parts))
 
     def holds(self, columns: Mapping[str, Cells]) -> NDArray[np.bool_]:
-        """Return the rows on which the condition is true, shape (n_rows,); see `Comparison.holds`."""
+        """Return the rows on which the condition is true, shape (n_rows,); see `Predicate.holds`."""
         join = np.logical_and if self.word == "and" else np.logical_or
         return np.asarray(join.reduce([part.holds(columns) for part in self.parts]))
 
 
 Cells: TypeAlias = NDArray[Any] | TimeCells
-Condition: TypeAlias = Comparison | Joined
+Condition: TypeAlias = Predicate | Compound
 
 
 def read_condition(text: str) -> Condition:
@@ -155,7 +155,7 @@ class _Reader:
         parts = [read()]
         while self._skip(word):
             parts.append(read())
-        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
+        return parts[0] if len(parts) == 1 else Compound(word, tuple(parts))
 
     def _part(self, depth: int) -> Condition:
         negated = False
@@ -167,16 +167,16 @@ class _Reader:
             found = self._condition(depth + 1)
             self._need(")")
         else:
-            found = self._comparison()
+            found = self._predicate()
         return found.negated() if negated else found
 
-    def _comparison(self) -> Comparison:
+    def _predicate(self) -> Predicate:
         if self._next.kind == "word" and self._next.value in _WORDS:
             self._fail()
         column = self._take("name", "word").value
         if self._next.kind == "sign":
             sign = self._take("sign").value
-            return Comparison(column, sign, (self._value(column, sign),))
+            return Predicate(column, sign, (self._value(column, sign),))
         sign = "not in" if self._skip("not") else "in"
         self._need("in")
         self._need("(")
@@ -184,7 +184,7 @@ class _Reader:
         while self._skip(","):
             values.append(self._value(column, sign))
         self._need(")")
-        return Comparison(column, sign, tuple(values))
+        return Predicate(column, sign, tuple(values))
 
     def _value(self, column: str, sign: str) -> float | str | Moment:
         token = self._take("text", "word")

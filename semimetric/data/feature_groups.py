@@ -60,18 +60,18 @@ class JointGroups:
     Parameters
     ----------
     groups : tuple of tuples of int or str
-        The features of each group, by number or by name. A group of one feature is its own table, to which ``share`` then
-        applies too.
+        The features of each group, by number or by name. A group of one feature is its own table, to which
+        ``penalty_factor`` then applies too.
     n_knots : int or None, default None
         The number of knots of a feature in such a group; None is as many as it has by itself.
-    share : float, default 1.0
+    penalty_factor : float, default 1.0
         The factor of every penalty on the joint tables. The penalties called "auto" shrink joint tables towards sums over
         single features.
 
     Raises
     ------
     InputError
-        If n_knots is less than 2, or share is no number > 0.
+        If n_knots is less than 2, or penalty_factor is no number > 0.
 
     Examples
     --------
@@ -81,16 +81,16 @@ class JointGroups:
 
     groups: tuple[tuple[int | str, ...], ...]
     n_knots: int | None = None
-    share: float = 1.0
+    penalty_factor: float = 1.0
 
     def __post_init__(self) -> None:
         if self.n_knots is not None:
             check_count("n_knots", self.n_knots, minimum=2)
-        check_alpha("share", self.share, strict=True)
+        check_alpha("penalty_factor", self.penalty_factor, strict=True)
 
-    def shares(self, names: Sequence[str] = ()) -> dict[tuple[int, ...], float]:
+    def penalty_factors(self, names: Sequence[str] = ()) -> dict[tuple[int, ...], float]:
         """Return the factor of the penalties on each of the groups, by the numbers of their features."""
-        return {_group(group, names, "groups"): self.share for group in self.groups}
+        return {_group(group, names, "groups"): self.penalty_factor for group in self.groups}
 
 
 Groups: TypeAlias = str | int | AutoGroups | JointGroups | Sequence[Sequence[int | str]]

@@ -206,12 +206,12 @@ class Grid:
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 
     @property
-    def places(self) -> Grid:
-        """The grid of the values that `place` returns: the knots of every numeric feature are 0, 1, ..."""
+    def position_grid(self) -> Grid:
+        """The grid of the values that `positions` returns: the knots of every numeric feature are 0, 1, ..."""
         counted = [np.arange(len(k)) if kind == "numeric" else k for k, kind in zip(self.knots, self.kinds, strict=True)]
         return Grid(counted, self.kinds, self.missing)
 
-    def place(self, X: ArrayLike) -> Floats:
+    def positions(self, X: ArrayLike) -> Floats:
         """Return X with every number replaced by its position among its knots.
 
         Other values, and missing ones, are unchanged.
@@ -232,9 +232,9 @@ class Grid:
     def gap(self, feature: int, a: Floats | Integers, b: Floats | Integers) -> Floats:
         """Return the gap between the positions ``a`` and ``b`` of a feature in the Gower distance, in the unit of the feature.
 
-        It is |u - v| for the numbers u and v at these positions, min(|u - v|, P - |u - v|) on a circle, and 1 between two
-        different categories. Between a missing value and any other it is half the range of numbers, a quarter of the period, 1
-        for categories, and 1/2 for a feature that has no other gap. Between two missing values it is 0.
+        It is |u - v| for the numbers u and v at these positions, and min(|u - v|, P - |u - v|) on a circle. Two different
+        categories are 1 apart, and two missing values 0. From a missing value to any other it is half the range of numbers, a
+        quarter of the period, or 1 for categories. It is 1/2 for a feature that has no other gap.
         """
         knots, kind = self.knots[feature], self.kinds[feature]
         if kind == "categorical":

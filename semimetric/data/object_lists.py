@@ -59,11 +59,11 @@ def object_key(value: Any) -> Hashable:
         ) from error
 
 
-def hold_out_objects(objects: Objects, share: float, random_state: int | None) -> tuple[Integers, Integers]:
+def hold_out_objects(objects: Objects, fraction: float, random_state: int | None) -> tuple[Integers, Integers]:
     """Return sorted positions to learn from, and those held out, as `hold_out`; equal objects stay on one side."""
     number = object_numbers(objects)
     n = int(number.max()) + 1
-    n_held = int(share * n)
+    n_held = int(fraction * n)
     held = np.zeros(n, dtype=bool)
     held[np.random.default_rng(random_state).permutation(n)[: n_held if n_held >= 2 and n - n_held >= 2 else 0]] = True
     return np.flatnonzero(~held[number]), np.flatnonzero(held[number])

@@ -1,7 +1,7 @@
 """Rows that are given several times as one row with the sum of their weights, so that weights equal repetition.
 
-Whatever is learned from distinct rows and their weights is the same for a row of weight 3 and for the row given three times,
-and, as the order is that of the hashes of items (`identical_items`) and then of targets, for the same rows in any order.
+A model learned from distinct rows is the same for a row of weight 3 and for the row given three times. It does not depend on
+the order of the rows either, since they are sorted by the hashes of items (`identical_items`) and then by targets.
 """
 
 from __future__ import annotations

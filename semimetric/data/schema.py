@@ -1,7 +1,6 @@
 """The schema of a table: which columns are numbers, angles or categories, and whether values may be missing.
 
-A schema encodes a table, which is an array, or a frame of any library that narwhals reads, as the float64 matrix that
-everything else uses:
+A schema encodes a table, an array or a frame of any library that narwhals reads, as the float64 matrix used everywhere else:
 
     numeric      the number, of times the days since 1970
     periodic     the number modulo its period, in [0, period)

@@ -1,7 +1,7 @@
 """Splits of tuples or items into those to train on and those to validate on, always seeded; equal items stay on one side.
 
 What is held out is to be new. An item given twice, as two rows of a table or as points of two tuples, is one item
-(`identical_items`), so distinct items are split, and every row goes where its item goes.
+(`identical_items`). Distinct items are split, and every row goes where its item goes.
 """
 
 import warnings
@@ -124,19 +124,19 @@ def leaves_enough(labels: NDArray[Any], n_classes: int = 2) -> bool:
     return len(counts) >= n_classes and int(counts.max()) > 1
 
 
-def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Integers, Integers]:
+def hold_out(rows: Floats, fraction: float, random_state: int | None) -> tuple[Integers, Integers]:
     """Return sorted numbers of rows to learn from, and of rows held out: none where fewer than two would be on a side."""
     number = identities(rows).number
     n = int(number.max()) + 1
     order = np.random.default_rng(random_state).permutation(n)
-    n_held = int(share * n)
+    n_held = int(fraction * n)
     held = np.zeros(n, dtype=bool)
     held[order[: n_held if n_held >= 2 and n - n_held >= 2 else 0]] = True
     return np.flatnonzero(~held[number]), np.flatnonzero(held[number])
 
 
 class ItemClasses:
-    """The classes of distinct items, so that shares of each class can be held out.
+    """The classes of distinct items, so that a fraction of each class can be held out.
 
     ``number`` (n_rows,) is the item in each row, by first occurrence; ``labels`` (n_items,) are the classes that most rows of
     an item have, of equally many the first.
@@ -167,10 +167,10 @@ class ItemClasses:
             split = list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(self.labels, self.labels))
         return [self._sides(held) for _, held in split]
 
-    def shares(self, share: float, random_state: int) -> tuple[Integers, Integers]:
+    def split(self, fraction: float, random_state: int) -> tuple[Integers, Integers]:
         """Return row numbers to learn from and to test with: a fraction of the items of every class."""
         rng = np.random.default_rng(random_state)
-        return self._sides(np.concatenate([rng.permutation(m)[: int(share * len(m) + 0.5)] for m in self.members]))
+        return self._sides(np.concatenate([rng.permutation(m)[: int(fraction * len(m) + 0.5)] for m in self.members]))
 
     def _sides(self, held_items: Integers) -> tuple[Integers, Integers]:
         held = np.zeros(len(self.labels), dtype=bool)

@@ -23,8 +23,8 @@ def make_horseshoe(
     This is the data set of Gai & Zhang 2010, Fig. 3.
 
     The letters are ``gap`` apart. Seven straight pieces separate them, two of which, above the arms of the U, lie on one line.
-    The paper gives no measures. With those chosen here both letters have nearly the same density, and on average over 20 seeds
-    129 of 800 items are support points, 101 of them their own, with 93 boundary points; the paper has 127, 99 and 92.
+    The paper gives no measures. With those chosen here both letters have nearly the same density. On average over 20 seeds 129
+    of 800 items are support points, 101 of them their own, with 93 boundary points. The paper has 127, 99 and 92.
 
     Parameters
     ----------

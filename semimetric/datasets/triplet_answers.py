@@ -37,8 +37,8 @@ class TripletAnswers(ShortFields):
 def perceived(stimulus: ArrayLike) -> Floats:
     """Return how the observer of `make_triplet_answers` sees stimuli t in [0, 1], on a scale from 0 to 1.
 
-    The scale is half of Fechner's logarithm, log(1 + 9 t) / log 10, which separates weak stimuli best, plus half of a logistic
-    step at t = 0.7, which separates two categories of stimuli.
+    The scale is half of Fechner's logarithm, log(1 + 9 t) / log 10, plus half of a logistic step at t = 0.7. The logarithm
+    separates weak stimuli best, the step two categories of stimuli.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def make_triplet_answers(
     """Make answers of an observer, who sees stimuli with noise, to which of two stimuli is closer to a third.
 
     This is Thurstone's model: whenever the observer looks at a stimulus t, it is seen at ``perceived(t) + noise * z`` with a
-    standard normal z; of the two stimuli the one that is seen nearer to the third is chosen.
+    standard normal z. The observer chooses the stimulus that is seen nearer to the third.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@
     fit(model, pairs, y, client=distributed.Client("tcp://scheduler:8786"))
 
 The limit is for the memory of parts and of sums over them, besides what the process holds already. With a client, parts are
-chunks of Dask arrays, partitions of Dask frames, row groups of Parquet files, or slices of mapped files that every worker sees.
-Both do the same work in the same order. Dask is installed with the extra ``distributed``.
+chunks of Dask arrays or partitions of Dask frames. They may also be row groups of Parquet files, or slices of mapped files that
+every worker sees. Both do the same work in the same order. Dask is installed with the extra ``distributed``.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ def fit(
 ) -> M:
     """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
 
-    A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
-    and checks everything. Least squares then needs one more pass, which adds up second moments. Other losses are learned by
-    the solver that ``fit`` takes, or by `FirstOrder` if that is given: every product with the rows, and every sum of second
-    moments, takes a pass. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
+    A first pass checks everything, and finds the range of the items and the sample that knots are placed among, the same as
+    ``fit`` takes. Least squares then needs one more pass, which adds up second moments. Other losses are learned by the solver
+    that ``fit`` takes, or by `FirstOrder` if that is given. Every product with the rows, and every sum of second moments, takes
+    a pass. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
 
-    With a client, sums add up along a tree of the parts: the same parts give the same bits on any number of workers, and in
-    one process. The workers keep their rows; weights go out, and products, or second moments, come back.
+    With a client, sums add up along a tree of the parts. The same parts give the same bits on any number of workers, and in one
+    process. The workers keep their rows; weights go out, and products, or second moments, come back.
 
     Parameters
     ----------

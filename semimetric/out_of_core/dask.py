@@ -297,16 +297,16 @@ class Cluster(Engine):
         check_cluster(client)
         self.client = client
 
-    def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
+    def each(self, function: Callable[..., T], parts: Sequence[Any], *shared: Any) -> Iterator[T]:
         """The results, from calls that are all submitted at once; this process holds all of them."""
         with telling(self.client):
-            return iter(self._results(self._calls(function, parts, share)))
+            return iter(self._results(self._calls(function, parts, shared)))
 
-    def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
+    def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *shared: Any) -> Iterator[T]:
         """The results of calls for tuples; those of one first member and one number in ``near`` run on one worker, if possible.
 
-        Each such couple has an anchor: a result that claims to be large, so that Dask sends calls to the worker that holds it,
-        and makes it again where a worker is lost. Calls bound to the address of a worker would wait for ever if all workers
+        Each such couple has an anchor, which is a result that claims to be large. Dask sends calls to the worker that holds it,
+        and makes it again if that worker is lost. Calls bound to the address of a worker would wait for ever if all workers
         were lost at once, since new workers have new addresses.
         """
         anchors = vars(self.client).setdefault("_semimetric_anchors", {})  # they are kept as long as the client
@@ -315,7 +315,7 @@ class Cluster(Engine):
                 anchor = anchors.get((part[0], k))
                 if anchor is None or anchor.status not in ("pending", "finished"):
                     anchor = anchors[part[0], k] = self.client.submit(_Anchor, part[0], pure=False)
-                call = (_near, required_versions(), function, anchor, part[1:], *share)
+                call = (_near, required_versions(), function, anchor, part[1:], *shared)
                 futures.append(self.client.submit(*call, pure=False))
             return iter(self._gathered(futures))
 
@@ -325,30 +325,32 @@ class Cluster(Engine):
         with telling(self.client):
             return max(sum(self.client.nthreads().values()), 1)
 
-    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
+    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *shared: Any) -> T:
         """The sum along the tree of `tree_sum`; terms are added by a worker that holds one of them."""
-        level, plus = self._calls(function, parts, share), optional("dask").delayed(add, traverse=False)
+        level, plus = self._calls(function, parts, shared), optional("dask").delayed(add, traverse=False)
         while len(level) > 1:
             pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
             level = [plus(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
         with telling(self.client):
             return self._results(level)[0]
 
-    def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
+    def persist(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> Sequence[Any]:
         """Results kept in the memory of the workers, and made again where one is lost."""
         with telling(self.client), _large_graphs():
-            return list(self.client.persist(self._calls(function, parts, share)))
+            return list(self.client.persist(self._calls(function, parts, shared)))
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
         """Call the function on every worker at once, beside what it computes; workers that are lost are left out."""
         with suppress(OSError, RuntimeError, ValueError):  # the connection is lost
             self.client.sync(ask, self.client, _CALLED, function, *args)
 
-    def _calls(self, function: Callable[..., Any], parts: Sequence[Any], share: tuple[Any, ...]) -> list[Any]:
+    def _calls(self, function: Callable[..., Any], parts: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
         delayed = optional("dask").delayed
         call = delayed(_called, traverse=False)
-        versions, called, *shared = (delayed(value, traverse=False) for value in (required_versions(), function, *share))
-        return [call(versions, called, part, *shared) for part in parts]  # what they share is in the graph once
+        versions, called, *delayed_shared = (
+            delayed(value, traverse=False) for value in (required_versions(), function, *shared)
+        )
+        return [call(versions, called, part, *delayed_shared) for part in parts]  # what they share is in the graph once
 
     def _results(self, calls: list[Any]) -> list[Any]:
         with _futures() as futures:
@@ -394,11 +396,11 @@ async def _gather_watched(client: Any, futures: list[Any]) -> list[Any]:
             task.cancel()
 
 
-def _called(versions: Mapping[str, str], function: Callable[..., T], part: Any, *share: Any) -> T:
+def _called(versions: Mapping[str, str], function: Callable[..., T], part: Any, *shared: Any) -> T:
     """The result of one call, with the versions and one thread of BLAS as in the calling process: so the bits are the same."""
     check_here(versions)
     with one_blas_thread():
-        return function(part, *share)
+        return function(part, *shared)
 
 
 class _Anchor:
@@ -411,8 +413,8 @@ class _Anchor:
         return _ANCHOR_BYTES
 
 
-def _near(versions: Mapping[str, str], function: Callable[..., T], anchor: _Anchor, rest: tuple[Any, ...], *share: Any) -> T:
-    return _called(versions, function, (anchor.value, *rest), *share)
+def _near(versions: Mapping[str, str], function: Callable[..., T], anchor: _Anchor, rest: tuple[Any, ...], *shared: Any) -> T:
+    return _called(versions, function, (anchor.value, *rest), *shared)
 
 
 class _large_graphs(warnings.catch_warnings):

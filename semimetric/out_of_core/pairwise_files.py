@@ -1,7 +1,7 @@
 """All distances between two sets of items, tile by tile into one file: Zarr, or a folder of Parquet files of rows.
 
-A tile below the diagonal of a symmetric distance is the transpose of the one above it, as in `Semimetric.pairwise`, so that the
-bits are the same. The file has another name until it is complete, so that a file of the given name is never incomplete.
+A tile below the diagonal of a symmetric distance is the transpose of the one above it. So the bits are those of
+`Semimetric.pairwise`. The file has another name until it is complete, so that a file of the given name is never incomplete.
 """
 
 import os

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import InputError
-from semimetric.data.conditions import Comparison, Joined, read_condition
+from semimetric.data.conditions import Compound, Predicate, read_condition
 from semimetric.data.moments import TimeCells
 from semimetric.data.times import SCALE, days_or_hours
 
@@ -107,10 +107,10 @@ def test_a_time_equals_itself_in_every_column_and_zone(time, hours):
 
 
 def test_conditions_are_values():
-    a, b = Comparison("a", "==", (1.0,)), Comparison("b c", "!=", ("x and y",))
-    assert read_condition("a == 1 and `b c` != 'x and y'") == Joined("and", (a, b))
-    assert read_condition("not (a == 1 and `b c` != 'x and y')") == Joined("or", (a.negated(), b.negated()))
-    assert read_condition("a in (1, -2)") == Comparison("a", "in", (1.0, -2.0))
+    a, b = Predicate("a", "==", (1.0,)), Predicate("b c", "!=", ("x and y",))
+    assert read_condition("a == 1 and `b c` != 'x and y'") == Compound("and", (a, b))
+    assert read_condition("not (a == 1 and `b c` != 'x and y')") == Compound("or", (a.negated(), b.negated()))
+    assert read_condition("a in (1, -2)") == Predicate("a", "in", (1.0, -2.0))
 
 
 SIGNS = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

@@ -66,8 +66,8 @@ def test_every_list_of_different_sets_of_features_is_kept_as_it_is(n, data):
 
 def test_joint_groups_come_after_every_single_feature():
     assert resolve_groups(JointGroups(((2, 0), ("b", "c"))), 3, ("a", "b", "c")) == ((0,), (1,), (2,), (2, 0), (1, 2))
-    assert resolve_groups(JointGroups(((1,), (0, 2))), 3) == ((0,), (1,), (2,), (0, 2))  # the share is for (1,) too
-    assert JointGroups(((1,), ("c", "a")), share=0.5).shares("abc") == {(1,): 0.5, (2, 0): 0.5}
+    assert resolve_groups(JointGroups(((1,), (0, 2))), 3) == ((0,), (1,), (2,), (0, 2))  # the factor is for (1,) too
+    assert JointGroups(((1,), ("c", "a")), penalty_factor=0.5).penalty_factors("abc") == {(1,): 0.5, (2, 0): 0.5}
     twice = JointGroups(((0, 1), (1, 0)))
     assert_refused(lambda: resolve_groups(twice, 3), "groups repeats a set of features", "each group once")
 
@@ -91,7 +91,7 @@ def test_too_many_groups_of_a_size_are_refused_before_they_are_listed():
     [
         ({"n_knots": 1}, "n_knots=1", "an integer >= 2"),
         ({"n_knots": 2.5}, "n_knots=2.5", "an integer >= 2"),
-        ({"share": 0.0}, "share=0.0", "must be > 0"),
+        ({"penalty_factor": 0.0}, "penalty_factor=0.0", "must be > 0"),
     ],
     ids=str,
 )

@@ -138,10 +138,10 @@ def test_gaps_are_those_of_gower():
 
 def test_places_are_linear_between_knots_and_leave_what_is_no_number():
     X = [[2.5, 7.0, 1.0], [np.nan, 30.0, 0.0], [9.0, np.nan, 2.0]]
-    placed = MIXED.place(X)
+    placed = MIXED.positions(X)
     np.testing.assert_array_equal(placed, [[1.5, 7.0, 1.0], [np.nan, 30.0, 0.0], [2.0, np.nan, 2.0]])
-    assert [k.tolist() for k in MIXED.places.knots] == [[0.0, 1.0, 2.0], *(k.tolist() for k in MIXED.knots[1:])]
-    a, b = MIXED.locate(X), MIXED.places.locate(placed)
+    assert [k.tolist() for k in MIXED.position_grid.knots] == [[0.0, 1.0, 2.0], *(k.tolist() for k in MIXED.knots[1:])]
+    a, b = MIXED.locate(X), MIXED.position_grid.locate(placed)
     for left, right in zip(a, b, strict=True):
         np.testing.assert_array_equal(left, right)
 

@@ -115,7 +115,7 @@ def test_folds_and_shares_of_classes_keep_copies_together(drawn):
     labels[:2] = 0, 1
     classes = ItemClasses(rows, labels)
     folds = classes.folds(2, 0) if max(map(len, classes.members)) > 1 else []
-    for learn, held in [*folds, classes.shares(0.4, 0)]:
+    for learn, held in [*folds, classes.split(0.4, 0)]:
         assert sorted([*learn, *held]) == list(range(len(rows)))
         assert not set(item[learn]) & set(item[held])
     if folds:

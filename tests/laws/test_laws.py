@@ -52,8 +52,8 @@ def slow_distance(embedding, x, y, w):
     knots, total = embedding.grid.knots, 0.0
     x, y = (np.clip(v, embedding.grid.low, embedding.grid.high) for v in (x, y))
     swaps = getattr(embedding, "symmetry", "tie") == "swap"  # by cells and fractions, which tell no values 1e-38 apart
-    x, y = (embedding.grid.place(v[None])[0] for v in (x, y)) if swaps else (x, y)
-    knots = embedding.grid.places.knots if swaps else knots
+    x, y = (embedding.grid.positions(v[None])[0] for v in (x, y)) if swaps else (x, y)
+    knots = embedding.grid.position_grid.knots if swaps else knots
     for group, table in tables_of(embedding, w).items():
         left, right = reference.swapped(list(x), list(y), group) if swaps else (x, y)
         total += reference.table_lookup(reference.pair_row(left, right, knots, group), table)

@@ -131,7 +131,7 @@ def by_name(left, right):
     return f"({left}{right})"
 
 
-@pytest.mark.parametrize("way", ["kept", "stored"])
+@pytest.mark.parametrize("way", ["persist", "stored"])
 def test_parts_that_are_kept_stand_for_their_values(client, way):
     engine = Cluster(client)
     parts = getattr(engine, way)(shifted, PARTS, 2.0)

@@ -33,7 +33,7 @@ def tree_sum(values: Iterable[T], add: Callable[[T, T], T]) -> T:
 
 
 class Engine(ABC):
-    """Calls one function for many parts; the arguments ``share`` are the same in every call.
+    """Calls one function for many parts; the arguments ``shared`` are the same in every call.
 
     Attributes
     ----------
@@ -44,16 +44,16 @@ class Engine(ABC):
     limit: int | None = None
 
     @abstractmethod
-    def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
-        """Return the results of ``function(part, *share)``, one for each part, in the order of the parts."""
+    def each(self, function: Callable[..., T], parts: Sequence[Any], *shared: Any) -> Iterator[T]:
+        """Return the results of ``function(part, *shared)``, one for each part, in the order of the parts."""
 
-    def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
+    def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *shared: Any) -> Iterator[T]:
         """Do the same as `each`, for parts that are tuples, of which some may belong together.
 
-        Parts with the same first member and the same number in ``near`` are best sent to one process, which has the files of
-        that member open already.
+        Parts with the same first member and the same number in ``near`` are best sent to one process. It has the files of that
+        member open already.
         """
-        return self.each(function, parts, *share)
+        return self.each(function, parts, *shared)
 
     @property
     def width(self) -> int:
@@ -61,19 +61,19 @@ class Engine(ABC):
         return 1
 
     @abstractmethod
-    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
-        """Return the sum of ``function(part, *share)`` over all parts, added up by ``add`` along the tree of `tree_sum`."""
+    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *shared: Any) -> T:
+        """Return the sum of ``function(part, *shared)`` over all parts, added up by ``add`` along the tree of `tree_sum`."""
 
     @abstractmethod
-    def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """Stand-ins for ``function(part, *share)``, one for each part, which can be given to this engine as parts.
+    def persist(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> Sequence[Any]:
+        """Return stand-ins for ``function(part, *shared)``, one for each part, which can be given to this engine as parts.
 
-        The results are kept where the engine has room for all of them, else each is made again whenever it is needed.
+        The results are held where the engine has memory for all of them, else each is made again whenever it is needed.
         """
 
-    def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """As `kept`, but results are made once unless a worker is lost: for what is slow to make and small to hold."""
-        return self.kept(function, parts, *share)
+    def stored(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> Sequence[Any]:
+        """Do the same as `persist`, but make results once unless a worker is lost: they are slow to make and small to hold."""
+        return self.persist(function, parts, *shared)
 
     @abstractmethod
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
@@ -86,21 +86,21 @@ class SerialEngine(Engine):
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
 
-    def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
+    def each(self, function: Callable[..., T], parts: Sequence[Any], *shared: Any) -> Iterator[T]:
         """Return the results one after the other; each call is made when its result is taken from the iterator."""
-        return (function(evaluated(part), *share) for part in parts)
+        return (function(evaluated(part), *shared) for part in parts)
 
-    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
+    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *shared: Any) -> T:
         """Return the sum along the tree, for which one part and at most log2(n_parts) + 1 sums are held at a time."""
-        return tree_sum(self.each(function, parts, *share), add)
+        return tree_sum(self.each(function, parts, *shared), add)
 
-    def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """Stand-ins of which nothing is kept: each is evaluated again whenever it is given to this engine."""
-        return [_LazyPart(function, part, share) for part in parts]
+    def persist(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> Sequence[Any]:
+        """Return stand-ins that hold no result: each is evaluated again whenever it is given to this engine."""
+        return [_LazyPart(function, part, shared) for part in parts]
 
-    def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
+    def stored(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> Sequence[Any]:
         """Return the results themselves, held in memory."""
-        return list(self.each(function, parts, *share))
+        return list(self.each(function, parts, *shared))
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
         """Call the function in the calling process, which is the only one."""
@@ -110,12 +110,12 @@ class SerialEngine(Engine):
 class _LazyPart:
     """A part that is a call: `evaluated` makes it whenever the part is needed."""
 
-    def __init__(self, function: Callable[..., Any], part: Any, share: tuple[Any, ...]) -> None:
-        self.function, self.part, self.share = function, part, share
+    def __init__(self, function: Callable[..., Any], part: Any, shared: tuple[Any, ...]) -> None:
+        self.function, self.part, self.shared = function, part, shared
 
 
 def evaluated(part: Any) -> Any:
     """Return the part itself, or the result of its call if it is lazy; of a tuple, all members are evaluated."""
     if isinstance(part, _LazyPart):
-        return part.function(evaluated(part.part), *part.share)
+        return part.function(evaluated(part.part), *part.shared)
     return tuple(map(evaluated, part)) if type(part) is tuple else part

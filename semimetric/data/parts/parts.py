@@ -44,9 +44,9 @@ class Parts(Generic[P]):
         """Return the sum of ``function(block, *arguments)`` along the tree of `tree_sum`; of one part it is that value."""
         return self.engine.total(_applied, add, self.parts, self.read, self.shared, function, arguments)
 
-    def kept(self, function: Callable[..., Any], *arguments: Any) -> Sequence[Any]:
-        """Stand-ins for ``function(block, *arguments)`` of every part, see `Engine.kept`."""
-        return self.engine.kept(_applied, self.parts, self.read, self.shared, function, arguments)
+    def persist(self, function: Callable[..., Any], *arguments: Any) -> Sequence[Any]:
+        """Stand-ins for ``function(block, *arguments)`` of every part, see `Engine.persist`."""
+        return self.engine.persist(_applied, self.parts, self.read, self.shared, function, arguments)
 
 
 def _itself(block: P) -> P:

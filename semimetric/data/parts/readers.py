@@ -21,8 +21,8 @@ def is_parquet(source: Any) -> bool:
 def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
     """Return the number of tuples of ``size`` items in a part, so that the work on it takes less than half of ``limit`` bytes.
 
-    That counts the vectors of the items in up to four copies (as read, as float64, side by side, located on the grid), and the
-    numbers that every tuple has besides.
+    That counts up to four copies of the vectors: as read, as float64, side by side, and located on the grid. The numbers that
+    every tuple has besides are counted too.
     """
     return max(limit // 2 // (size * n_features * 36 + 160), 1)
 

@@ -1,8 +1,8 @@
 """Rows that are read where they are needed: slices of arrays and of mapped files, row groups of Parquet.
 
-A part is a small value that can be sent to any process; its rows are read in this process or on a worker, used, and forgotten,
-so that the memory is that of one part however many there are. A mapped file is opened for each part and closed again, because
-pages that stay mapped count as resident memory.
+A part is a small value that can be sent to any process. Its rows are read in this process or on a worker, used, and forgotten,
+so that the memory is that of one part. A mapped file is opened for each part and closed again, because pages that stay mapped
+count as resident memory.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Pairs, triplets or quadruplets in parts: how they are read and checked; errors name the part.
 
-Tuples are arrays (n, size, n_features), row numbers (n, size) of given items, or tables: with columns ``left.NAME`` and
-``right.NAME`` of every feature for pairs, ``i.``, ``j.``, ``l.`` for triplets and ``a.``, ``b.``, ``c.``, ``e.`` for
-quadruplets, or columns ``left``, ``right``, ... that hold row numbers.
+Tuples are arrays (n, size, n_features), row numbers (n, size) of given items, or tables. A table of pairs has columns
+``left.NAME`` and ``right.NAME`` of every feature, or ``left`` and ``right`` that hold row numbers. The members of triplets are
+``i``, ``j``, ``l``, those of quadruplets ``a``, ``b``, ``c``, ``e``.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.threads import one_blas_thread
-from ..._foundation.types import ArrayLike, Comparisons, Floats, KnotCounts, Tuples
+from ..._foundation.types import ArrayLike, Floats, KnotCounts, RelativeComparisons, Tuples
 from ..._foundation.validation import check_choice, check_weights
 from ...data.feature_groups import only_singles
 from ...data.parts.tuples import TargetSpec
@@ -148,7 +148,7 @@ class TupleLearner(LearnedDistance):
 class ComparisonLearner(TupleLearner):
     """A learner from tuples that say d(near pair) < d(far pair)."""
 
-    _kind: type[Comparisons]
+    _kind: type[RelativeComparisons]
 
     @property
     def tuple_spec(self) -> TargetSpec:

@@ -304,7 +304,7 @@ def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_str
     if n_folds < 2:
         return []
     if len(classes.labels) > _MANY:
-        parts = [classes.shares(min(0.2, _MOST_HELD_OUT / len(classes.labels)), random_state)]
+        parts = [classes.split(min(0.2, _MOST_HELD_OUT / len(classes.labels)), random_state)]
     else:
         parts = classes.folds(n_folds, random_state)
     usable = [

@@ -58,7 +58,7 @@ class TreeScales:
         low, high = (known[0] / 2, known[-1] / 2) if len(known) else (0.0, 0.0)
         return (numbers / 2 - low) / (high - low) if high > low else np.zeros(len(numbers))
 
-    def place(self, items: Floats) -> Floats:
+    def positions(self, items: Floats) -> Floats:
         """Return the items on the scales, -1 where a value is missing: the shape of ``items``."""
         columns = [self._placed(f, column) for f, column in enumerate(items.T)]
         return np.where(np.isnan(items), _MISSING, np.column_stack(columns))
@@ -81,7 +81,7 @@ class TreeScales:
 
 
 def _threshold(values: Floats, count: int, place: float) -> float:
-    """Return the shortest decimal at or above ``count`` of the values, near ``place``, and below the others."""
+    """Return the shortest decimal at or above ``count`` of the values, near ``positions``, and below the others."""
     if count == 0 or count == len(values):
         return OUTERMOST if count else -OUTERMOST
     low, high = float(values[count - 1]), float(values[count])
@@ -250,7 +250,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
         weighted = {} if sample_weight is None else {"sample_weight": check_weights(sample_weight, len(items))}
         found = scales.unplace(
-            partitions_of(forest.fit(scales.place(items), targets, **weighted), tied=self.leaf_tables == "tied")
+            partitions_of(forest.fit(scales.positions(items), targets, **weighted), tied=self.leaf_tables == "tied")
         )
         self.missing_ = scales.misses
         return found.select(range(self.n_trees)) if len(found) > self.n_trees and isinstance(self.estimator, str) else found

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from ..._foundation.types import Comparisons, Floats, Integers, Pairs, Tuples
+from ..._foundation.types import Floats, Integers, Pairs, RelativeComparisons, Tuples
 from ...data.identical_items import distinct_items
 from ...data.parts.engine import Engine
 from ...data.parts.parts import Parts
@@ -124,7 +124,7 @@ class LabeledPairs(ComparisonBlock):
 class OrderedTuples(ComparisonBlock):
     """Triplets or quadruplets, which say that a near pair is closer than a far one."""
 
-    tuples: Comparisons
+    tuples: RelativeComparisons
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
@@ -175,7 +175,7 @@ class ComparisonData:
     def of_parts(cls, engine: Engine, parts: Sequence[TuplePart], table: TupleTable, sample: TupleSample) -> "ComparisonData":
         """Comparisons that are read part by part."""
         read = Parts(engine, parts, read_tuples, (table,))
-        n_extra = 0 if issubclass(table.spec.kind, Comparisons) else 1
+        n_extra = 0 if issubclass(table.spec.kind, RelativeComparisons) else 1
         if all(part.weight is None for part in parts):
             weight = np.full(sum(sample.counts), 1.0 / sum(sample.counts))
         else:
@@ -219,7 +219,7 @@ class ComparisonData:
         block = self.parts.in_memory
         if block is not None:
             return block.design(structure, embedding, n_jobs)
-        rows = self.parts.kept(_held_rows, structure, embedding, n_jobs)
+        rows = self.parts.persist(_held_rows, structure, embedding, n_jobs)
         return PartDesign(self.parts.engine, rows, self._sample.counts, embedding.n_columns + self.n_extra)
 
     def vertices(self, structure: Structure) -> list[Integers]:
@@ -239,7 +239,7 @@ class ComparisonData:
 
 def _comparisons(read: PartTuples) -> ComparisonBlock:
     """The comparisons of one part, with weights as they are given."""
-    if isinstance(read.tuples, Comparisons):
+    if isinstance(read.tuples, RelativeComparisons):
         return OrderedTuples(read.tuples, read.weight)
     return LabeledPairs(read.pairs, read.weight, read.y)
 

@@ -121,7 +121,7 @@ def make_problem(
         raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
     measured = structure
     if rule.base == "positions":
-        measured = structure.with_grid(recipe, structure.embedding.grid.places)
+        measured = structure.with_grid(recipe, structure.embedding.grid.position_grid)
     even = _uniform_weights(structure, measured, items.data, recipe)
     problem = LargeMarginProblem(recipe, rule, structure, measured, _prior_of(measured, even))
     first = items.neighbors(problem, measured.embedding.prior(even))
@@ -159,7 +159,7 @@ def _uniform_weights(structure: Structure, measured: Structure, items: LabeledIt
     drawn = items.drawn(recipe.random_state)
     features = structure.features_of(drawn.items)
     if measured is not structure:
-        features = structure.embedding.grid.place(features)
+        features = structure.embedding.grid.positions(features)
     alone, pairs = replace(measured, directions=None), replace(drawn, items=features)
     weight = np.full(N_DRAWN, 1.0 / N_DRAWN)
     spread = spread_of_pairs(alone, l1_embedding(alone), pairs, weight, recipe.n_jobs, least=_NEVER)

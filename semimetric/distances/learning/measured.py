@@ -374,7 +374,7 @@ class ScaledDistances:
         targets, engine = self.targets.in_memory, self.targets.engine
         if targets is not None:
             return targets.rows(recipe, structure)
-        rows = self.targets.kept(_held_rows, recipe, structure)
+        rows = self.targets.persist(_held_rows, recipe, structure)
         target, weight = (list(column) for column in zip(*engine.each(_target_and_weight, rows), strict=True))
         n_columns = structure.embedding.n_columns + len(structure.bases)
         design = PartDesign(engine, rows, tuple(map(len, target)), n_columns)

@@ -71,8 +71,8 @@ def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:
     if recipe.axioms is None:
         lower = np.full(len(weights), -np.inf)
     unseen = embedding.prior(prior.unseen_slopes(len(embedding.groups))) if prior.given is None else weights
-    shares = recipe.joint.shares(structure.names)
-    columns = columns_of(embedding, prior, n_base, nonnegative=recipe.axioms is not None, shares=shares)
+    factors = recipe.joint.penalty_factors(structure.names)
+    columns = columns_of(embedding, prior, n_base, nonnegative=recipe.axioms is not None, shares=factors)
     columns = replace(columns, prior=weights, given=prior.given is not None)
     return Terms(columns, np.append(lower, np.zeros(n_base)), delta, np.maximum(unseen, lower))
 

@@ -270,7 +270,7 @@ def folds_of(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
     limits = LABELS[recipe.effort]
     if n > _FOLDED:
         n_held = min(_MOST_HELD, int(_MOST_PAIRS / n), n // 4)
-        parts = [classes.shares(n_held / n, seed)]
+        parts = [classes.split(n_held / n, seed)]
     else:
         n_folds = min(limits.n_folds if n <= _FIVE_FOLDS else 3, classes.most_folds)
         if n_folds < 2:
@@ -524,7 +524,7 @@ class _Halving:
         while n * _GROWTH <= 2 * len(dataset.labels):
             rows = rows_of_classes(dataset, n, seed)
             some = dataset.take(rows)
-            part, held = ItemClasses(some.items, some.labels).shares(_HELD, seed)
+            part, held = ItemClasses(some.items, some.labels).split(_HELD, seed)
             if len(held) and leaves_enough(some.labels[part]):
                 yield rows[part], rows[held], False
             n *= _GROWTH

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ..._foundation.errors import InputError
 from ..._foundation.threads import blocks, map_blocks
-from ..._foundation.types import Comparisons, Floats, Integers
+from ..._foundation.types import Floats, Integers, RelativeComparisons
 from ..features.linear_directions import Directions
 from ..pairs.base import Items, PairMap
 from ..pairs.rows import DenseRows, PairRows
@@ -47,7 +47,7 @@ class ComparisonDesign(RowsDesign):
 
     @classmethod
     def of(
-        cls, embedding: PairMap, tuples: Comparisons, directions: Directions | None = None, n_jobs: int | None = None
+        cls, embedding: PairMap, tuples: RelativeComparisons, directions: Directions | None = None, n_jobs: int | None = None
     ) -> "ComparisonDesign":
         """Return the design matrix of triplets or quadruplets, whose items are located on the grid only once."""
         near = PairDesign(embedding, tuples.near, directions, n_jobs=n_jobs)

@@ -111,7 +111,7 @@ class PartDesign(Design):
         """The absolute values of A, in the same parts."""
         if self.nonnegative:
             return self
-        return replace(self, parts=self.engine.kept(_absolute, self.parts))
+        return replace(self, parts=self.engine.persist(_absolute, self.parts))
 
     def held(self) -> Design:
         """The design itself: the engine decides which rows are held, and where."""

@@ -41,7 +41,7 @@ def test_few_sums_are_held():
 
 def test_parts_that_are_kept_are_made_again_here():
     calls = []
-    kept = SerialEngine().kept(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
+    kept = SerialEngine().persist(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
     assert not calls
     assert list(SerialEngine().each(lambda task: task[0] + task[1], [(p, 1) for p in kept])) == [11, 21]
     assert list(SerialEngine().each(lambda part, more: part + more, kept, 5)) == [15, 25]

@@ -13,7 +13,7 @@ def test_parts_are_read_wherever_they_are_in_work():
     assert parts.in_memory is None
     assert list(parts.each(shifted, 100)) == [111, 112, 113]
     assert parts.map(shifted, 100).total(shifted, 1000) == 3336
-    assert SerialEngine().total(shifted, int.__add__, parts.kept(shifted, 100), 0) == 336
+    assert SerialEngine().total(shifted, int.__add__, parts.persist(shifted, 100), 0) == 336
 
 
 def test_of_one_block_in_memory_the_sum_is_its_value():

@@ -214,9 +214,9 @@ def test_joint_groups_have_the_knots_and_the_share_that_they_ask_for():
     assert embedding.groups == ((0,), (1,), (2,), (0, 2))
     assert [len(k) for k in fit(n_knots=6, groups=JointGroups(((0, 2),))).semimetric_.embedding.grid.knots] == [6, 6, 6]
     same = fit(n_knots=3, groups=[(0,), (1,), (2,), (0, 2)])
-    shared = fit(n_knots=3, groups=JointGroups(((0, 2),), share=1.0))
+    shared = fit(n_knots=3, groups=JointGroups(((0, 2),), penalty_factor=1.0))
     np.testing.assert_allclose(shared.semimetric_.weights, same.semimetric_.weights, rtol=1e-9)
-    loose, tight = (fit(n_knots=3, groups=JointGroups(((0, 2),), share=share)) for share in (1e-2, 1e4))
+    loose, tight = (fit(n_knots=3, groups=JointGroups(((0, 2),), penalty_factor=share)) for share in (1e-2, 1e4))
     assert loose.solution_.objective < shared.solution_.objective < tight.solution_.objective
 
 

@@ -191,7 +191,7 @@ BUDGETS = {
     "no weights": (lambda: AutoGroups(max_columns=0), "max_columns=0", "an integer >= 1"),
     "no candidates": (lambda: AutoGroups(max_candidates=None), "max_candidates=None", "an integer >= 1"),
     "one knot": (lambda: JointGroups(((0, 1),), n_knots=1), "n_knots=1", "an integer >= 2"),
-    "no share": (lambda: JointGroups(((0, 1),), share=0.0), "share=0.0", "> 0"),
+    "no share": (lambda: JointGroups(((0, 1),), penalty_factor=0.0), "penalty_factor=0.0", "> 0"),
 }
 
 
@@ -268,7 +268,7 @@ def test_of_each_step_the_share_that_loses_least_is_judged_beside_its_features_a
 
 def test_a_group_of_one_has_its_share_of_the_penalty():
     pairs, y, fresh, _ = measured(0, joint=False, m=200)
-    groups = JointGroups(((0,), (1,), (2,), (3,), (4,), (5,)), share=0.1)
+    groups = JointGroups(((0,), (1,), (2,), (3,), (4,), (5,)), penalty_factor=0.1)
     weaker = DistanceRegressor(n_knots=4, alpha=1e-4).fit(pairs, y)
     shared = DistanceRegressor(n_knots=4, alpha=1e-3, tables=Tables(groups=groups)).fit(pairs, y)
     assert shared.groups_ == weaker.groups_

@@ -55,7 +55,7 @@ def test_directions_follow_the_features_that_they_combine():
 def test_another_grid_keeps_the_groups():
     recipe = Recipe(n_knots=3, groups=[(0, 1), (2,)])
     structure = build_structure(recipe, ITEMS, NAMES)
-    moved = structure.with_grid(recipe, structure.embedding.grid.places)
+    moved = structure.with_grid(recipe, structure.embedding.grid.position_grid)
     assert moved.embedding.groups == structure.embedding.groups
     assert all(k.tolist() == [0.0, 1.0, 2.0] for k in moved.embedding.grid.knots)
     assert (moved.names, moved.schema) == (structure.names, structure.schema)
