@@ -225,7 +225,7 @@ class TripletNeighbors:
         block = self.blocks.in_memory
         if block is not None:
             return block.design()
-        rows = self.blocks.kept(_rows)
+        rows = self.blocks.persist(_rows)
         return PartDesign(self.blocks.engine, rows, tuple(map(len, self._weight_by_part)), self.n_columns)
 
     def impostor_pairs(self, most: int) -> Pairs:
