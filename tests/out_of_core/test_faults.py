@@ -13,7 +13,7 @@ from learners import made
 from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, ShardedIndex, TripletLearner, out_of_core
 from semimetric.data.parts import readers
 from semimetric.distances.learning import items as partitioned_items
-from semimetric.distances.search.shard_files import ShardLocation, locations_of
+from semimetric.distances.search.shard_files import ShardLocation, shard_locations
 from semimetric.distances.search.sharded import nearest
 from semimetric.out_of_core.dask import Cluster
 
@@ -116,7 +116,7 @@ def test_building_and_asking(client, tmp_path):
     assert (tmp_path / "m").exists()
     assert {p.name for p in (tmp_path / "index").iterdir()} == {"shards.smm", *(s.name for s in shards)}
     assert (np.sort(ShardedIndex(tmp_path / "index").ids_) == np.arange(700)).all()
-    places = locations_of(tmp_path / "index")
+    places = shard_locations(tmp_path / "index")
     last = places[-1]
     places[-1] = DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "n"))
     found = nearest(Cluster(client), places, queries, 7)

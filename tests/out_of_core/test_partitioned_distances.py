@@ -129,7 +129,7 @@ def test_data_in_parts_answer_as_data_in_memory(name, cuts, seed):
     weight = np.random.default_rng(seed).uniform(0.1, 1.0, 150)
     recipe, structure, whole, parts = both(name, cuts, weight)
     assert parts.unit == pytest.approx(whole.unit, rel=1e-12)
-    here, there = whole.column_sums(recipe, structure), parts.column_sums(recipe, structure)
+    here, there = whole.columns(recipe, structure)[2], parts.columns(recipe, structure)[2]
     np.testing.assert_allclose(there.l1_moments.mean.gram, here.l1_moments.gram, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(there.l1_moments.mean.cross, here.l1_moments.cross, rtol=1e-9, atol=1e-12)
     assert (here.vertices is None) == (there.vertices is None) == (name != "touched")
@@ -151,15 +151,15 @@ def test_items_outside_the_knots_count_as_often_as_pairs_name_them(cuts):
     recipe, structure, whole, parts = both("beyond", cuts, np.ones(150))
     outside = (ITEMS < [0.2, 0.0, 0.3]) | (ITEMS > [0.8, 1.0, 0.9])
     want = outside[INDEX].sum(axis=(0, 1)).tolist()
-    assert parts.column_sums(recipe, structure).out_of_range.tolist() == want
-    assert whole.column_sums(recipe, structure).out_of_range.tolist() == want
+    assert parts.columns(recipe, structure)[2].out_of_range.tolist() == want
+    assert whole.columns(recipe, structure)[2].out_of_range.tolist() == want
 
 
 @given(cuts=CUTS)
 @settings(max_examples=10)
 def test_examples_are_the_first_pairs(cuts):
     recipe, structure, whole, parts = both("singles", cuts, np.ones(150))
-    few, first = (data.column_sums(recipe, structure).examples for data in (parts, whole))
+    few, first = (data.columns(recipe, structure)[2].examples for data in (parts, whole))
     assert (few.items[few.index] == first.items[first.index][: len(few)]).all()
 
 

@@ -29,13 +29,7 @@ from ..._foundation.estimator import SavedEstimator
 from ..._foundation.iteration import Status
 from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.threads import one_blas_thread
-from ..._foundation.types import (
-    ArrayLike,
-    Floats,
-    Integers,
-    Pairs,
-    distinct,
-)
+from ..._foundation.types import ArrayLike, Floats, Integers, Pairs, distinct
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
 from ...data.calls import Distance, UserDistance, counted_calls
 from ...data.identical_items import identities
@@ -50,17 +44,15 @@ from ..learning.errors import (
     FEWEST_OTHERS,
     DistanceErrors,
     UnseenPairs,
+    choose_landmarks,
     divided,
-    landmarks_among,
     neighbour_recall,
-    novelty_of,
     quantiles_of,
     relative_errors,
-    whole_rows,
 )
 from ..learning.groups import without_joint
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import check_width, choose_link, choose_numbers
+from ..learning.measured_fit import check_width, choose
 from ..learning.measured_fit import learn as learn_distance
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.screening import fit_screened, is_screened
@@ -438,12 +430,13 @@ class DistanceApproximator(MeasuredLearner):
     def _check_before_calls(self, recipe: Recipe, items: Floats, schema: Schema) -> None:
         """Refuse what cannot be learned whatever the distances are."""
         check_varied(items)
-        if isinstance(self.parameter_source.n_knots, str) and isinstance(recipe.knots, str):
+        auto = self.auto_numbers
+        if auto["knots"]:
             recipe = replace(recipe, n_knots=2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
             structure = build_structure(without_joint(recipe), items, schema)
-        if self.chooses_numbers and not (isinstance(self.parameter_source.n_knots, str) and is_screened(recipe, structure)):
+        if any(auto.values()) and not (auto["knots"] and is_screened(recipe, structure)):
             check_width(recipe, structure)
 
     def _draw_pairs(
@@ -458,9 +451,7 @@ class DistanceApproximator(MeasuredLearner):
             return self._evaluate_pairs(function, Pairs(items, learn[rows]), more=True)
 
         budget = int((self.max_calls - 4) / (1 + 2 * self.validation_fraction))  # rows for recall take as many as pairs
-        given = self.parameter_source
-        auto = {name: isinstance(getattr(given, key), str) for name, key in (("knots", "n_knots"), ("alpha", "alpha"))}
-        draw_in_rounds(recipe, items[learn], features, schema, evaluate, budget, self.near, auto)
+        draw_in_rounds(recipe, items[learn], features, schema, evaluate, budget, self.near, self.auto_numbers)
         return self.distances_
 
     def _evaluate_pairs(self, function: UserDistance, pairs: Pairs, kind: str = "", *, more: bool = False) -> Floats:
@@ -497,12 +488,7 @@ class DistanceApproximator(MeasuredLearner):
         ``learn`` and ``held`` are rows of the items; ``number``, shape (n_items,), is that of each among the distinct ones.
         Different objects may have the same features, so that features do not give their numbers.
         """
-        n_learned = len(self.distances_) if isinstance(self.n_pairs, str) else self.n_pairs
-        n_pairs = max(2, round(self.validation_fraction * n_learned))
-        options = {"n_jobs": self.n_jobs, "verbose": self.verbose, "nonnegative": self.parameter_source.axioms is not None}
-        unseen, n_calls = evaluate_by_calls(
-            self.semimetric_, items, learn, held, number, function, n_pairs, self.random_state, options
-        )
+        unseen, n_calls = self._unseen(items, learn, held, number, function) if len(held) else (None, 0)
         self.n_calls_ = len(self.distances_) + n_calls
         relative = np.empty(0) if unseen is None else relative_errors(unseen.true, unseen.predicted)
         self.n_error_pairs_, self.error_quantiles_ = len(relative), quantiles_of(relative, _LEVELS)
@@ -511,52 +497,39 @@ class DistanceApproximator(MeasuredLearner):
         else:
             self._record_errors(unseen, items[learn], SET_ASIDE)
 
+    def _unseen(
+        self, items: Floats, learn: Integers, held: Integers, number: Integers, function: UserDistance
+    ) -> tuple[UnseenPairs, int]:
+        """Return random pairs of the items set aside, and the number of calls for them.
 
-def evaluate_by_calls(
-    d: Semimetric, items: Floats, learn: Integers, held: Integers, number: Integers,
-    function: UserDistance, n_pairs: int, random_state: int | None, options: dict[str, Any],
-) -> tuple[UnseenPairs | None, int]:  # fmt: skip
-    """Evaluate a distance on random pairs of the items set aside; return them with the number of calls.
+        If these are not all pairs and the items are enough, a few items are compared with all others besides, for the recall
+        of neighbors, in at most as many calls again.
+        """
+        d, seed = self.semimetric_, self.random_state
+        n_pairs = len(self.distances_) if isinstance(self.n_pairs, str) else self.n_pairs
+        n_pairs = max(2, round(self.validation_fraction * n_pairs))
+        nonnegative = self.parameter_source.axioms is not None
 
-    Without such items, it returns None and 0. If these are not all pairs and the items are enough, a few items are compared
-    with all others besides, for the recall of neighbors, in at most as many calls again.
+        def called(pairs: Pairs) -> Floats:
+            return function.evaluate(pairs, n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=nonnegative)
 
-    Parameters
-    ----------
-    d : Semimetric
-        The approximation.
-    items : ndarray of shape (n_items, n_features)
-    learn, held : ndarray of int64
-        The rows of the items that were learned from, and of those set aside.
-    number : ndarray of shape (n_items,), int64
-        That of each item among the distinct ones.
-    function : UserDistance
-    n_pairs : int
-        The most pairs.
-    random_state : int or None
-    options : dict
-        Arguments of `UserDistance.evaluate`.
-    """
-    if not len(held):
-        return None, 0
-    held = held[np.unique(number[held], return_index=True)[1]]  # each item once
-    index = held[sample_pairs(items[held], n_pairs, near=0.0, random_state=random_state)]
-    true = function.evaluate(Pairs(items, index), **options)
-    predicted = d.paired_by_index(items, index, n_jobs=options["n_jobs"])
-    novelty = novelty_of(d, items, index, landmarks_among(items[learn], random_state), n_jobs=options["n_jobs"])
-    teaches, calibrates = divided(number[index], np.arange(int(number.max()) + 1), random_state)
-    unseen = UnseenPairs(true, predicted, novelty, number[index], teaches, calibrates)
-    n_others = len(held) - 1
-    if n_others < FEWEST_OTHERS or len(index) == len(held) * n_others // 2:
-        return replace(unseen, recalls=whole_rows(number[index], true, predicted)), len(index)
-    queries = np.random.default_rng(random_state).permutation(held)[: n_pairs // n_others]
-    if not len(queries):
-        return unseen, len(index)
-    rows = np.array([(q, other) for q in queries for other in held if other != q])
-    found = function.evaluate(Pairs(items, rows), **options).reshape(-1, n_others)
-    learned = d.paired_by_index(items, rows, n_jobs=options["n_jobs"]).reshape(-1, n_others)
-    recalls = tuple(neighbour_recall(*row) for row in zip(found, learned, strict=True))
-    return replace(unseen, recalls=recalls), len(index) + len(rows)
+        held = held[np.unique(number[held], return_index=True)[1]]  # each item once
+        pairs = Pairs(items, held[sample_pairs(items[held], n_pairs, near=0.0, random_state=seed)])
+        identity = number[pairs.index]
+        sides = divided(identity, np.arange(int(number.max()) + 1), seed)
+        landmarks = choose_landmarks(items[learn], seed)
+        unseen = UnseenPairs.predicted_by(d, pairs, called(pairs), identity, landmarks, sides, self.n_jobs)
+        n_others = len(held) - 1
+        if n_others < FEWEST_OTHERS or len(pairs) == len(held) * n_others // 2:
+            return unseen, len(pairs)
+        queries = np.random.default_rng(seed).permutation(held)[: n_pairs // n_others]
+        if not len(queries):
+            return replace(unseen, recalls=()), len(pairs)
+        rows = np.array([(q, other) for q in queries for other in held if other != q])
+        found = called(Pairs(items, rows)).reshape(-1, n_others)
+        learned = d.paired_by_index(items, rows, n_jobs=self.n_jobs).reshape(-1, n_others)
+        recalls = tuple(neighbour_recall(*row) for row in zip(found, learned, strict=True))
+        return replace(unseen, recalls=recalls), len(pairs) + len(rows)
 
 
 def _drawing_features(recipe: Recipe, items: Floats, schema: Schema) -> Floats:
@@ -571,25 +544,10 @@ def draw_in_rounds(
     recipe: Recipe, items: Floats, features: Floats, schema: Schema, evaluate: Callable[[Integers], Floats],
     budget: int, near: float, auto: dict[str, bool],
 ) -> None:  # fmt: skip
-    """Evaluate distances in rounds until more do not help.
+    """Evaluate at most ``budget`` distances of pairs of row numbers, in rounds until more do not help.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        The settings of a round, which are compared as with ``effort="fast"``.
-    items : ndarray of shape (n_items, n_features)
-        To learn from.
-    features : ndarray of shape (n_items, n)
-        By which near neighbors are drawn.
-    schema : Schema
-    evaluate : callable
-        Returns the distances of pairs of row numbers, shape (n, 2).
-    budget : int
-        The most pairs.
-    near : float
-        The fraction of pairs drawn among near neighbors.
-    auto : dict
-        ``knots`` and ``alpha``: True if they are compared.
+    A fraction ``near`` of the pairs is drawn among near neighbors by ``features``. Settings of the model of a round are
+    compared as with ``effort="fast"``.
     """
     rest, stopping = hold_out(items, _STOPPING, recipe.random_state)
     n_stopping = min(int(_STOPPING * budget), _MOST_STOPPING) if len(stopping) else 0
@@ -614,11 +572,9 @@ def draw_in_rounds(
 def _learn_quickly(recipe: Recipe, data: MeasuredDistances, schema: Schema, auto: dict[str, bool]) -> Semimetric:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants
-        wide = fit_screened(recipe, data, schema, alpha=auto["alpha"]) if auto["knots"] else None
+        wide = fit_screened(recipe, data, schema, **auto)
         if wide is None:
-            chosen, _ = choose_link(recipe, data, schema, **auto)
-            chosen, _ = choose_numbers(chosen, data, schema, **auto)
-            d, solution = learn_distance(chosen, data, schema)
+            d, solution = learn_distance(choose(recipe, data, schema, **auto).recipe, data, schema)
         else:
             d, solution = wide.semimetric, wide.solution
     solution.raise_if_interrupted()
@@ -626,15 +582,7 @@ def _learn_quickly(recipe: Recipe, data: MeasuredDistances, schema: Schema, auto
 
 
 def errors_fell(falls: Floats, index: Integers) -> bool:
-    """Return True if errors fell by more than the standard error of their mean fall.
-
-    Parameters
-    ----------
-    falls : ndarray of shape (n_pairs,)
-        The fall of the error of each pair.
-    index : ndarray of shape (n_pairs, 2)
-        The items of each pair.
-    """
+    """Return True if the mean fall of the errors of pairs exceeds its standard error; ``index`` is (n_pairs, 2)."""
     position = np.unique(index, return_inverse=True)[1].reshape(index.shape)
     counts = np.bincount(position.ravel())
     of_item = np.bincount(position.ravel(), np.repeat(falls, 2)) / counts
@@ -807,13 +755,7 @@ class EncodedObjects:
 
 
 def check_stored_features(features: Any, distance: Distance | None) -> None:
-    """Refuse to save fitted features that a file does not hold whole.
-
-    Raises
-    ------
-    NotSupportedError
-        If it is no transformer of this package that saves what it has fitted, or has landmarks under another distance.
-    """
+    """Refuse fitted features that a file does not hold whole: foreign ones, or landmarks under another distance."""
     foreign = not isinstance(features, SavedEstimator)
     if foreign or any(part.distance is not distance for part in landmark_parts(features)):
         what = (

@@ -21,7 +21,7 @@ from ..._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from ..._foundation.validation import check_items, check_tuples
 from ...data.feature_groups import JointGroups
 from ...data.rows import item_rows, items_named, warn_of_integer_index
-from ...data.schema import MISSING_ADVICE, Schema, feature_names
+from ...data.schema import MISSING_ADVICE, Names, Schema, feature_names
 from ..learning.options import Recipe
 from ..learning.search import Choices
 from ..learning.settings import MOVED, Columns, Program, Tables
@@ -49,6 +49,10 @@ def has_coordinates(learner: LearnedDistance) -> bool:
             'Columns(missing="error"), no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
         )
     return not hasattr(learner, "semimetric_") or bool(learner.semimetric_.coordinate_names)
+
+
+def _encoder(schema: Schema | None) -> Callable[[Any], Floats] | None:
+    return None if schema is None or schema.plain else schema.encode
 
 
 def _check_printable(choices: Choices) -> None:
@@ -124,29 +128,22 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         """
         raise refuse_parts(self)
 
-    def _given(self, tuples: ArrayLike, kind: type[Tuples]) -> tuple[ArrayLike, Any]:
-        """Return the tuples as row numbers with their items, or tuples of points with None."""
-        return item_rows(tuples, self.preprocessor, kind.name[:-1])
-
-    def _tuples(
-        self,
-        tuples: ArrayLike,
-        kind: type[T],
-        items: Any,
-        *,
-        n_features: int | None = None,
-        names: Sequence[str] = (),
-        schema: Schema | None = None,
-    ) -> T:
-        """Return tuples to learn from, as `_given` returns them, encoded by the schema, if there is one."""
-        encode = None if schema is None or schema.plain else schema.encode
-        return check_tuples(tuples, kind, items, n_features=n_features, names=names, encode=encode, advice=MISSING_ADVICE)
+    def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
+        """Return tuples to learn from, and the schema or the names of their features, which are recorded."""
+        rows, items = item_rows(tuples, self.preprocessor, kind.name[:-1])
+        schema = self._schema_of_tuples(rows, kind, items)
+        checked = check_tuples(rows, kind, items, encode=_encoder(schema), advice=MISSING_ADVICE)
+        names = self._names(rows if items is None else items, checked.items.shape[1])
+        return checked, schema or names
 
     def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
         """Return tuples for the fitted model, encoded by its schema."""
         check_is_fitted(self, "semimetric_")
-        d, (rows, items) = self.semimetric_, self._given(tuples, kind)
-        return self._tuples(rows, kind, items, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
+        d, (rows, items) = self.semimetric_, item_rows(tuples, self.preprocessor, kind.name[:-1])
+        return check_tuples(
+            rows, kind, items, n_features=self.n_features_in_, names=d.feature_names, encode=_encoder(d.schema),
+            advice=MISSING_ADVICE,
+        )  # fmt: skip
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
         """Return the schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
@@ -155,7 +152,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         return Schema.fit(X, name=name, **self.columns_given.named())
 
     def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples], items: Any) -> Schema | None:
-        """Return `_schema` of the items of tuples to learn from, as `_given` returns them."""
+        """Return `_schema` of the items of tuples, which are row numbers of ``items``, or points without."""
         if items is not None:
             warn_of_integer_index(tuples, self.preprocessor)
             return self._schema(items, name="preprocessor")
@@ -247,11 +244,13 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         solution.raise_if_interrupted(kept=True)
 
     @property
-    def chooses_numbers(self) -> bool:
-        """True if ``n_knots`` or ``alpha`` is used and "auto": terms of a penalty that is given have strengths of their own."""
+    def auto_numbers(self) -> dict[str, bool]:
+        """True for "knots" and "alpha" if used and "auto": given knots have numbers, and given penalties strengths."""
         given = self.parameter_source
-        knots = isinstance(given.n_knots, str) and isinstance(Tables.of(given.tables).knots, str)
-        return knots or (isinstance(given.alpha, str) and isinstance(Program.of(given.program).penalty, str))
+        return {
+            "knots": isinstance(given.n_knots, str) and isinstance(Tables.of(given.tables).knots, str),
+            "alpha": isinstance(given.alpha, str) and isinstance(Program.of(given.program).penalty, str),
+        }
 
     def _own_knots(self) -> AbstractContextManager[None]:
         """Silence the "fewer knots" warning while the number of knots is chosen automatically."""

@@ -97,14 +97,6 @@ class TupleLearner(LearnedDistance):
             return given.kind == "warped"
         return self.axioms == "metric" or (self._compares_tables and getattr(self, "recipe_", _FULL).tables == "warped")
 
-    def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
-        """Return tuples to learn from, and the schema or the names of their features."""
-        rows, items = self._given(tuples, kind)
-        schema = self._schema_of_tuples(rows, kind, items)
-        checked = self._tuples(rows, kind, items, schema=schema)
-        names = self._names(rows if items is None else items, checked.items.shape[1])
-        return checked, schema or names
-
     def fit_data(self, recipe: Recipe, data: ComparisonData, names: Names) -> None:
         """Choose what is "auto" and learn, as `fit` does after reading; for data in parts nothing is "auto"."""
         check_varied(data.items)

@@ -14,19 +14,15 @@ from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_alpha
 from ...data.schema import Names
 from ..learning.concave_link import fit_concave_link
-from ..learning.errors import DistanceErrors, UnseenPairs, landmarks_among
-from ..learning.groups import choose_groups, without_joint
+from ..learning.errors import DistanceErrors, UnseenPairs, choose_landmarks
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import HeldOutDistances, choose_link, choose_numbers, learn
+from ..learning.measured_fit import Chosen, choose, learn
 from ..learning.options import Recipe
 from ..learning.screening import fit_screened
-from ..learning.search import Choices
 from ..learning.settings import recipe_values
 from ..learning.structure import check_varied
 from ..model.item_statistics import warn_outside_once
-from ..model.semimetric import Semimetric
-from ..solvers.base import Solution
 from .base import LearnedDistance
 
 SET_ASIDE = "they were set aside before anything was chosen or learned"
@@ -113,33 +109,24 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         For data in parts nothing is "auto", see `recipe_for_parts`.
         """
         check_varied(data.items)
-        source = self.parameter_source
+        auto = self.auto_numbers
         with one_blas_thread(), self._own_knots():
-            knots, alpha = isinstance(source.n_knots, str), isinstance(source.alpha, str)
-            wide = fit_screened(recipe, data, names, alpha=alpha) if knots else None
+            wide = fit_screened(recipe, data, names, **auto)
+            chosen = choose(recipe, data, names, **auto) if wide is None else Chosen(wide.recipe, wide.choices)
+            self.recipe_, self.choices_, self.link_choices_, self.group_choices_ = chosen
             if wide is not None:
-                self.recipe_, self.choices_ = wide.recipe, wide.choices
-                self.group_choices_, self.link_choices_ = Choices(), Choices()
-                self._keep(data, wide.semimetric, wide.solution)
-                return True
-            singles, self.link_choices_ = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
-            singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
-            held_out = HeldOutDistances(data, names)
-            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
-            if recipe.link == "concave":
+                learned = wide.semimetric, wide.solution
+            elif recipe.link == "concave":
                 self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
             else:
                 learned = learn(self.recipe_, data, names)
-        self._keep(data, *learned)
-        return False
-
-    def _keep(self, data: MeasuredDistances, semimetric: Semimetric, solution: Solution) -> None:
         if data.tuples.in_memory is None:
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             self._note_parts()
         self.n_features_in_ = data.items.shape[1]
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
-        self._record(semimetric, solution)
+        self._record(*learned)
+        return wide is not None
 
     def _note_parts(self) -> None:
         self._forget_errors()
@@ -153,7 +140,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
     def _record_errors(self, unseen: UnseenPairs, learned_from: Floats, note: str) -> None:
         """Record the errors on pairs that were not learned from, and the intervals calibrated on them."""
         self.error_ = DistanceErrors.of(unseen, note)
-        landmarks = landmarks_among(learned_from, self.random_state)
+        landmarks = choose_landmarks(learned_from, self.random_state)
         least = 0.0 if self.parameter_source.axioms is not None else -np.inf
         with one_blas_thread():
             intervals = CalibratedIntervals.of(unseen, landmarks, least)

@@ -49,7 +49,7 @@ def refuse_parts(model: Any) -> NotSupportedError:
 
 def check_choices(model: Any, by_comparing: Collection[str] = ()) -> None:
     """Refuse parameters that need all data at once: "auto", directions of these names, kinds of features, groups."""
-    if model.chooses_numbers:
+    if any(model.auto_numbers.values()):
         raise NotSupportedError(
             f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_'
         )

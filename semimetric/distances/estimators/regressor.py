@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from ..._foundation.types import ArrayLike, Floats, KnotCounts, Pairs
 from ..._foundation.validation import check_alpha, check_distances, check_weights
 from ...data.identical_items import distinct_items
 from ...data.parts.tuples import TargetSpec
-from ...data.schema import Names, Schema
-from ..learning.errors import DistanceErrors, cross_fitted, landmarks_among, score_pairs, set_aside
+from ...data.schema import Names
+from ..learning.errors import DistanceErrors, choose_landmarks, cross_fitted, score_pairs, set_aside
 from ..learning.measured import MeasuredDistances, MomentSums, check_streams
 from ..learning.options import Recipe
 from ..learning.search import Choices, n_losses
@@ -180,17 +179,23 @@ class DistanceRegressor(MeasuredLearner):
         """
         recipe = self._recipe()
         self._check_fraction()
-        rows, items = self._given(pairs, Pairs)
-        schema = self._schema_of_tuples(rows, Pairs, items)
-        checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
-        names = self._names(rows if items is None else items, checked.items.shape[1])
-        data, held = self._split(recipe, MeasuredDistances.of_arrays(checked, target, weight))
-        screened = self.fit_data(recipe, data, schema or names)
+        _refuse_no_targets(y)
+        checked, names = self._read(pairs, Pairs)
+        target, weight = self._targets(y, sample_weight, len(checked))
+        used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
+        if np.ptp(target[used]) == 0:
+            pairs_used = f"{used.sum()} pairs" if used.all() else f"{used.sum()} of {len(used)} pairs have a weight > 0; these"
+            raise InputError(
+                f"{pairs_used} with distances that are all equal ({target[used][0]:g}) hold nothing to learn; give at least "
+                "two pairs at different distances"
+            )
+        data, held = self._split(recipe, MeasuredDistances.of_arrays(checked.take(used), target[used], weight[used]))
+        screened = self.fit_data(recipe, data, names)
         if held is not None:
-            landmarks = landmarks_among(data.items, self.recipe_.random_state)
+            landmarks = choose_landmarks(data.items, self.recipe_.random_state)
             self._record_errors(score_pairs(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
         elif self.validation_fraction == "auto":
-            self._cross_fit(self.recipe_, data, schema or names, screened=screened)
+            self._cross_fit(self.recipe_, data, names, screened=screened)
         return self
 
     @property
@@ -225,7 +230,7 @@ class DistanceRegressor(MeasuredLearner):
             If the block cannot be used, other parameters changed, or the pairs need more than 8,000 weights.
         """
         recipe = self._recipe()
-        if self.chooses_numbers:
+        if any(self.auto_numbers.values()):
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
         check_streams(recipe)
         if hasattr(self, "semimetric_") and not hasattr(self, "_sums"):
@@ -235,19 +240,18 @@ class DistanceRegressor(MeasuredLearner):
             )
         self._sums: MomentSums | None = getattr(self, "_sums", None)  # kept if this part is interrupted
         before = self._sums
-        known = self.semimetric_.feature_names if before is not None else ()
-        rows, items = self._given(pairs, Pairs)
-        schema = self._schema_of_tuples(rows, Pairs, items) if before is None else self.semimetric_.schema
-        checked, target, weight = self._checked(rows, items, y, sample_weight, normalise=False, names=known, schema=schema)
-        if before is not None and checked.items.shape[1] != self.n_features_in_:
-            raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
+        _refuse_no_targets(y)
+        checked, names = self._read(pairs, Pairs) if before is None else (self._known(pairs, Pairs), ())
+        target, weight = self._targets(y, sample_weight, len(checked))
+        used = weight > 0
+        weight = np.ones(len(used)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        block = checked.take(used), target[used], weight[used]
         with one_blas_thread():
             if before is None:
-                names = self._names(rows if items is None else items, checked.items.shape[1])
-                structure = build_structure(recipe, distinct_items(checked.used), schema or names)
-                sums = MomentSums.begin(recipe, structure, checked, target, weight)
+                structure = build_structure(recipe, distinct_items(block[0].used), names)
+                sums = MomentSums.begin(recipe, structure, *block)
             else:
-                sums = before.add(recipe, checked, target, weight)
+                sums = before.add(recipe, *block)
             learned = sums.solve(recipe)
         self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
         self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
@@ -256,31 +260,10 @@ class DistanceRegressor(MeasuredLearner):
         self._sums = sums
         return self
 
-    def _checked(
-        self,
-        pairs: ArrayLike,
-        items: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        *,
-        normalise: bool = True,
-        names: Sequence[str] = (),
-        schema: Schema | None = None,
-    ) -> tuple[Pairs, Floats, Floats]:
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give one distance a pair")
-        checked = self._tuples(pairs, Pairs, items, names=names, schema=schema)
-        target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
-        weight = check_weights(sample_weight, len(checked))
-        used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
-        if normalise and np.ptp(target[used]) == 0:
-            pairs_used = f"{used.sum()} pairs" if used.all() else f"{used.sum()} of {len(used)} pairs have a weight > 0; these"
-            raise InputError(
-                f"{pairs_used} with distances that are all equal ({target[used][0]:g}) hold nothing to learn; give at least "
-                "two pairs at different distances"
-            )
-        raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return checked.take(used), target[used], (weight if normalise else raw)[used]
+    def _targets(self, y: ArrayLike, sample_weight: ArrayLike | None, n_pairs: int) -> tuple[Floats, Floats]:
+        """Return the distances of pairs and their weights, which sum to 1; both of shape (n_pairs,)."""
+        least = 0.0 if self.axioms is not None else -np.inf
+        return check_distances(y, n_pairs, minimum=least), check_weights(sample_weight, n_pairs)
 
     def _cross_fit(self, recipe: Recipe, data: MeasuredDistances, names: Names, *, screened: bool) -> None:
         """Learn again without each fold of the items, if settings were compared: it then costs little.
@@ -324,3 +307,8 @@ class DistanceRegressor(MeasuredLearner):
                 raise InputError(f'validation_fraction={fraction!r} must be a number between 0 and 1, or "auto"')
         elif check_alpha("validation_fraction", fraction) > 1:
             raise InputError(f"validation_fraction={fraction!r} must lie between 0 and 1")
+
+
+def _refuse_no_targets(y: object) -> None:
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None; give one distance a pair")

@@ -20,6 +20,7 @@ from ..pairs.monotone_scales import WarpedEmbedding
 from .linear_directions import Directions
 
 _KNOTS = 8  # of every feature
+_SHRINKAGE = 0.3  # of the denominator towards equal spread
 _CELLS = 1_000  # the most cells of all features: eigenvectors of a matrix of this size take a second
 _DIRECTIONS = 10  # the most directions that are kept
 _LEAST_RATIO = 1.3  # a direction is kept if the mean square of far pairs is at least so many times that of near pairs
@@ -33,7 +34,6 @@ def discriminants(
     far_weight: Floats,
     *,
     usable: NDArray[np.bool_] | None = None,
-    shrinkage: float = 0.3,
 ) -> Directions | None:
     """Return the 1 to 10 best directions, the best first; None for more than 1,000 features, or if no feature may be used."""
     rows = np.unique(np.concatenate([near.index.ravel(), far.index.ravel()]))
@@ -55,7 +55,7 @@ def discriminants(
     of_near = _mean_square(cells, np.searchsorted(rows, near.index), near_weight)
     of_far = _mean_square(cells, np.searchsorted(rows, far.index), far_weight)
     level = max(float(np.trace(of_near)) / max(len(of_near), 1), 1e-12)
-    shrunk = (1 - shrinkage) * of_near + shrinkage * level * np.eye(len(of_near))
+    shrunk = (1 - _SHRINKAGE) * of_near + _SHRINKAGE * level * np.eye(len(of_near))
     ratio, vectors = eigh(of_far, shrunk)
     count = min(max(int((ratio > _LEAST_RATIO).sum()), 1), _DIRECTIONS, len(ratio))
     matrix = (vectors[:, ::-1][:, :count] / spread[:, None]).T

@@ -3,10 +3,10 @@
     minimise over M:   - sum_i log share_i(M),   share_i = sum over j of the class of i of v_ij / sum over all j of v_ij,
                        v_ij = exp(-|M phi(x_i) - M phi(x_j)|_1),  j other than i
 
-The loss is that of neighbourhood components analysis (Goldberger et al. 2005) with the logarithm of the share, learned by
-stochastic gradients over batches while all items, or a sample of many, vote; that this is competitive on tables, and that maps
-of single features before the linear map help, was shown by Ye, Yin, Zhan & Chao 2025. Here the map of a feature is how far it
-has risen through each of a few cells, so that the components are piecewise linear, and distances are L1, so that the sum over
+The loss is that of neighbourhood components analysis (Goldberger et al. 2005) with the logarithm of the share. It is learned by
+stochastic gradients over batches while all items, or a sample of many, vote. Ye, Yin, Zhan & Chao 2025 showed that this is
+competitive on tables, and that maps of single features before the linear map help. Here the map of a feature is how far it has
+risen through each of a few cells, so that the components are piecewise linear. Distances are L1, so that the sum over
 components is a distance of the family of this package: a metric, with tables that can be read (docs/mathematics.md, section
 10.2).
 
@@ -27,6 +27,7 @@ from ...data.grid import Grid
 from ..pairs.monotone_scales import WarpedEmbedding
 from .linear_directions import Directions
 
+_COMPONENTS = 32
 _CELLS = 8  # of each feature, between quantiles
 _MOST_CELLS = 2_400  # of all features together
 _FIRST = 0.3  # the size of the random map to begin with
@@ -53,7 +54,6 @@ def embedded_components(
     labels: Integers,
     weight: Floats | None = None,
     *,
-    n_components: int = 32,
     n_maps: int = 1,
     random_state: int | None = None,
     n_jobs: int | None = None,
@@ -72,7 +72,7 @@ def embedded_components(
 
     def one_map(block: slice) -> Floats:
         rng = np.random.default_rng(seeds[block.start])
-        return _over_cells(columns, _learned(columns.values, labels, weight, n_components, rng))
+        return _over_cells(columns, _learned(columns.values, labels, weight, rng))
 
     matrix = np.vstack(map_blocks(one_map, n_maps, size=1, n_jobs=n_jobs)) / n_maps
     matrix = matrix[np.abs(matrix).max(axis=1) > 0]
@@ -98,9 +98,9 @@ def _columns(items: Floats) -> _Columns:
     return _Columns(values, knots, 2 * half * spread)
 
 
-def work_of_components(n_items: int, n_maps: int = 1) -> float:
+def work_of_components(n_items: int) -> float:
     """Estimate the work of learning from so many items, without a unit: maps times steps times items that vote."""
-    n_maps = max(n_maps, _MAPS_OF_MANY if n_items > _MANY else 1)
+    n_maps = _MAPS_OF_MANY if n_items > _MANY else 1
     return float(n_maps * _n_steps(n_items) * min(_BATCH, n_items) * min(n_items, _VOTERS + _BATCH))
 
 
@@ -116,12 +116,10 @@ def _over_cells(columns: _Columns, learned: NDArray[np.float32]) -> Floats:
     return matrix + np.hstack([alone[:, [f]] * width for f, width in enumerate(widths)])
 
 
-def _learned(
-    columns: NDArray[np.float32], labels: Integers, weight: Floats, n_components: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
+def _learned(columns: NDArray[np.float32], labels: Integers, weight: Floats, rng: np.random.Generator) -> NDArray[np.float32]:
     """Return the map, shape (n_columns, n_components), after steps of Adam along half a cosine."""
     n, n_columns = columns.shape
-    learned = rng.standard_normal((n_columns, n_components)).astype(np.float32) * np.float32(_FIRST / np.sqrt(n_columns))
+    learned = rng.standard_normal((n_columns, _COMPONENTS)).astype(np.float32) * np.float32(_FIRST / np.sqrt(n_columns))
     mean, square = np.zeros_like(learned), np.zeros_like(learned)
     batch = min(_BATCH, n)
     n_steps = _n_steps(n)

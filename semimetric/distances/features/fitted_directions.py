@@ -51,7 +51,14 @@ def fit_directions(
     if _are_transformers(directions):
         return _merged([fit_directions(d, X, names=names, random_state=random_state) for d in directions])
     if not hasattr(directions, "fit"):
-        return _checked(_matrix(directions, X.shape[1]), None, X.shape[1])
+        try:
+            matrix = np.array(directions, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"directions cannot be read as numbers of shape (n_directions, {X.shape[1]}): give every direction one number "
+                f"a feature ({error})"
+            ) from error
+        return _checked(matrix, None, X.shape[1])
     transformer = _fitted(directions, X, names)
     if not hasattr(transformer, "components_"):
         raise InputError(f"{type(transformer).__name__} has no components_; directions= needs a linear map")
@@ -142,16 +149,6 @@ def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
         raise InputError(
             f"{type(transformer).__name__} cannot be fitted on the items alone ({error}): fit it yourself, with labels if it "
             "needs them, and give it fitted or give its components_"
-        ) from error
-
-
-def _matrix(directions: Any, n_features: int) -> Floats:
-    try:
-        return np.array(directions, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"directions cannot be read as numbers of shape (n_directions, {n_features}): give every direction one number a "
-            f"feature ({error})"
         ) from error
 
 

@@ -74,7 +74,7 @@ def _walk(left: Integers, right: Integers) -> Integers:
 def thresholds_of_doubles(thresholds: Floats) -> Floats:
     """Return the largest floats of 64 bits that are at most the thresholds once they are rounded to 32 bits, shape (n,).
 
-    A threshold lies between two neighbouring floats of 32 bits, and whatever rounds to the lower one goes left: all
+    A threshold lies between two neighbouring floats of 32 bits, and whatever rounds to the lower one goes left. These are all
     values below the middle between the two, and the middle itself if the lower one is even.
     """
     limit = np.finfo(np.float32).max

@@ -1,6 +1,6 @@
 """Directions that are fitted to class labels: discriminants, neighbourhood components, discriminants that bend, and trees.
 
-They are fitted to the training items and appended to the raw features, so that a sum over single features can depend on
+They are fitted to the training items and appended to the raw features. With them a sum over single features can depend on
 combinations of features (docs/mathematics.md, section 2).
 """
 
@@ -46,11 +46,11 @@ def labelled_directions(
     """Return directions of standardised features, as a map of the raw features; None if there is nothing to learn.
 
     "lda" are Fisher's discriminants with 10 % shrinkage; "nca" at most 32 neighbourhood components (Goldberger et al. 2005),
-    fitted to at most four samples of 2,000; "discriminant" are discriminants on a piecewise-linear embedding, and "combined"
-    adds the components of samples of 70 % or 2,000 items, since those of different samples overfit differently (Breiman
-    1996). "nca-embedded" are components that bend, see `embedded_components`, and "forest" 100 extremely randomised trees of
-    at most 16 leaves; both read the weights of the items. Linear directions combine the usable features, and are fitted to
-    the items that lack none of these; trees use all.
+    fitted to at most four samples of 2,000; "discriminant" are discriminants on a piecewise-linear embedding. "combined" adds
+    the components of samples of 70 % or 2,000 items, since those of different samples overfit differently (Breiman 1996).
+    "nca-embedded" are components that bend, see `embedded_components`, and "forest" 100 extremely randomised trees of at most
+    16 leaves; both read the weights of the items. Linear directions combine the usable features, and are fitted to the items
+    that lack none of these; trees use all.
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")

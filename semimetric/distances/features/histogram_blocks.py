@@ -1,7 +1,7 @@
 """Linear features of histograms that are computed without a matrix: cumulative sums, and sums of runs of them.
 
-A block stands for k linear features of histograms over n bins, ``matrix @ x`` with a matrix of shape (k, n) that is made only
-when it is asked for.
+A block stands for k linear features of histograms over n bins, ``matrix @ x``. Its matrix of shape (k, n) is made only when it
+is asked for.
 """
 
 from __future__ import annotations

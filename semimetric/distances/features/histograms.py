@@ -1,8 +1,8 @@
 """Linear features of histograms over bins with coordinates, with which a sum over features can learn an EMD.
 
 The Earth Mover's Distance with a metric ground distance is a norm of the difference x - y of two histograms. In one
-dimension it is exactly the L1 distance between cumulative sums. In more dimensions no finite set of linear features is exact,
-but sums of |a_k · (x - y)| over half-planes, balls and windowed edges come close once their weights are learned.
+dimension it is exactly the L1 distance between cumulative sums. In more dimensions no finite set of linear features is exact.
+But sums of |a_k · (x - y)| over half-planes, balls and windowed edges come close once their weights are learned.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def distinct(blocks: Sequence[NamedBlock], n_bins: int, *, up_to_constant: bool)
 
 def _directions(bins: Bins, n: int) -> Floats:
     """Return ``n`` evenly spread unit vectors, shape (n, d), with the axes first where the ground distance sees these."""
-    if bins.dimension is None or not n:
-        return np.empty((n, bins.dimension or 0))
+    if bins.dimension is None:
+        return np.empty((n, 0))
     if bins.dimension == 1:
-        return np.ones((1, 1))
+        return half_sphere(1, n, 0)
     axes = 0 if bins.plain else min(n, bins.dimension)
     return np.vstack([np.eye(bins.dimension)[:axes], half_sphere(bins.dimension, n - axes, 0)])
 
@@ -206,16 +206,15 @@ class HistogramFeatures(LinearFeatures):
     masses, up to a constant) are kept once. Bins in one dimension have slices and, if asked for, the bins themselves, because
     nothing more is needed.
 
-    The ground distance is what ``metric``, ``periodic``, ``threshold`` and ``cost_matrix`` say. Along a circle (``periodic``)
-    masses are added up from every place of a bin on, so that slices of one circle are all its arcs, and bins lie on the near
+    The ground distance is given by ``metric``, ``periodic``, ``threshold`` and ``cost_matrix``. Along a circle (``periodic``)
+    masses are added up from the position of every bin on, so that slices of one circle are all its arcs. Bins lie on the near
     side or the far side of others the short way round. Under a threshold T slices are strips as wide as T, and balls have
-    radii below T. Of a cost matrix without coordinates
-    the slices are masses within every distance of bins that are far apart, and edges part bins nearer to c from those nearer
-    to a neighbour of c.
+    radii below T. With a cost matrix and no coordinates, slices are masses within every distance of bins that are far apart,
+    and edges separate bins nearer to c from those nearer to a neighbour of c.
 
-    Histograms of different masses are taken as they are. What a sum with learned weights then approximates is a norm of x - y
-    too, such as EMD-hat (Pele & Werman 2008), ``min_F sum_ij F_ij c_ij + alpha max_ij c_ij |sum x - sum y|`` over flows F of
-    the smaller mass, which is a metric for alpha >= 1/2 and a metric c; the weight of the total mass has the part of alpha.
+    Histograms of different masses are taken as they are. Then too a sum with learned weights approximates a norm of x - y, such
+    as EMD-hat (Pele & Werman 2008), ``min_F sum_ij F_ij c_ij + alpha max_ij c_ij |sum x - sum y|`` over flows F of the smaller
+    mass. It is a metric for alpha >= 1/2 and a metric c; the weight of the total mass has the part of alpha.
 
     Slices and balls are computed by cumulative sums over the bins, in their order along a line or on the grid, without a
     matrix; `components_` makes the matrix when it is asked for.

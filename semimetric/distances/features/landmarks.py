@@ -54,14 +54,15 @@ _DRAWN = 4  # objects for each medoid, among which medoids are chosen
 class LandmarkFeatures(ObjectFeatures):
     """Distances to landmarks, ``x -> (d(x, l_1), ..., d(x, l_k))``, of objects of any kind: strings, graphs, series, sets.
 
-    If d is a metric, features of two objects differ by at most d(x, y) each, so the largest difference is a lower bound of d
+    If d is a metric, features of two objects differ by at most d(x, y) each. So the largest difference is a lower bound of d
     (Lipschitz embedding: Linial, London & Rabinovich 1995; pivots: Chávez et al. 2001). Objects are handed to the callable as
     they are: no array is made of them, and threads copy none (processes are sent copies). An object is at distance 0 from
     itself, and of two landmarks one distance is called and taken for both directions.
 
-    Whatever ends `fit`, `fit_transform` or `transform` early, an error of the distance or Ctrl-C: ``cache``, if there is one,
-    holds every distance that was answered, but for what other threads or processes have under way, so that the next call goes
-    on from there; and of `fit` and `fit_transform` ``n_calls_``, ``landmark_indices_`` and ``distances_`` hold what there was.
+    An error of the distance or Ctrl-C may end `fit`, `fit_transform` or `transform` early. Then ``cache``, if there is one,
+    holds every distance that was answered, so that the next call goes on from there; calls under way in other threads or
+    processes are lost. After `fit` and `fit_transform`, ``n_calls_``, ``landmark_indices_`` and ``distances_`` hold what there
+    was.
 
     Parameters
     ----------

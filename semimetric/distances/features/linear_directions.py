@@ -115,9 +115,9 @@ class Directions(FrozenValue):
     def steps(self, X: Floats, Y: Floats) -> Floats:
         """Return by how much each raw feature moves each direction from a row of X to that of Y, (n, n_directions, n_features).
 
-        The steps of all features add up to the difference along the direction. Where a direction is missing at one of the two,
-        the step of each feature that it uses and that is missing there is 1, and others are 0; where at both, all are 0. In a
-        tree the step is 1 of the feature at whose node the two part, and all are 0 if they share a leaf.
+        The steps of all features add up to the difference along the direction. If a direction is missing at one of the two, the
+        step of each feature that it uses and that is missing there is 1, and others are 0. If it is missing at both, all are 0.
+        In a tree the step is 1 for the feature at whose node the two part, and all are 0 if they share a leaf.
         """
         gone = np.isnan(X), np.isnan(Y)
         x, y = (self._cells(np.where(g, 0.0, side)) for g, side in zip(gone, (X, Y), strict=True))

@@ -67,7 +67,7 @@ class TreeScales:
         """Return trees over these scales as trees over the items, which part the items alike.
 
         Thresholds are the shortest decimal numbers that do. Where a feature is missing for some item, missing values go where
-        -1 goes on the scale; a node that parts them from all other values has an outermost threshold.
+        -1 goes on the scale. A node that parts them from all other values has an outermost threshold.
         """
         threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
         for f, values in enumerate(self.values):
@@ -105,14 +105,14 @@ _FORESTS = {
 class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
     """Leaves of trees as features: each tree parts the items into at most 16 leaves, which are numbered from the left.
 
-    Given as ``directions=`` of a learner, each tree becomes a categorical feature of the distance, d(x, y) = sum_t w_t
-    [leaf_t(x) != leaf_t(y)] beside the tables of features, with one weight w_t >= 0 a tree. Trees combine features, and see
-    every feature by its order alone: by default two items are near where extremely randomised trees (Geurts, Ernst & Wehenkel
-    2006) do not part them. `LargeMarginLearner` grows trees to its classes; other learners take trees that are fitted (their
-    ``partitions_`` survive a clone), or "random" ones. See docs/mathematics.md, section 10.1.
+    Given as ``directions=`` of a learner, each tree becomes a categorical feature of the distance. The trees add d(x, y) =
+    sum_t w_t [leaf_t(x) != leaf_t(y)] to the tables of features, with one weight w_t >= 0 a tree. Trees combine features, and
+    see every feature by its order alone. By default two items are near where extremely randomised trees (Geurts, Ernst &
+    Wehenkel 2006) do not part them. `LargeMarginLearner` grows trees to its classes; other learners take trees that are fitted
+    (their ``partitions_`` survive a clone), or "random" ones. See docs/mathematics.md, section 10.1.
 
-    Missing values are grouped at a node as if they were less than all others; a feature that none of the training items lacks
-    sends missing values to the larger child. Thresholds are the shortest decimal numbers that part the training items as the
+    Missing values are grouped at a node as if they were less than all others. If none of the training items lacks a feature,
+    its missing values go to the larger child. Thresholds are the shortest decimal numbers that part the training items as the
     trees do.
 
     Parameters

@@ -22,6 +22,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ..._kernels.trees import TreeArrays, leaves_of, parting_features
 
+_ARRAYS = ("start", "feature", "threshold", "children", "missing_left")
 MOST_LEAVES = 1_000  # of a tree in a distance: the table between its leaves is held in memory
 OUTERMOST = float(np.finfo(np.float64).max)  # a threshold that parts missing values from all others
 
@@ -83,7 +84,7 @@ class Partitions(FrozenValue):
     tied: bool = True
 
     def __post_init__(self) -> None:
-        freeze(self, "start", "feature", "threshold", "children", "missing_left")
+        freeze(self, *_ARRAYS)
         for name, dtype in (("start", np.int64), ("feature", np.int64), ("threshold", np.float64), ("children", np.int64)):
             if getattr(self, name).dtype != dtype:
                 raise InputError(f"{name} of the trees is {getattr(self, name).dtype}; {np.dtype(dtype)} is required")
@@ -186,24 +187,23 @@ class Partitions(FrozenValue):
         if len({p.tied for p in parts}) > 1:
             raise InputError('some trees have leaf_tables="tied" and others "full"; give all of them the same')
         start = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))])
-        names = ("feature", "threshold", "children", "missing_left")
-        arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in names}
+        arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in _ARRAYS[1:]}
         return cls(n_features=parts[0].n_features, start=start, tied=parts[0].tied, **arrays)
 
     def same_as(self, other: Partitions) -> bool:
         """Return True if both send every item to the same leaves, node by node."""
-        names = ("start", "feature", "threshold", "children", "missing_left")
-        return self.n_features == other.n_features and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
+        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+        return same and self.n_features == other.n_features
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Return the names and arrays that a file keeps."""
-        for name in ("start", "feature", "threshold", "children", "missing_left"):
+        for name in _ARRAYS:
             yield f"tree_{name}", getattr(self, name)
 
 
 def _check_nodes(p: Partitions) -> None:
     n = len(p.feature)
-    shapes = [a.shape for a in (p.start, p.feature, p.threshold, p.children, p.missing_left)]
+    shapes = [getattr(p, name).shape for name in _ARRAYS]
     if shapes != [(len(p.start),), (n,), (n,), (n, 2), (n,)] or len(p.start) < 2 or p.missing_left.dtype != bool:
         raise InputError(f"the arrays of trees have shapes {shapes}; a feature, threshold and two children a node are required")
     if p.start[0] != 0 or p.start[-1] != n or (np.diff(p.start) < 1).any():

@@ -35,7 +35,7 @@ class PointCloudFeatures(ObjectFeatures):
     - quantiles: the points are projected on evenly spread directions u, and the quantile function of every projection is
       averaged over ``n_quantiles`` equal parts of [0, 1]. The L1 distance between these features is at most the sliced
       Wasserstein distance over these directions (Rabin, Peyré, Delon & Bernot 2011), which it approaches as parts become
-      smaller, and so at most the Earth Mover's Distance under the Euclidean ground distance.
+      smaller. So it is at most the Earth Mover's Distance under the Euclidean ground distance.
     - balls: ``sum_i m_i max(0, r - |p_i - c|)`` around centres c: the mass within every radius up to r, summed over radii. It
       changes by at most the Earth Mover's Distance too, because one unit of mass that moves by t changes it by at most t.
 
@@ -96,8 +96,7 @@ class PointCloudFeatures(ObjectFeatures):
         self._check_parameters()
         clouds = _clouds(X)
         dimension = clouds[0].points.shape[1]
-        n = min(self.n_directions, 1) if dimension == 1 else self.n_directions
-        self.directions_ = np.ones((n, 1)) if dimension == 1 else _spread(dimension, n, self.random_state)
+        self.directions_ = half_sphere(dimension, self.n_directions, self.random_state)
         pooled = np.concatenate([cloud.points for cloud in clouds])
         rng = np.random.default_rng(self.random_state)
         pooled = np.unique(pooled[rng.permutation(len(pooled))[:_POOLED]], axis=0)
@@ -155,11 +154,6 @@ class PointCloudFeatures(ObjectFeatures):
             check_count(name, getattr(self, name))
         if not self.n_directions and not self.n_centers:
             raise InputError("n_directions=0 and n_centers=0 leave no features; ask for one of them at least")
-
-
-def _spread(dimension: int, n: int, random_state: int) -> Floats:
-    """Return evenly spread unit vectors, shape (n, dimension)."""
-    return half_sphere(dimension, n, random_state) if n else np.empty((0, dimension))
 
 
 def _clouds(X: Objects, dimension: int | None = None) -> list[_Cloud]:

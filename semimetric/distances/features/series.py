@@ -23,11 +23,11 @@ class SeriesFeatures(ObjectFeatures):
     - ends and extremes of every channel: its first, last, lowest and highest value, and how far it rises and falls in all. They
       are the same however often values are repeated. Each of the first four differs between two series by at most their
       distance under warping with the ground distance |a - b|, summed along the path (Kim, Park & Chu 2001).
-    - path: the values at ``n_path`` evenly spaced places of the way that the series goes, whose unit is the change of its
-      values and not time; also the same however often values are repeated.
+    - path: the values at ``n_path`` evenly spaced positions of the path of the series, whose length is the change of its
+      values and not time. They too are the same however often values are repeated.
     - quantiles of the values, and the length: how long values last.
-    - envelope: the mean, the lowest and the highest value in each of ``n_windows`` windows of time, of which neighbours overlap
-      by half, so that they change little if a value comes somewhat sooner or later.
+    - envelope: the mean, the lowest and the highest value in each of ``n_windows`` windows of time. Neighbouring windows
+      overlap by half, so that these change little if a value comes somewhat sooner or later.
 
     Parameters
     ----------

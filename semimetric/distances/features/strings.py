@@ -29,7 +29,7 @@ class StringFeatures(ObjectFeatures):
       exchange changes at most q of them into others, so ``|G_q(x) - G_q(y)|_1 / (2 q) <= edit distance(x, y)`` (Ukkonen 1992).
       Grams that are not among the most frequent of the fit are counted together, which only lowers the left side.
     - places: how many of every symbol lie in each part of the string, from its first to its last. A symbol between the middles
-      of two parts counts for both, by how near they are, so that a place moves little when a symbol is added elsewhere. No
+      of two parts counts for both, by how near they are. So a place moves little when a symbol is added elsewhere. No
       bound holds for these; they distinguish strings with the same letters in another order.
 
     Parameters

@@ -38,8 +38,8 @@ class UniformDirections(LinearFeatures):
     """Directions spread evenly within a set of features, such as the a-b plane of a colour or the coordinates of a place.
 
     In a plane the angles are k π / n_directions. In three dimensions the directions are a Fibonacci lattice on the half sphere
-    about the first feature, in more dimensions the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a
-    raw feature are left out, because the raw features are kept anyway.
+    about the first feature. In more dimensions they are the points of a low-discrepancy sequence (Sobol, seeded). Directions
+    that are a raw feature are left out, because the raw features are kept anyway.
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ class UniformDirections(LinearFeatures):
 
 
 def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
-    """Return evenly spread unit vectors of which no two are opposite, shape (n, dimension)."""
+    """Return evenly spread unit vectors of which no two are opposite, shape (n, dimension); at most one on a line."""
+    if dimension == 1 or not n:
+        return np.ones((min(n, 1), dimension))
     if dimension == 2:
         angle = np.pi * np.arange(n) / n
         return np.column_stack([np.cos(angle), np.sin(angle)])

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import r2_score
 
@@ -19,7 +20,7 @@ from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, wa
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table
-from ..._foundation.types import Floats, Integers
+from ..._foundation.types import Floats, Integers, Pairs
 from ...data.schema import Names
 from ...data.splits import tuple_identities, units_of
 from ..model.semimetric import Semimetric
@@ -35,23 +36,29 @@ FEWEST_OTHERS = 2 * N_NEIGHBORS  # among fewer, neighbours are found by chance
 
 @dataclass(frozen=True, eq=False)
 class UnseenPairs:
-    """Pairs of items that the model which predicted them has not seen.
+    """Pairs of items that the model which predicted them has not seen."""
 
-    ``true``, ``predicted``: shape (n_pairs,). ``teaches``, ``calibrates``: shape (n_pairs,); which pairs teach difficulty,
-    and which calibrate intervals: no item has pairs of both.
-    """
-
-    true: Floats
-    predicted: Floats
+    true: Floats  # shape (n_pairs,)
+    predicted: Floats  # shape (n_pairs,)
     novelty: Floats  # shape (n_pairs,); how far the items lie from those learned from, see `novelty_of`
     items: Integers  # shape (n_pairs, 2); the numbers of the distinct items of each pair
-    teaches: Integers
-    calibrates: Integers
+    teaches: NDArray[np.bool_]  # shape (n_pairs,); True for pairs that teach difficulty
+    calibrates: NDArray[np.bool_]  # shape (n_pairs,); True for pairs that calibrate intervals: no item has pairs of both
     # The share of the nearest neighbours that is found, for every item whose distances to all others were evaluated.
     recalls: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.true)
+
+    @classmethod
+    def predicted_by(
+        cls, d: Semimetric, pairs: Pairs, true: Floats, items: Integers, landmarks: Floats,
+        sides: tuple[NDArray[np.bool_], NDArray[np.bool_]], n_jobs: int | None,
+    ) -> UnseenPairs:  # fmt: skip
+        """Return pairs with what a distance predicts; ``sides`` are the pairs that teach, and those that calibrate."""
+        predicted = d.paired_by_index(pairs.items, pairs.index, n_jobs=n_jobs)
+        novelty = novelty_of(d, pairs.items, pairs.index, landmarks, n_jobs=n_jobs)
+        return cls(true, predicted, novelty, items, *sides, whole_rows(items, true, predicted))
 
     @classmethod
     def joined(cls, parts: Sequence[UnseenPairs]) -> UnseenPairs:
@@ -61,11 +68,12 @@ class UnseenPairs:
         return cls(**arrays, recalls=tuple(r for part in parts for r in part.recalls))
 
 
-def divided(items: Integers, unit: Integers, random_state: int | None) -> tuple[Integers, Integers]:
+def divided(
+    items: Integers, unit: Integers, random_state: int | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # fmt: skip
     """Split pairs into those that teach difficulty and those that calibrate, by a random third of the units and the rest.
 
-    ``items``: shape (n_pairs, 2). ``unit``: shape (n_items,); the number of the unit of each item: units are divided, with
-    all their items.
+    ``unit``, of shape (n_items,), is the number of the unit of each item: units are divided, with all their items.
     """
     of_pair = unit[items]
     present = np.unique(of_pair)
@@ -77,8 +85,8 @@ def divided(items: Integers, unit: Integers, random_state: int | None) -> tuple[
     return (n_teaching == 2) & different, (n_teaching == 0) & different
 
 
-def landmarks_among(items: Floats, random_state: int | None) -> Floats:
-    """A few of the items that were learned from, at random: shape (n_landmarks, n_features).
+def choose_landmarks(items: Floats, random_state: int | None) -> Floats:
+    """Choose a few of the items that were learned from, at random: shape (n_landmarks, n_features).
 
     Without a seed they are the same each time too, since intervals are calibrated with the landmarks that they are made with.
     """
@@ -87,11 +95,7 @@ def landmarks_among(items: Floats, random_state: int | None) -> Floats:
 
 
 def novelty_of(d: Semimetric, items: Floats, index: Integers, landmarks: Floats, *, n_jobs: int | None = None) -> Floats:
-    """Return, for each pair, the sum of the learned distances of its two items to the nearest item learned from.
-
-    ``items``: shape (n_items, n_features); encoded. ``index``: shape (n_pairs, 2). ``landmarks``: shape (n_landmarks,
-    n_features); encoded.
-    """
+    """Return, for each pair, the sum of the learned distances of its two items to the nearest landmark."""
     used, place = np.unique(index, return_inverse=True)
     n, k = len(used), len(landmarks)
     cross = np.stack(np.meshgrid(np.arange(n), n + np.arange(k), indexing="ij"), axis=-1).reshape(-1, 2)
@@ -100,19 +104,13 @@ def novelty_of(d: Semimetric, items: Floats, index: Integers, landmarks: Floats,
 
 
 def neighbour_recall(true: Floats, predicted: Floats) -> float:
-    """The share of the nearest items by predicted distance that are among the nearest by true distance, ties included.
-
-    ``true``, ``predicted``: shape (n_others,); the distances of one item to all others.
-    """
+    """Return the recall of the nearest others of one item, ties included; ``true`` and ``predicted`` are (n_others,)."""
     nearest = np.argsort(predicted, kind="stable")[:N_NEIGHBORS]
     return float((true[nearest] <= np.sort(true)[N_NEIGHBORS - 1]).mean())
 
 
 def whole_rows(items: Integers, true: Floats, predicted: Floats) -> tuple[float, ...]:
-    """The recall of every item that was compared with all others, if these are enough; none where no item was.
-
-    ``items``: shape (n_pairs, 2). ``true``, ``predicted``: shape (n_pairs,).
-    """
+    """Return the recall of every item that was compared with all others, if these are enough."""
     present, place = np.unique(items, return_inverse=True)
     if len(present) - 1 < FEWEST_OTHERS:
         return ()
@@ -159,12 +157,8 @@ def set_aside(data: MeasuredDistances, share: float, recipe: Recipe) -> tuple[Me
 def score_pairs(d: Semimetric, data: MeasuredDistances, landmarks: Floats, recipe: Recipe) -> UnseenPairs:
     """Score the pairs that were set aside by a model that has not seen their items."""
     identity = tuple_identities(data.pairs)
-    index = data.pairs.index
-    predicted = d.paired_by_index(data.pairs.items, index, n_jobs=recipe.n_jobs)
-    novelty = novelty_of(d, data.pairs.items, index, landmarks, n_jobs=recipe.n_jobs)
-    teaches, calibrates = divided(identity, units_of(identity), recipe.random_state)
-    recalls = whole_rows(identity, data.y, predicted)
-    return UnseenPairs(data.y, predicted, novelty, identity, teaches, calibrates, recalls)
+    sides = divided(identity, units_of(identity), recipe.random_state)
+    return UnseenPairs.predicted_by(d, data.pairs, data.y, identity, landmarks, sides, recipe.n_jobs)
 
 
 def cross_fitted(recipe: Recipe, data: MeasuredDistances, names: Names) -> UnseenPairs:
@@ -173,8 +167,10 @@ def cross_fitted(recipe: Recipe, data: MeasuredDistances, names: Names) -> Unsee
         data = data.take(np.sort(np.random.default_rng(recipe.random_state).choice(len(data.y), _MOST, replace=False)))
     identity = tuple_identities(data.pairs)
     unit = units_of(identity)
-    fold = _folds(int(unit.max()) + 1, recipe.random_state)[unit]
-    left, right = fold[identity].T
+    n_units = int(unit.max()) + 1
+    fold = np.empty(n_units, np.int64)
+    fold[np.random.default_rng(recipe.random_state).permutation(n_units)] = np.arange(n_units) % _N_FOLDS
+    left, right = fold[unit][identity].T
     sides = [((left != k) & (right != k), (left == k) & (right == k)) for k in range(_N_FOLDS)]
     n_held = sum(int(held.sum()) for _, held in sides)
     if n_held < _FEWEST or min(int(rest.sum()) for rest, _ in sides) < _LEAST:
@@ -192,31 +188,19 @@ def cross_fitted(recipe: Recipe, data: MeasuredDistances, names: Names) -> Unsee
     return UnseenPairs.joined(found)
 
 
-def _folds(n_units: int, random_state: int | None) -> np.ndarray:
-    fold = np.empty(n_units, np.int64)
-    fold[np.random.default_rng(random_state).permutation(n_units)] = np.arange(n_units) % _N_FOLDS
-    return fold
-
-
 def _without(
     recipe: Recipe, rest: MeasuredDistances, held: MeasuredDistances, items: np.ndarray, names: Names, *, teaches: bool
 ) -> UnseenPairs:
-    """Score the pairs of one fold by what the rest teaches."""
     if np.ptp(rest.y) == 0:
         raise InputError(
             f"without a fold of items {len(rest.y)} pairs are left, all at distance {rest.y[0]:g}; give more pairs"
         )
     d, solution = learn(recipe, rest, names)
     solution.raise_if_interrupted(kept=True)
-    index = held.pairs.index
-    predicted = d.paired_by_index(held.pairs.items, index, n_jobs=recipe.n_jobs)
-    landmarks = landmarks_among(rest.items, recipe.random_state)
-    novelty = novelty_of(d, held.pairs.items, index, landmarks, n_jobs=recipe.n_jobs)
+    landmarks = choose_landmarks(rest.items, recipe.random_state)
     different = items[:, 0] != items[:, 1]
-    return UnseenPairs(
-        held.y, predicted, novelty, items, different & teaches, different & (not teaches),
-        whole_rows(items, held.y, predicted),
-    )  # fmt: skip
+    sides = different & teaches, different & (not teaches)
+    return UnseenPairs.predicted_by(d, held.pairs, held.y, items, landmarks, sides, recipe.n_jobs)
 
 
 _FEW_PAIRS = 20  # fewer cannot evaluate a model

@@ -37,9 +37,9 @@ from ..search.shard_files import (
     building,
     close,
     distance_digest,
-    locations_of,
     new_root,
     save_shard,
+    shard_locations,
     shard_size,
     switch,
 )
@@ -403,7 +403,7 @@ def build_item_shards(source: ItemParts, counts: Sequence[int], folder: Path, d:
     with new_root(folder) as root, building(root) as built:
         shards = list(source.engine.each(_build_shard, tasks, source.table, d, str(built)))
         switch(root, distance_digest(d), shards, built)
-    return locations_of(root)
+    return shard_locations(root)
 
 
 def _build_shard(task: tuple[list[LabeledPart], int], table: LabeledTable, d: Semimetric, root: str) -> Shard:

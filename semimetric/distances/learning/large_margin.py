@@ -342,7 +342,7 @@ def choose_stage(
     except TooFewError as error:
         return with_defaults(recipe, error, {name: _FOR_FEW[name] for name in sorted(auto)}), Choices(measure=_MEASURE)
     if not found:
-        return _too_wide(recipe, auto), Choices(measure=_MEASURE)
+        return _without_comparison(recipe, auto), Choices(measure=_MEASURE)
     more, n = replace(recipe, effort="thorough"), len(dataset.labels)
     thorough = n_fits(list(_stages(more, auto, dataset, schema)), LABELS["thorough"].n_folds * _repeats(dataset, more))
     cost = SearchCost("items", min(n, LABELS[recipe.effort].n_rows), n, n_losses(found), thorough)
@@ -386,7 +386,7 @@ def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
     return next((c for c in sorted(later, key=lambda c: c.loss) if c.better_than(first)), first)
 
 
-def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
+def _without_comparison(recipe: Recipe, auto: frozenset[str]) -> Recipe:
     limits = LABELS[recipe.effort]
     most = limits.n_columns["full" if recipe.tables == "full" else "warped"]
     knots = 2 if "n_knots" in auto else recipe.n_knots

@@ -94,6 +94,18 @@ def _multiplies(recipe: Recipe) -> bool:
     return isinstance(recipe.link, Link)
 
 
+def _base_terms(recipe: Recipe, values: Floats, unit: float) -> Floats:
+    """Return the terms of base distances in a unit of the sum, shape (n_pairs, n_base_distances)."""
+    with np.errstate(over="ignore", under="ignore"):
+        terms = values ** np.array(recipe.base_powers) / unit
+    if not np.isfinite(terms).all():
+        raise InputError(
+            f"base distances reach {values.max():g}, whose power {max(recipe.base_powers):g} overflows; give smaller "
+            "exponents by Tables(base_exponents=), or rescale them"
+        )
+    return np.asarray(terms)
+
+
 def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
     if not _UNITS[0] < unit < _UNITS[1]:
         if not y.any():
@@ -131,30 +143,6 @@ class ColumnSums:
         return ColumnSums(l1_moments, vertices, out_of_range, n_items, self.examples)
 
 
-class GivenDistances(NamedTuple):
-    """Distances and weights of pairs in the user's unit."""
-
-    y: Floats  # shape (n_pairs,); their distances
-    values: Floats | None  # shape (n_pairs, n_base_distances) or None; the values of base distances
-
-    def take(self, rows: Integers) -> GivenDistances:
-        """Some of the pairs."""
-        return GivenDistances(self.y[rows], None if self.values is None else self.values[rows])
-
-    def powers(self, recipe: Recipe, unit: float) -> Floats | None:
-        """The terms of base distances in a unit of the sum, shape (n_pairs, n_base_distances); None without any."""
-        if self.values is None:
-            return None
-        with np.errstate(over="ignore", under="ignore"):
-            terms = self.values ** np.array(recipe.base_powers) / unit
-        if not np.isfinite(terms).all():
-            raise InputError(
-                f"base distances reach {self.values.max():g}, whose power {max(recipe.base_powers):g} overflows; give smaller "
-                "exponents by Tables(base_exponents=), or rescale them"
-            )
-        return np.asarray(terms)
-
-
 @dataclass(frozen=True, eq=False)
 class PairTargets(TrainingTuples):
     """Pairs in memory with targets in units of their mean, ready for any structure."""
@@ -165,7 +153,8 @@ class PairTargets(TrainingTuples):
     base: Floats | None  # shape (n_pairs, n_base_distances): values of the base distances, in the same unit
     unit: float  # the mean target, in the user's unit
     scale: Floats | None  # shape (n_pairs,): multiplies rows and targets of a relative loss, and of a link
-    given: GivenDistances  # the distances and the values of base distances as they are
+    y: Floats  # shape (n_pairs,): the distances in the user's unit
+    values: Floats | None  # shape (n_pairs, n_base_distances): the values of base distances in the user's unit
     link: Link | None = None  # the link, if it multiplies rows
     slopes: Floats | None = None  # shape (n_pairs,): the slopes of that link at the targets
     quick_loss: ClassVar[Loss] = Squared()
@@ -179,20 +168,22 @@ class PairTargets(TrainingTuples):
         if structure.bases:
             columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
             values = np.column_stack(columns)
-        return cls._made(recipe, pairs, weight, GivenDistances(y, values), unit)
+        return cls._linked(recipe, pairs, y, weight, values, unit)
 
     @classmethod
-    def _made(cls, recipe: Recipe, pairs: Pairs, weight: Floats, given: GivenDistances, unit: float | None) -> PairTargets:
-        made = LinkedTargets.of(recipe, given.y, weight, unit)
-        base = given.powers(recipe, made.unit)
-        return cls(pairs, made.target, weight, base, made.unit, made.scale, given, made.link, made.slopes)
+    def _linked(
+        cls, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, values: Floats | None, unit: float | None
+    ) -> PairTargets:
+        made = LinkedTargets.of(recipe, y, weight, unit)
+        base = None if values is None else _base_terms(recipe, values, made.unit)
+        return cls(pairs, made.target, weight, base, made.unit, made.scale, y, values, made.link, made.slopes)
 
     def under(self, recipe: Recipe) -> PairTargets:
         """The same pairs in the same unit of distances, for a recipe with another link or other exponents of base distances."""
         old = link_function("identity") if self.link is None else self.link
         mean = float(old.apply(np.array(self.unit)))
         unit = self.unit if recipe.link == "sqrt" else sum_unit(recipe.link, mean, mean)
-        return self._made(recipe, self.tuples, self.weight, self.given, unit)
+        return self._linked(recipe, self.tuples, self.y, self.weight, self.values, unit)
 
     def errors(self, products: Floats) -> Floats:
         """The residuals of the direct loss for products of rows and weights, shape (n_pairs,).
@@ -220,15 +211,14 @@ class PairTargets(TrainingTuples):
 
     def take(self, rows: Integers) -> PairTargets:
         """Some of the pairs, their weights again summing to 1."""
-        base, scale, slopes = (None if a is None else a[rows] for a in (self.base, self.scale, self.slopes))
-        weight, given = self.weight[rows] / self.weight[rows].sum(), self.given.take(rows)
-        parts = {"tuples": self.tuples.take(rows), "target": self.target[rows], "weight": weight, "base": base, "scale": scale}
-        return replace(self, **parts, given=given, slopes=slopes)
+        arrays = {name: getattr(self, name) for name in ("target", "base", "scale", "y", "values", "slopes")}
+        taken: dict[str, Any] = {name: None if values is None else values[rows] for name, values in arrays.items()}
+        weight = self.weight[rows]
+        return replace(self, **taken, tuples=self.tuples.take(rows), weight=weight / weight.sum())
 
     def over(self, items: Floats) -> PairTargets:
         """The same pairs over other features of the items, without base distances."""
-        given = GivenDistances(self.given.y, None)
-        return replace(self, tuples=Pairs(items, self.tuples.index), base=None, given=given)
+        return replace(self, tuples=Pairs(items, self.tuples.index), base=None, values=None)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
         """The rows of ``embedding`` for these pairs, followed by the base distances."""
@@ -355,19 +345,19 @@ class ScaledDistances:
             return None
         if keeps_all_vertices(structure):
             check_room(self.targets.engine, structure.embedding.n_columns, len(self.targets.parts))
-        return self.targets.total(MomentSums.of_targets, recipe, structure).warned()
+        return self.targets.total(MomentSums.of, recipe, structure).warned()
 
-    def column_sums(self, recipe: Recipe, structure: Structure) -> ColumnSums:
-        """The sums that decide the columns, after one warning if items lie outside given knots."""
+    def columns(self, recipe: Recipe, structure: Structure) -> tuple[Structure, L1Prior, ColumnSums]:
+        """Return the structure with its columns, the prior, and the sums of both; warn of items outside given knots."""
         found = self.targets.total(PairTargets.column_sums, recipe, structure)
         if found.out_of_range is not None:
             warn_out_of_range(recipe, structure, found.out_of_range, found.n_items)
-        return found
-
-    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
-        """The prior to shrink towards, where one was fitted; no other can be given for pairs in parts."""
-        targets = self.targets.in_memory
-        return fitted if targets is None else targets.prior(recipe, structure, fitted)
+        prior = fit_l1_prior(structure, found.l1_moments)
+        if self.targets.in_memory is not None:  # no prior can be given for pairs in parts
+            prior = self.targets.in_memory.prior(recipe, structure, prior)
+        if found.vertices is not None:
+            structure = with_vertices(structure, found.vertices, prior)
+        return structure, prior, found
 
     def rows(self, recipe: Recipe, structure: Structure) -> PartRows:
         """The rows of all pairs; those of parts are made, and kept if there is room, where the parts are."""
@@ -447,14 +437,7 @@ class MomentSums:
     n_items: int  # how many items the pairs have, summed over the parts
 
     @classmethod
-    def of(
-        cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
-    ) -> MomentSums:
-        """The sums over one part; ``unit`` is that of all parts, None for the mean target of this one."""
-        return cls.of_targets(PairTargets.of(recipe, structure, pairs, y, weight, unit=unit), recipe, structure)
-
-    @classmethod
-    def of_targets(cls, data: PairTargets, recipe: Recipe, structure: Structure) -> MomentSums:
+    def of(cls, data: PairTargets, recipe: Recipe, structure: Structure) -> MomentSums:
         """The sums over one part, in the unit of its targets."""
         pairs, weight, seen = data.tuples, data.weight, structure
         if not keeps_all_vertices(structure):
@@ -495,12 +478,13 @@ class MomentSums:
     @classmethod
     def begin(cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> MomentSums:
         """The sums over the first part of a stream, whose structure stays; warns of items outside the knots."""
-        return cls.of(recipe, structure, pairs, y, weight).warned()
+        return cls.of(PairTargets.of(recipe, structure, pairs, y, weight), recipe, structure).warned()
 
     def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> MomentSums:
         """The sums with one more part of a stream; warns of items of this part outside the knots."""
         self._check_unchanged(recipe)
-        return self + MomentSums.of(recipe, self.structure, pairs, y, weight, unit=self.unit).warned()
+        targets = PairTargets.of(recipe, self.structure, pairs, y, weight, unit=self.unit)
+        return self + MomentSums.of(targets, recipe, self.structure).warned()
 
     def warned(self) -> MomentSums:
         """The same sums, after a warning if items lie outside the knots."""

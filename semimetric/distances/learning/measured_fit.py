@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..programs.penalties import total
 from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from .assembly import assemble
+from .groups import choose_groups, without_joint
 from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, Recipe, SearchCost, distance_limits, is_chosen, wide
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
@@ -54,19 +55,12 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     sums = data.sums(recipe, structure)
     if sums is not None:
         return sums.solve(recipe)
-    column_sums = data.column_sums(recipe, structure)
-    prior = data.prior(recipe, structure, fit_l1_prior(structure, column_sums.l1_moments))
-    if column_sums.vertices is not None:
-        structure = with_vertices(structure, column_sums.vertices, prior)
+    structure, prior, column_sums = data.columns(recipe, structure)
     terms = make_terms(recipe, structure, prior)
     design, target, weight = data.rows(recipe, structure)
     loss, penalties = resolve_loss(recipe.loss), recipe.penalties(structure.embedding)
     program = ConvexProgram(design, target, weight, loss, penalties, terms.columns, terms.lower)
-
-    def norms() -> Floats:
-        return design.rmatvec(weight)
-
-    solution = solve(recipe, structure, terms, program, norms=norms, unit=data.unit, note=data.note)
+    solution = solve(recipe, structure, terms, program, norms=lambda: design.rmatvec(weight), unit=data.unit, note=data.note)
     d = assemble(
         recipe,
         structure,
@@ -158,15 +152,30 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return self._built[1]
 
 
+class Chosen(NamedTuple):
+    """A recipe with everything "auto" decided, and what was compared for it."""
+
+    recipe: Recipe
+    numbers: Choices
+    links: Choices = Choices()
+    groups: Choices = Choices()
+
+
+def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
+    """Choose what is "auto": link and exponents, then numbers of knots and the strength of the penalty, then groups.
+
+    ``knots`` and ``alpha`` are True if they are to be chosen.
+    """
+    singles, links = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+    singles, numbers = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
+    decided, groups = choose_groups(recipe.groups, singles, HeldOutDistances(data, names), knots=knots)
+    return Chosen(decided, numbers, links, groups)
+
+
 def choose_numbers(
     recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool
 ) -> tuple[Recipe, Choices]:
-    """Choose numbers of knots and the strength of the penalty.
-
-    ``knots``, ``alpha``: whether each is to be chosen; else that of the recipe stands. ``choices``: what was compared.
-    """
-    alpha = alpha and isinstance(recipe.penalty, str)
-    knots = knots and isinstance(recipe.knots, str)
+    """Choose numbers of knots and the strength of the penalty, or one of the two."""
     if not (knots or alpha):
         return recipe, Choices()
     sample = data.sampled(distance_limits(recipe.effort).n_rows, recipe.random_state)
@@ -180,7 +189,7 @@ def choose_numbers(
         few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
         return with_defaults(recipe, error, few), Choices()
     if not found:
-        raise too_wide(recipe)
+        raise too_many_weights(recipe)
     most = "thorough" if recipe.effort in EFFORTS else wide("thorough")
     thorough = n_fits(_trials(replace(recipe, effort=most), knots=knots, alpha=alpha), distance_limits(most).n_folds)
     choices = Choices(found, cost=SearchCost("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
@@ -200,10 +209,10 @@ def check_width(recipe: Recipe, structure: Structure) -> None:
     """Refuse features of which even ``recipe.n_knots`` knots, the fewest that would be compared, give too many weights."""
     most = distance_limits(recipe.effort).n_columns[recipe.tables]
     if all(len(group) == 1 for group in structure.embedding.groups) and structure.embedding.n_columns > most:
-        raise too_wide(recipe)
+        raise too_many_weights(recipe)
 
 
-def too_wide(recipe: Recipe) -> InputError:
+def too_many_weights(recipe: Recipe) -> InputError:
     """Return the error of a comparison in which every candidate has too many weights."""
     most = distance_limits(recipe.effort).n_columns[recipe.tables]
     advice = "set n_knots= and alpha="
@@ -255,11 +264,7 @@ def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
-    """Choose the exponent of the link, and those of base distances, where the recipe leaves them open.
-
-    ``knots``, ``alpha``: whether the number of knots and the strength of the penalty are yet to be chosen. ``recipe``: with a
-    link, and a number for each base distance. ``choices``: what was compared.
-    """
+    """Choose the exponent of the link, and those of base distances, where the recipe leaves them open."""
     given, link = recipe, is_chosen(recipe.link)
     bases = isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0
     if isinstance(recipe.base_exponents, str):
@@ -269,10 +274,9 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
     first = replace(recipe, link=PowerLink(1.0) if link else recipe.link)
     n_all, data = len(data.pairs), data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
     held_out = HeldOutDistances(data, names)
-    knots = knots and isinstance(recipe.knots, str)
     if knots:
         _check_width(given, replace(first, n_knots=_KNOTS[-1]), data, names)
-    alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha and isinstance(recipe.penalty, str) else (recipe.alpha,)
+    alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha else (recipe.alpha,)
     found: list[Candidate] = []
     try:
         for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
@@ -284,7 +288,7 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
             recipe, error, {"link": "identity"} if link else {"base_exponents": recipe.base_exponents}
         ), Choices()
     if not found:
-        raise too_wide(given)
+        raise too_many_weights(given)
     limits = DISTANCES["thorough"]
     cost = SearchCost("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
     choices = Choices(found, rule=least_loss_of_exponents, cost=cost)

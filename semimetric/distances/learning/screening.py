@@ -302,13 +302,9 @@ class ScreenedFit(NamedTuple):
     solution: Solution
 
 
-def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> ScreenedFit | None:
-    """Learn by screening; None where the features are few, or the recipe asks for what screening cannot give.
-
-    ``recipe``: whose numbers of knots are to be chosen. ``names``: the schema of the table, or the names of numeric features.
-    ``alpha``: whether the strength of the penalty is to be chosen too.
-    """
-    whole = _wide_structure(recipe, data, Schema.of(names)) if _allows_screening(recipe) else None
+def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> ScreenedFit | None:
+    """Learn by screening; None if features are few, or knots are given, or screening cannot give what the recipe asks for."""
+    whole = _wide_structure(recipe, data, Schema.of(names)) if knots and _allows_screening(recipe) else None
     if whole is None:
         return None
     targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)

@@ -112,16 +112,12 @@ class GapBound:
             slope = (product + c * self.anchor_product) / (1.0 + c) + gradient
             mixed = (theta + c * self.anchor) / (1.0 + c)
             slope = np.where(np.isinf(upper) & (np.abs(slope) <= rounding), 0.0, slope)
-            value = constant + _smallest(slope, p.lower, upper)
+            value = constant + _minimum_over_box(slope, p.lower, upper)
             best = max(best, value - p.loss.conjugate(mixed[:m], p.sample_weight) - float(mixed @ targets))
         return best
 
-    def gap(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:
-        """Return the certified gap: ``objective`` minus `bound`, at least 0."""
-        return max(objective - self.bound(theta, product, w, objective), 0.0)
 
-
-def _smallest(slope: Floats, lower: Floats, upper: Floats) -> float:
+def _minimum_over_box(slope: Floats, lower: Floats, upper: Floats) -> float:
     """Sum min slope_j u over lower_j <= u <= upper_j."""
     corner = np.where(slope > 0, lower, upper)
     with np.errstate(invalid="ignore"):

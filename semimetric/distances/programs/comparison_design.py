@@ -158,9 +158,6 @@ class TripletDesign(Design):
     def absolute(self) -> Design:
         return self if self.nonnegative else TripletDesign(self.pairs, abs(self.combine), self.n_jobs)
 
-    def held(self) -> Design:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.pairs, self.combine, self.n_jobs)
 

@@ -75,44 +75,33 @@ class PartDesign(Design):
     n_columns: int
 
     @property
-    def shape(self) -> tuple[int, int]:  # it is computed from the parts
-        """The numbers of rows, over all parts, and of columns: (m, n)."""
+    def shape(self) -> tuple[int, int]:
         return sum(self.sizes), self.n_columns
 
     def _divided(self, *arrays: Floats) -> list[tuple[Any, ...]]:
-        """Each part with its entries of the arrays, which have one entry for each row of A."""
+        """Return each part with its entries of the arrays, which have one entry for each row of A."""
         entries = (np.split(a, np.cumsum(self.sizes)[:-1]) for a in arrays)
         return list(zip(self.parts, *entries, strict=True))
 
     def matvec(self, w: Floats) -> Floats:
-        """The product A w, shape (m,), concatenated from those of the parts."""
         return np.concatenate(list(self.engine.each(_matvec, self.parts, w)))
 
     def rmatvec(self, r: Floats) -> Floats:
-        """The product Aᵀ r, shape (n,), added up along the tree of parts."""
         return self.engine.total(_rmatvec, add, self._divided(r))
 
     def moments(self, y: Floats, weights: Floats) -> Moments:
-        """Second moments, added up along the tree of parts."""
         check_room(self.engine, self.n_columns, len(self.sizes))
         return self.engine.total(_moments, add, self._divided(y, weights))
 
     def csr(self) -> sparse.csr_array:
-        """The rows of all parts as one sparse matrix of shape (m, n), in memory."""
         return sparse.csr_array(sparse.vstack(list(self.engine.each(_csr, self.parts)), format="csr"))
 
     @cached_property
-    def nonnegative(self) -> bool:  # it is computed once
-        """True if no part has an entry below 0."""
+    def nonnegative(self) -> bool:
         return all(self.engine.each(_nonnegative, self.parts))
 
     @cached_property
-    def absolute(self) -> Design:  # it is computed once
-        """The absolute values of A, in the same parts."""
+    def absolute(self) -> Design:
         if self.nonnegative:
             return self
         return replace(self, parts=self.engine.persist(_absolute, self.parts))
-
-    def held(self) -> Design:
-        """The design itself: the engine decides which rows are held, and where."""
-        return self

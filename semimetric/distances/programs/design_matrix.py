@@ -95,9 +95,9 @@ class Design(ABC):
     def absolute(self) -> "Design":
         """A design of |A|, or of a larger matrix, so that its row and column sums are upper bounds of those of |A|."""
 
-    @abstractmethod
     def held(self) -> "Design":
         """Return the same A, kept as a matrix if that is small enough: solvers that form many products with it need this."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +140,6 @@ class MatrixDesign(Design):
         new = MatrixDesign(_absolute(self.matrix))
         new.__dict__["_transpose"] = _absolute(self._transpose)
         return new
-
-    def held(self) -> "Design":
-        return self
 
 
 def _absolute(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -85,9 +85,7 @@ class Quadratic:
         rise, size = R @ move, abs(R)
         off = rounding_of(len(v)) * (size @ np.abs(move))
         error = rounding_of(R.shape[0]) * (size.T @ np.abs(rise))
-        if (
-            w is None and self.ridge.any()
-        ):  # its curvature is used beside its gradient, which must therefore be that at w itself
+        if w is None and self.ridge.any():  # the curvature is used beside the gradient, which must be that at w itself
             return EnclosedGradient(R.T @ rise, error + size.T @ off, 0.0)
         if w is not None:
             off += np.abs(R @ (w - v)) + rounding_of(len(v)) * (size @ np.abs(w - v))

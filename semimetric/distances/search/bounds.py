@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -31,33 +32,30 @@ class Coordinates(NamedTuple):
         """Return the items of some rows, or of a slice."""
         return Coordinates(*(array[rows] for array in self))
 
-    def histograms_of(self, rows: Any) -> Coordinates:
-        """Return the histograms of some rows, without the values, which may be many more."""
-        return Coordinates(self.values[rows, :0], self.histograms[rows], self.masses[rows])
 
-
+@dataclass(frozen=True, eq=False)
 class QueryBounds:
-    """The bounds of the distances of one query to all items of a fit, some of which were called to place it."""
+    """The bounds of the distances of one query to all items of a fit, some of which were called to locate it."""
 
-    def __init__(self, bounds: Bounds, query: Coordinates, known: dict[int, float] | None = None, n_calls: int = 0) -> None:
-        self._bounds = bounds
-        self._query = query
-        self.known = known or {}  # called distances to items, by row
-        self.n_calls = n_calls  # that placing the query took
-        self.reads_duals = bounds.reads_duals
+    bounds: Bounds
+    query: Coordinates
+    known: dict[int, float] = field(default_factory=dict)  # called distances to items, by row
+    n_calls: int = 0  # that locating the query took
 
     def lower(self, rows: Integers | slice = slice(None)) -> Floats:
         """Return lower bounds of the distances to the items of these rows, shape (n_rows,)."""
-        every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self._bounds.items_)))
-        return self._bounds.lower_at(self._query, self._bounds.items_.take(slice(None) if every else rows))
+        every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self.bounds.items_)))
+        return self.bounds.lower_at(self.query, self.bounds.items_.take(slice(None) if every else rows))
 
     def upper(self, rows: Integers | slice = slice(None)) -> Floats:
         """Return upper bounds of the distances to the items of these rows, shape (n_rows,)."""
-        return self._bounds.upper_at(self._query, self._bounds.items_.take(rows))
+        return self.bounds.upper_at(self.query, self.bounds.items_.take(rows))
 
     def lower_from_dual(self, dual: Any, rows: Integers) -> Floats:
         """Return lower bounds that the dual of one exact distance of the query proves for other items, shape (n_rows,)."""
-        return self._bounds.lower_at_dual(self._query, self._bounds.items_.histograms_of(rows), dual)
+        items = self.bounds.items_
+        without_values = Coordinates(items.values[rows, :0], items.histograms[rows], items.masses[rows])
+        return self.bounds.lower_at_dual(self.query, without_values, dual)
 
 
 class Bounds(ShortRepr, BaseEstimator, ABC):
@@ -151,7 +149,7 @@ class BoundedDistance:
 
     Bounds know nothing of the learned distance, and it knows nothing of them: it is a sum of tables, which is searched,
     explained and saved as such. A value that is clipped into bounds is no such sum, and may break axioms that the learned
-    distance keeps, so it has an object of its own.
+    distance keeps. So it has an object of its own.
 
     Parameters
     ----------

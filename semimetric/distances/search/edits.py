@@ -20,12 +20,12 @@ _END = "\0"  # stands before and behind every string where sequences of letters 
 class EditBounds(Bounds):
     """Bounds of the edit distance of strings, the fewest letters to insert, delete or exchange (Levenshtein 1966).
 
-    Every edit adds one letter at most, and takes one away at most, so that no fewer edits than the letters that one string has
-    more often, and no fewer than those that the other has, make one of the other. Every edit changes at most q of the
-    sequences of q letters in either string (Ukkonen 1992), so that no fewer than ``|G(x) - G(y)|_1 / (2 q)`` edits are needed,
-    where G counts the sequences of a string with q - 1 ends before and behind it. The upper bound is the longer length.
+    Every edit adds one letter at most, and takes one away at most. So at least as many edits are needed as there are letters
+    that one string has more often than the other. Every edit changes at most q of the sequences of q letters in either string
+    (Ukkonen 1992), so that at least ``|G(x) - G(y)|_1 / (2 q)`` edits are needed. G counts the sequences of a string with q - 1
+    ends before and behind it. The upper bound is the longer length.
 
-    No distance is called. The bounds hold for edits that cost 1 each, and for no other distance of strings: with exchanges of
+    No distance is called. The bounds hold for edits that cost 1 each, and for no other distance of strings. With exchanges of
     neighbours as one edit they would be too high.
 
     Parameters

@@ -1,13 +1,14 @@
 """A scan over 4-bit codes: FAISS sums a query's table over every item in SIMD (docs/mathematics.md, section 4).
 
 FAISS rounds tables to 8 bits by itself, with a scale and an error of its own. Here it is handed whole numbers from 0 to 255
-that already round *down*, whose largest is exactly 255: there is nothing left to round, the sums that come back are exact
+that already round *down*, whose largest is exactly 255. There is nothing left to round, the sums that come back are exact
 integers, and
 
     integer sum / step + base <= bound of the item
 
-needs no error term. Of the conditions of docs/mathematics.md, section 4.4, remain: at most 256 columns; a constant table has
-no scale and is not scanned; items that are worst in every column are not returned, so fewer answers than asked prove nothing.
+needs no error term. Three conditions of docs/mathematics.md, section 4.4, remain. There are at most 256 columns. A constant
+table has no scale and is not scanned. Items that are worst in every column are not returned, so fewer answers than asked prove
+nothing.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """An index as a folder: one verified file that says what belongs to it, and arrays named by their digests.
 
-    index.smm          the distance, cells and small arrays, and the names of the large ones (see `_foundation.storage`)
+    index.smm          the distance, cells and small arrays, and the names of the large ones (see `_foundation.files`)
     arrays/SHA256.npy  large arrays, which can be mapped into memory
 
-Arrays are written first, then ``index.smm`` is renamed over the old one, then arrays that nothing names are deleted: a
+Arrays are written first, then ``index.smm`` is renamed over the old one, then arrays that nothing names are deleted. So a
 process killed at any moment leaves the last consistent index. FAISS's structures are never written; they are rebuilt from
 the codes.
 """
@@ -209,7 +209,9 @@ def _with_arrays_written(
 ) -> tuple[State, set[str]]:
     """Write the large arrays of an index; return its state, which names them, and the names of their files."""
     model, layout = semimetric.to_state(), segments[0].cells.layout
-    small = {f"model_{name}": array for name, array in model.arrays.items()} | _layout_arrays(layout)
+    small = {f"model_{name}": array for name, array in model.arrays.items()}
+    small |= {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}
+    small |= {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}
     large = []
     for k, segment in enumerate(segments):
         cells = segment.cells
@@ -266,8 +268,3 @@ def _is_unfinished(root: Path) -> bool:
     return not arrays.exists() or all(
         ARRAY_FILE.fullmatch(p.name) or _UNFINISHED_FILE.fullmatch(p.name) for p in arrays.iterdir()
     )
-
-
-def _layout_arrays(layout: CellLayout) -> dict[str, NDArray[Any]]:
-    cuts = {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}
-    return cuts | {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}

@@ -29,30 +29,10 @@ from ...data.schema import Schema
 from ..model.semimetric import Semimetric
 from .bounds import Bounds, QueryBounds
 from .index import SearchesUnderLearned, encoder_of, searched_distance
-from .items import ItemColumns, as_graph, as_objects, check_ids, masks_of
+from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of
 from .query_tables import QueryView
 from .refinement import Refinement
 from .segment import check_neighbors, check_radius
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Encoded items in the form of a segment of an index, of which none was removed."""
-
-    raw: Floats
-    ids: NDArray[Any]
-
-    @property
-    def points(self) -> _Rows:
-        return self
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        return np.ones(len(self.ids), dtype=bool)
-
-    @property
-    def n_alive(self) -> int:
-        return len(self.ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +46,28 @@ class RefinedItems:
     n_calls: Integers | None = None
 
     @classmethod
-    def encoded(cls, X: Any, encode: Callable[[Any], Floats], semimetric: Semimetric, *, name: str = "X") -> RefinedItems:
+    def encoded(cls, X: Any, encode: Callable[[Any], Floats], semimetric: Semimetric) -> RefinedItems:
         """Read objects whose features a model makes; its calls of the expensive distance are counted evenly among them."""
-        objects = listed_objects(X, name)
+        objects = listed_objects(X)
         with counted_calls() as count:
             rows = encode(objects)
         ends = np.arange(len(objects) + 1, dtype=np.int64) * count.n // len(objects)
         return cls(objects, semimetric.schema.encode(rows), QueryView(semimetric), ends[1:] - ends[:-1])
 
     @classmethod
-    def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:
+    def read(cls, X: Any, features: Any, semimetric: Semimetric | None) -> RefinedItems:
         """Read the items that a user gives: vectors that both distances read, or objects with features beside them."""
         if semimetric is None:
             if features is not None:
                 raise InputError("features= are for a learned distance, and there is no semimetric=; drop them, or give one")
-            return cls(listed_objects(X, name), None, None)
+            return cls(listed_objects(X), None, None)
         view = QueryView(semimetric)
         if features is None:
-            encoded = semimetric.schema.encode(X, name=name)
+            encoded = semimetric.schema.encode(X)
             return cls(list(semimetric.schema.decode(encoded)), encoded, view)
-        objects, encoded = listed_objects(X, name), semimetric.schema.encode(features, name="features")
+        objects, encoded = listed_objects(X), semimetric.schema.encode(features, name="features")
         if len(objects) != len(encoded):
-            raise InputError(f"{name} has {len(objects)} objects, and features= {len(encoded)} rows; give one row for each")
+            raise InputError(f"X has {len(objects)} objects, and features= {len(encoded)} rows; give one row for each")
         return cls(objects, encoded, view)
 
     def __len__(self) -> int:
@@ -109,7 +89,7 @@ class RefinedItems:
         return self.view.linked(refinement.sums(block, 0, rows))
 
     def mask(self, where: ArrayLike | Iterable | None, ids: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mask the items that a query may answer, shape (n_items,): see `NeighborIndex.kneighbors`."""
+        """Mask the eligible items, shape (n_items,): see ``where`` of `NeighborIndex.kneighbors`."""
         if where is None:
             return np.ones(len(self), dtype=bool)
         if self.view is None or self.features is None:
@@ -121,7 +101,7 @@ class RefinedItems:
             schema, raw = Schema.numeric(()), np.empty((len(self), 0))
         else:
             schema, raw = self.view.semimetric.schema, self.features
-        rows: Any = _Rows(raw, ids)  # all that a condition reads of a segment
+        rows = ItemRows(raw, ids, np.ones(len(self), dtype=bool))
         (mask,) = masks_of(where, ItemColumns(schema.names, schema, (rows,)))
         return np.asarray(mask)
 
@@ -142,11 +122,11 @@ class Found(NamedTuple):
 
 
 class CandidateItems:
-    """The items that may still be answered to one query: their lower bounds, and learned distances in any unit."""
+    """The items that may still be among the answers to one query: their lower bounds, and learned distances in any unit."""
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
-        self._ranks = ranks  # (n_items,), of all items in the order of ids, by which ties are broken
+        self.ranks = ranks  # (n_items,), of all items in the order of ids, by which ties are broken
         self.rows = rows  # (n,), the candidates
         self.n_all = len(rows)
         self.n_discarded = 0  # by bounds
@@ -183,7 +163,7 @@ class CandidateItems:
             self._discard_beyond(limit)
 
     def _discard_beyond(self, limit: Ranked) -> None:
-        tied = (self.lower == limit[0]) & (self._ranks[self.rows] < limit[1])
+        tied = (self.lower == limit[0]) & (self.ranks[self.rows] < limit[1])
         near = (self.lower < limit[0]) | tied
         if not near.all():
             self.n_discarded += int(len(near) - near.sum())
@@ -192,7 +172,7 @@ class CandidateItems:
     def learn(self, dual: Any) -> None:
         """Remember a dual that came with an exact distance; it is read where there is a limit to hold bounds against."""
         if dual is not None:
-            self._duals += [(bound, dual) for bound in self._bounds if bound.reads_duals]
+            self._duals += [(bound, dual) for bound in self._bounds if bound.bounds.reads_duals]
 
     def keys(self, settled: bool) -> Floats:
         """Return the numbers by which candidates are ordered, in the unit of the distances once a search is ``settled``."""
@@ -207,7 +187,7 @@ class CandidateItems:
         """Take out the first candidate: its row, its lower bound and its estimate (0 without one)."""
         keys = self.keys(settled)
         first = np.flatnonzero(keys == keys.min())
-        k = int(first[np.argmin(self._ranks[self.rows[first]])])
+        k = int(first[np.argmin(self.ranks[self.rows[first]])])
         taken = int(self.rows[k]), float(self.lower[k]), 0.0 if self.estimates is None else float(self.estimates[k])
         kept = np.ones(len(self.rows), dtype=bool)
         kept[k] = False
@@ -223,13 +203,11 @@ class CandidateItems:
 Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to the exact distance and its dual
 
 
-def nearest(
-    candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
-) -> Found:  # fmt: skip
-    """Find the k nearest candidates, certified as far as a budget reaches, of which ``known`` distances take nothing."""
+def nearest(candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float) -> Found:
+    """Find the k nearest candidates, certified as far as a budget of calls reaches; ``known`` distances take none."""
     if not k:
         return Found([], candidates.rows, candidates.lower, 0)
-    called = _take_known(candidates, known, ranks)
+    called = _take_known(candidates, known)
     threshold = _upper_threshold(candidates, called, k)
     n_calls = 0
     while True:
@@ -239,41 +217,37 @@ def nearest(
         if not len(candidates) or (settled and n_calls >= budget):
             return Found(called, candidates.rows, candidates.lower, n_calls)
         n_calls += 1
-        insort(called, _called(candidates, call, ranks, settled))
+        insort(called, _called(candidates, call, settled))
 
 
-def within(
-    candidates: CandidateItems, call: Call, radius: float, *, known: dict[int, float], budget: float, ranks: Integers
-) -> Found:  # fmt: skip
+def within(candidates: CandidateItems, call: Call, radius: float, *, known: dict[int, float], budget: float) -> Found:
     """Find all candidates within a radius, as far as a budget of calls reaches."""
-    called = _take_known(candidates, known, ranks)
+    called = _take_known(candidates, known)
     n_calls = 0
     while True:
         candidates.discard_beyond((radius, _FARTHEST[1], -1))
         if not len(candidates) or n_calls >= budget:
             return Found(called, candidates.rows, candidates.lower, n_calls)
         n_calls += 1
-        insort(called, _called(candidates, call, ranks, True))
+        insort(called, _called(candidates, call, True))
 
 
-def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bool) -> Ranked:
+def _called(candidates: CandidateItems, call: Call, settled: bool) -> Ranked:
     row, lower, estimate = candidates.pop(settled)
     value, dual = call(row, lower)
     candidates.learn(dual)
     candidates.compare(estimate, value)
-    return value, int(ranks[row]), row
+    return value, int(candidates.ranks[row]), row
 
 
-def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Ranked]:
-    if not known:
-        return []
+def _take_known(candidates: CandidateItems, known: dict[int, float]) -> list[Ranked]:
     there = np.isin(candidates.rows, list(known))
     rows = candidates.rows[there].tolist()
     if candidates.estimates is not None:
         for row, estimate in zip(rows, candidates.estimates[there].tolist(), strict=True):
             candidates.compare(estimate, known[row])
     candidates.keep(~there)
-    return sorted((known[row], int(ranks[row]), row) for row in rows)
+    return sorted((known[row], int(candidates.ranks[row]), row) for row in rows)
 
 
 def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -> Ranked:
@@ -363,11 +337,11 @@ class Searched(NamedTuple):
 class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     """Exact nearest neighbours under an expensive distance, in place of which a learned one and bounds do most of the work.
 
-    Candidates are taken in the order of the learned distance; lower bounds discard, upper bounds and the exact distances found
-    so far set the threshold, and the expensive distance is called only for what lies between, until the nearest
-    are proved (Seidl and Kriegel 1998). The answer is that of calling it for every item, ties by id; nothing is assumed of the
-    learned distance, which only decides how soon the threshold is tight. `NeighborIndex` with ``rerank=`` calls it for a fixed
-    number of candidates instead, without a proof.
+    Candidates are taken in the order of the learned distance. Upper bounds and the exact distances found so far set a
+    threshold, and candidates whose lower bounds exceed it are discarded. The expensive distance is called only for the others,
+    until the nearest are proved (Seidl and Kriegel 1998). The answer is that of calling it for every item, ties by id. Nothing
+    is assumed of the learned distance, which only decides how soon the threshold is tight. `NeighborIndex` with ``rerank=``
+    calls the expensive distance for a fixed number of candidates instead, without a proof.
 
     Parameters
     ----------
@@ -489,7 +463,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         """Number of items."""
         return len(self.items_)
 
-    def kneighbors(self, X: Any = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:  # fmt: skip
+    def kneighbors(self, X: Any = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
         """Find the nearest items of every query; the options are those of `search`.
 
         Parameters
@@ -547,7 +521,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
             few = min(k, len(candidates))
-            found = nearest(candidates, call, few, known=known, budget=budget - calls, ranks=self._ranks)
+            found = nearest(candidates, call, few, known=known, budget=budget - calls)
             if len(found.called) < few:
                 raise InputError("the bounds of a query contradict one another: a lower bound is above an upper one")
             return found.called[:few], proved(found, few, self._ranks), found.n_calls + calls
@@ -564,9 +538,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             np.array([calls for *_, calls in answers], dtype=np.int64),
         )
 
-    def radius_neighbors(
-        self, X: Any = None, radius: float = 1.0, return_distance: bool = True, **options: Any
-    ) -> Any:  # fmt: skip
+    def radius_neighbors(self, X: Any = None, radius: float = 1.0, return_distance: bool = True, **options: Any) -> Any:
         """Find all items within ``radius`` of every query, nearest first; the options are those of `search`.
 
         Distances and ids are object arrays of shape (n_queries,), one array a query; ids alone if not ``return_distance``.
@@ -590,7 +562,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         budget = self._budget(max_calls, 0, queries, own)
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
-            found = within(candidates, call, radius, known=known, budget=budget - calls, ranks=self._ranks)
+            found = within(candidates, call, radius, known=known, budget=budget - calls)
             near = [(value, row) for value, _, row in found.called if value <= radius]
             values, rows = np.array([v for v, _ in near]), np.array([row for _, row in near], dtype=np.int64)
             return values, self.ids_[rows], np.sort(self.ids_[found.open_rows]), found.n_calls + calls
@@ -687,8 +659,10 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             raise expensive.refuse(
                 f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]
             ) from error
-        of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
-        known = {row: value for b in of_rerank for row, value in b.known.items()}
+        known: dict[int, float] = {}
+        for of_query, fitted in zip(bounds, self.bounds_, strict=True):
+            if _same_distance(getattr(fitted, "distance", None), self.rerank):
+                known |= of_query.known
         if not own:  # of items they were called by `fit`
             for row, value in known.items():
                 expensive.calls.record(q, row, value)
@@ -727,6 +701,6 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         check_n_jobs(self.n_jobs)
 
 
-def _is(distance: Any, rerank: Any) -> bool:
+def _same_distance(distance: Any, rerank: Any) -> bool:
     """Return True if bounds call the very distance that is searched under, so that what they know is an answer, unchecked."""
     return distance is rerank or (ismethod(distance) and distance == rerank)

@@ -2,7 +2,7 @@
 
 1. Each item of a layer asks for its 32 nearest there. Edges go to those that no nearer one occludes, and back.
 2. Each item is looked for by a walk. Where it is not found, edges lead to it from the four nearest nodes that the walk found,
-   and back: groups of items that are nearest to one another alone would be out of reach otherwise.
+   and back. Otherwise groups of items that are nearest to one another alone would be out of reach.
 """
 
 from collections.abc import Callable
@@ -55,17 +55,17 @@ def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done:
     graph, pairs = NeighborGraph(levels, codes, edges, lower), _pairs(view, levels)
     walk = GraphWalk(view, graph)
     for layer in range(len(rows) - 2, -1, -1):
-        own = segment if layer == 0 else _of_layer(segment, rows[layer], n_jobs, seed)
+        own = segment
+        if layer:
+            items, layout = segment.points.raw[rows[layer]], segment.cells.layout
+            own = Segment.build(
+                view, layout, rows[layer], items, n_lists="auto", n_jobs=n_jobs, seed=seed, storage=segment.storage
+            )
         of_layer = slice(first[layer], first[layer + 1])
         chosen = _edges(own, codes[of_layer], pairs, n_jobs, done)
         edges[of_layer] = np.where(chosen >= 0, chosen + first[layer], -1)
         _reach_all(walk, own, layer, int(first[layer]), n_jobs, done)
     return graph
-
-
-def _of_layer(segment: Segment, rows: Integers, n_jobs: int | None, seed: int | None) -> Segment:
-    options: dict[str, Any] = {"n_lists": "auto", "n_jobs": n_jobs, "seed": seed, "storage": segment.storage}
-    return Segment.build(segment.view, segment.cells.layout, rows, segment.points.raw[rows], **options)
 
 
 def _levels(view: QueryView, points: ItemArrays, rng: np.random.Generator) -> Floats:

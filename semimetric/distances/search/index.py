@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from .files import FILE, read_segments, storage_of, write_segments
 from .graph_building import build_graph, check_walkable
 from .items import (
     ItemColumns,
+    ItemRows,
     Neighbors,
     Recall,
     SegmentedItems,
@@ -57,8 +58,6 @@ from .searcher import Searcher
 from .segment import ALGORITHMS, SearchRequest, Segment, candidate_count, check_neighbors, check_radius
 from .tuning import Tuning, tune
 
-BuildOptions: TypeAlias = dict[str, Any]  # The keyword arguments of `Segment.build`: n_lists, n_jobs, seed and storage.
-
 _MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
 _L1 = ("cityblock", "manhattan")
 _L2 = ("l2", "euclidean", "sqeuclidean")
@@ -66,7 +65,7 @@ _SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "storage", 
 _USES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "mapped")  # of memory
 _BLOCK = 8_192  # edges whose parts are computed at once
 _TAIL = 8_192  # A segment holds at least so many items before another is begun.
-_DEAD = 0.25  # From this share of removed items on, a segment is built anew.
+_REMOVED = 0.25  # From this fraction of removed items on, a segment is built anew.
 
 
 class SearchesUnderLearned(BaseEstimator):
@@ -90,10 +89,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
-    overflow are refused. Every item is reduced to 4-bit codes of cells; for a query, the least value of each cell adds up to a
-    lower bound of the distance, which FAISS sums over all items in SIMD. Items are refined by their exact distance in the order
-    of their bounds, until the next bound proves that no other item is among the nearest. Distances are exact whatever the
-    algorithm; ties go to the smallest id.
+    overflow are refused. Every item is reduced to 4-bit codes of cells. For a query, the least values of the cells of an item
+    add up to a lower bound of its distance, which FAISS computes for all items in SIMD. Items are refined by their exact
+    distance in the order of their bounds, until the next bound proves that no other item is among the nearest. Distances are
+    exact whatever the algorithm; ties go to the smallest id.
 
     Parameters
     ----------
@@ -107,10 +106,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
         typically nearest; "graph" walks along the edges of `build_graph`, which `fit` then builds; "brute" computes every
         distance (with joint groups, by merging the precomputed order of the fractions with the query's: Pele & Ben-Aliz 2016,
-        section 3).
+        section 3). Segments of at most 2,048 eligible items, or 2 n_neighbors, are always scanned by brute force, whatever
+        ``algorithm`` says.
     n_lists : int or "auto", default "auto"
-        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all,
-        and answers a single query faster with 1: in .7 of the time at a million items.
+        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
+        With a single list it answers one query faster: at a million items it takes 70 % of the time.
     n_probe : int, default 16
         Lists that the approximate search visits.
     n_candidates : int or None
@@ -208,8 +208,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def fit_encoded(self, view: QueryView, items: NDArray[Any], ids: NDArray[Any]) -> Self:
         """Index items (n, n_features) that are encoded already, with their checked ids (n,), under a view."""
         layout = CellLayout.fit(view, items, self.random_state)
-        self._set(view, layout, [Segment.build(view, layout, ids, items, **self._build_options)])
+        self._set(view, layout, [self._build(view, layout, ids, items)])
         return self.build_graph() if self.algorithm == "graph" else self
+
+    def _build(self, view: QueryView, layout: CellLayout, ids: NDArray[Any], items: NDArray[Any]) -> Segment:
+        options: dict[str, Any] = {"n_lists": self.n_lists, "seed": self.random_state, "storage": self.storage}
+        return Segment.build(view, layout, ids, items, n_jobs=self.n_jobs, **options)
 
     def _set(self, view: QueryView, layout: CellLayout, segments: list[Segment]) -> Self:
         self._view = view
@@ -261,10 +265,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return_distance : bool
         algorithm, n_candidates : as in the class, for this call
         where : str, boolean mask over `ids_`, or list of ids; None
-            The eligible items: those that meet a condition on features, such as ``'alcohol > 13 and (hue < 1 or origin in
-            ("France", "Italy"))'``, or those with these ids. Ids that are not in the index are ignored. Columns of times are
-            compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
-            ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
+            The eligible items, which answers are chosen from. Either a condition on features holds for them, such as
+            ``'alcohol > 13 and (hue < 1 or origin in ("France", "Italy"))'``, or they have these ids. Ids that are not in the
+            index are ignored. Columns of times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a
+            time zone, and then also with ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a
+            number.
 
         Returns
         -------
@@ -273,14 +278,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         ids : ndarray of shape (n_queries, k)
             k is the smaller of n_neighbors and the number of eligible items, less one without X.
         """
-        found = self.search_encoded(
-            self._queries(X),
-            n_neighbors,
-            exclude=self.ids_ if X is None else None,
-            algorithm=algorithm,
-            n_candidates=n_candidates,
-            where=where,
-        )
+        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
         return (found.distances, found.ids) if return_distance else found.ids
 
     def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
@@ -353,10 +351,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def estimate_recall(
         self, X: ArrayLike, n_neighbors: int = 10, *, max_queries: int = 200, n_candidates: int | None = None, where: Any = None
     ) -> Recall:
-        """Measure the share of the exact answer that the approximate search, or that by a graph, finds.
+        """Measure the fraction of the exact answer that the approximate search, or that by a graph, finds.
 
         At most ``max_queries`` rows of X are asked, drawn at random. A neighbour counts if its distance is at most that of the
-        true k-th, so ties count. Without queries, or eligible items, an InputError is raised.
+        true k-th, so ties count. Without queries, or without eligible items, an InputError is raised.
         """
         queries = self._queries(X)
         if len(queries) > check_count("max_queries", max_queries):
@@ -414,11 +412,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def tune(self, X: ArrayLike, *, recall: float = 0.95, n_neighbors: int = 10, max_queries: int = 400) -> Tuning:
         """Choose the fastest search that finds a share of the true neighbours of queries like these, and use it from now on.
 
-        Sets ``algorithm``, ``n_probe`` and ``n_candidates``, which are saved with the index. For every power of 2 of inverted
-        lists, fewer than all, and for the graph, where there is one, the least number of candidates is looked for that reaches
-        the recall on one half of the queries; the other half measures the one that takes the least time. Where none reaches it,
-        or exact search takes no longer, search is exact. An interrupted call leaves the index as it was. The result is printed
-        as a table of what was tried; times depend on the machine.
+        Sets ``algorithm``, ``n_probe`` and ``n_candidates``, which are saved with the index. It tries every power of 2 of
+        inverted lists up to all of them, and the graph, where there is one. For each, one half of the queries shows the least
+        number of candidates that reaches the recall. The other half measures the recall of the fastest one. Where none reaches
+        it, or exact search takes no longer, search is exact. An interrupted call leaves the index as it was. The result is
+        printed as a table of what was tried; times depend on the machine.
 
         Parameters
         ----------
@@ -479,8 +477,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def explain_graph(self, graph: Any, X: ArrayLike | None = None, *, by: str = "features") -> Any:
         """Explain every edge of a graph between items, such as one of neighbours: what each feature adds to its distance.
 
-        For a picture or groups that were made from a graph (UMAP, t-SNE, HDBSCAN, DBSCAN), the mean of a column over the edges
-        of a group is how much that feature holds it together.
+        Graphs are what pictures and groups are made from (UMAP, t-SNE, HDBSCAN, DBSCAN). The mean of a column over the edges of
+        a group is how much that feature holds it together.
 
         Parameters
         ----------
@@ -578,7 +576,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
         d = self._view.semimetric
-        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, self.segments_)
+        parts = [ItemRows(s.points.raw, s.ids, s.alive) for s in self.segments_]
+        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, parts)
         return SegmentedItems(self._view, self.segments_, masks_of(where, columns))
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
@@ -587,27 +586,41 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         New ids are of the kind of those that are there, else an InputError is raised; None numbers on from the largest integer.
         """
         items = self.encode(X)
-        segments = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
+        given, segments = new_ids(ids, len(items), self.ids_), list(self.segments_)
+        # Segments at the end join the new items if they are small, or not twice as large as these.
+        while segments and len(segments[-1]) < max(2 * len(given), _TAIL):
+            last = segments.pop()
+            given = np.concatenate([last.ids[last.alive], given])
+            items = np.concatenate([last.points.raw[last.alive], items])
+        first = self.segments_[0]
+        segments.append(self._build(first.view, first.cells.layout, given, items))
         self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
         return self
 
     def remove(self, ids: ArrayLike) -> Self:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
-        segments = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
+        removed = ids_to_remove(ids, self.ids_)
+        rest = [self._without(segment, removed) for segment in self.segments_]
+        segments = [segment for segment in rest if segment.n_alive] or rest[:1]
         self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
         return self
 
-    @property
-    def _build_options(self) -> dict[str, Any]:
-        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state, "storage": self.storage}
+    def _without(self, segment: Segment, removed: NDArray[Any]) -> Segment:
+        alive = segment.alive & ~np.isin(segment.ids, removed)
+        n = int(alive.sum())
+        if n == segment.n_alive:
+            return segment
+        if 0 < n < (1 - _REMOVED) * len(segment):
+            return self._build(segment.view, segment.cells.layout, segment.ids[alive], segment.points.raw[alive])
+        return segment.with_alive(alive)
 
     def build_graph(self) -> Self:
         """Build the graph that ``algorithm="graph"`` walks along; `fit` does so where that is the algorithm of the index.
 
-        Every item gets edges to at most 32 others: of its 32 nearest, as the approximate search finds them, those that no
-        nearer one occludes (Malkov & Yashunin 2020; Subramanya et al. 2019, with a factor 1.1), and edges back; then those
-        items that a walk does not find get edges from where it ended. A walk reads values from tables of 128 levels of each
+        Every item gets edges to at most 32 others, and edges back. They lead to those of its 32 nearest, as the approximate
+        search finds them, that no nearer one occludes (Malkov & Yashunin 2020; Subramanya et al. 2019, with a factor 1.1). Then
+        the items that a walk does not find get edges from where it ended. A walk reads values from tables of 128 levels of each
         feature, and the ``n_candidates`` nearest items, which it keeps, are refined by exact distances. Up to 8,192 items are
         scanned instead, and so are more of them where ``where=`` leaves less than half.
 
@@ -653,8 +666,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Count the bytes that the index holds for its items, by what they are for; tables of the distance do not count.
 
         "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint groups;
-        "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in FAISS's layout,
-        with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and their order, "alive"
+        "codes" are the cells of the items, and the boxes of joint groups, once a query has made them. The first query that
+        scans makes cells into "faiss": codes in FAISS's layout, with row numbers. "ids" are the ids and their order, "alive"
         says which items are not removed, "lists" the list of every item, "graph" edges and levels. "mapped" are all arrays that
         lie in files mapped into memory: they are in no other number, and the system may drop their pages at any time.
 
@@ -776,36 +789,6 @@ def _edges(graph: Any, shape: tuple[int, int], *, itself: bool) -> tuple[Any, An
     rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
     kept = slice(None) if itself else rows != columns
     return rows[kept], columns[kept]
-
-
-def with_items(segments: Sequence[Segment], ids: NDArray[Any], items: NDArray[Any], options: BuildOptions) -> list[Segment]:
-    """Add items to segments: they join those at the end that are small, or not twice as large as the new items are."""
-    kept = list(segments)
-    while kept and len(kept[-1]) < max(2 * len(ids), _TAIL):
-        last = kept.pop()
-        ids = np.concatenate([last.ids[last.alive], ids])
-        items = np.concatenate([last.points.raw[last.alive], items])
-    return [*kept, _built_like(segments[0], ids, items, options)]
-
-
-def without_items(segments: Sequence[Segment], removed: NDArray[Any], options: BuildOptions) -> list[Segment]:
-    """Remove the ids ``removed`` from segments; at least one segment is left, which may be empty."""
-    kept = [_without(s, removed, options) for s in segments]
-    return [s for s in kept if s.n_alive] or kept[:1]
-
-
-def _without(segment: Segment, removed: NDArray[Any], options: BuildOptions) -> Segment:
-    alive = segment.alive & ~np.isin(segment.ids, removed)
-    n = int(alive.sum())
-    if n == segment.n_alive:
-        return segment
-    if 0 < n < (1 - _DEAD) * len(segment):
-        return _built_like(segment, segment.ids[alive], segment.points.raw[alive], options)
-    return segment.with_alive(alive)
-
-
-def _built_like(segment: Segment, ids: NDArray[Any], items: NDArray[Any], options: BuildOptions) -> Segment:
-    return Segment.build(segment.view, segment.cells.layout, ids, items, **options)
 
 
 def searched_distance(given: Any, X: Any = None) -> Semimetric:

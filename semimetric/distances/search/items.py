@@ -23,64 +23,12 @@ from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
 
 
-class SegmentAnswers(NamedTuple):
-    """The k nearest by sum and id, (B, k), how many items were refined, and True if the first were the nearest."""
+class ItemRows(NamedTuple):
+    """Encoded items and their ids, of which some may have been removed: what a condition or a list of ids chooses from."""
 
-    sums: Floats
-    ids: NDArray
-    refined: Integers
-    at_once: NDArray[np.bool_]
-
-
-def pays(view: QueryView, segments: Sequence[Segment], search: SearchRequest) -> bool:
-    """Return True if segments have bounds that may leave some of them out."""
-    return search.algorithm == "exact" and len(segments) > 1 and view.simple and all(s.searchable for s in segments)
-
-
-def nearest_in_order(
-    view: QueryView,
-    segments: Sequence[Segment],
-    masks: Sequence[NDArray[np.bool_] | None],
-    queries: QueryBlock,
-    search: SearchRequest,
-) -> SegmentAnswers:
-    """Return the k nearest items of all segments to each query of a block."""
-    n, kind = len(queries), np.result_type(*(s.ids.dtype for s in segments))
-    answers = SegmentAnswers(
-        np.full((n, search.k), np.inf), np.zeros((n, search.k), kind), np.zeros(n, np.int64), np.ones(n, dtype=bool)
-    )
-    least = np.column_stack([s.least(queries) for s in segments])
-    promising = least.argmin(axis=1)
-    order = np.argsort(least.mean(axis=0), kind="stable")
-    for k in order:
-        _ask(segments[k], masks[k], view, queries, np.flatnonzero(promising == k), search, answers)
-    for k in order:
-        near = (promising != k) & (least[:, k] <= answers.sums[:, -1])
-        _ask(segments[k], masks[k], view, queries, np.flatnonzero(near), search, answers)
-    return answers
-
-
-def _ask(
-    segment: Segment,
-    mask: NDArray[np.bool_] | None,
-    view: QueryView,
-    queries: QueryBlock,
-    rows: Integers,
-    search: SearchRequest,
-    answers: SegmentAnswers,
-) -> None:
-    """Merge what a segment answers to the queries ``rows`` into the answers so far, whose k-th sums are the limits."""
-    if not len(rows):
-        return
-    asked = queries if len(rows) == len(queries) else view.block(queries.items.take(rows))
-    found = segment.nearest(asked, search, mask, answers.sums[rows, -1])
-    sums = np.hstack([answers.sums[rows], found.sums])
-    ids = np.hstack([answers.ids[rows], segment.ids[found.rows].astype(answers.ids.dtype)])
-    order = np.lexsort((ids, sums), axis=-1)[:, : search.k]
-    answers.sums[rows] = np.take_along_axis(sums, order, axis=1)
-    answers.ids[rows] = np.take_along_axis(ids, order, axis=1)
-    answers.refined[rows] += found.refined
-    answers.at_once[rows] &= found.at_once
+    raw: NDArray[Any]  # (n, n_features)
+    ids: NDArray[Any]  # (n,)
+    alive: NDArray[np.bool_]  # (n,), True for items that have not been removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +40,7 @@ class ItemColumns(Mapping[str, Cells]):
 
     names: Sequence[str]
     schema: Schema
-    segments: Sequence[Segment]
+    parts: Sequence[ItemRows]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -106,7 +54,7 @@ class ItemColumns(Mapping[str, Cells]):
     def __getitem__(self, name: str) -> Cells:
         k = self.names.index(name)
         feature = self.schema.features[k]
-        cells = np.concatenate([s.points.raw[s.alive, k] for s in self.segments])
+        cells = np.concatenate([part.raw[part.alive, k] for part in self.parts])
         if feature.time == SCALE:
             return TimeCells(cells.astype(np.float64), feature.zone)
         if feature.kind != "categorical":
@@ -115,15 +63,6 @@ class ItemColumns(Mapping[str, Cells]):
         if any(isinstance(category, str) for category in feature.categories):
             return np.array(["" if value is None else str(value) for value in values], dtype=object)
         return values.astype(np.float64)
-
-
-def items_that_fulfil(condition: str, columns: ItemColumns) -> NDArray[np.bool_]:
-    """Mask the items, shape (n_items,), that fulfil a condition among those that have not been removed."""
-    try:
-        read = read_condition(condition)
-    except InputError as error:
-        raise InputError(f"where is {condition!r}: {error}; ids are given as a list, where=[{condition!r}]") from error
-    return read.holds(columns)
 
 
 _BLOCK = 128  # At most so many queries are tabulated together,
@@ -158,7 +97,7 @@ class Recall(NamedTuple):
 
 
 class SegmentedItems(NamedTuple):
-    """Segments under one distance, and masks of the eligible items (None stands for all)."""
+    """Segments under one distance, and masks of the eligible items, which searches may return (all where a mask is None)."""
 
     view: QueryView
     segments: Sequence[Segment]
@@ -182,7 +121,7 @@ class SegmentedItems(NamedTuple):
 
         With ``linked=False`` distances are the sums before the link, by which answers of several are merged.
         """
-        blocks = self._answered(self.of_block, search, X, n_jobs, verbose)
+        blocks = self._answered(self.nearest_of_block, search, X, n_jobs, verbose)
         found = Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
         return found._replace(distances=self.view.linked(found.distances)) if linked else found
 
@@ -202,16 +141,46 @@ class SegmentedItems(NamedTuple):
             size = min(size, max(_PIECES // max(self.view.n_pieces, 1), 1))
             return map_blocks(answered, len(X), size=size, n_jobs=n_jobs)
 
-    def of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
+    def nearest_of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
         """Find the k nearest of every query of a block, with sums for distances."""
-        if pays(self.view, self.segments, search):
-            return Neighbors(*nearest_in_order(self.view, self.segments, self.masks, queries, search))
-        answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
-        sums = np.hstack([a.sums for a in answers])
-        ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])
-        refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
-        found = Neighbors(sums, ids, refined, at_once)
-        return found if len(answers) == 1 else _smallest(found, search.k)  # One segment answers in order already.
+        if search.algorithm == "exact" and self._bounds_can_exclude_segments:
+            return self._nearest_in_order(queries, search)
+        answers = []
+        for segment, mask in zip(self.segments, self.masks, strict=True):
+            found = segment.nearest(queries, search, mask)
+            answers.append(Neighbors(found.sums, segment.ids[found.rows], found.refined, found.at_once))
+        return answers[0] if len(answers) == 1 else merged(answers, search.k)  # One segment answers in order already.
+
+    @property
+    def _bounds_can_exclude_segments(self) -> bool:
+        return len(self.segments) > 1 and self.view.simple and all(s.searchable for s in self.segments)
+
+    def _nearest_in_order(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
+        """Search the segments in the order of their bounds, and leave out those whose bound exceeds the k-th sum so far."""
+        kind = np.result_type(*(s.ids.dtype for s in self.segments))
+        found = no_neighbors(len(queries), kind, search.k)
+        least = np.column_stack([s.least(queries) for s in self.segments])
+        promising = least.argmin(axis=1)
+        order = np.argsort(least.mean(axis=0), kind="stable")
+        for k in order:
+            self._search_segment(k, queries, np.flatnonzero(promising == k), search, found)
+        for k in order:
+            near = (promising != k) & (least[:, k] <= found.distances[:, -1])
+            self._search_segment(k, queries, np.flatnonzero(near), search, found)
+        return found
+
+    def _search_segment(self, k: int, queries: QueryBlock, rows: Integers, search: SearchRequest, found: Neighbors) -> None:
+        """Merge the answers of segment k to the queries ``rows`` into those found so far, whose k-th sums are the limits."""
+        if not len(rows):
+            return
+        segment = self.segments[k]
+        before = Neighbors(found.distances[rows], found.ids[rows], found.refined[rows], found.at_once[rows])
+        asked = queries if len(rows) == len(queries) else self.view.block(queries.items.take(rows))
+        new = segment.nearest(asked, search, self.masks[k], before.distances[:, -1])
+        ids = segment.ids[new.rows].astype(found.ids.dtype)
+        both = merged([before, Neighbors(new.sums, ids, new.refined, new.at_once)], search.k)
+        for array, values in zip(found, both, strict=True):
+            array[rows] = values
 
     def within(self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray[Any]]]:
         """Find distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
@@ -254,10 +223,7 @@ class SegmentedItems(NamedTuple):
         pairs = pairs if self.view.side == "query-first" else pairs[:, ::-1]
         function = UserDistance.of_vectors(distance, vectors, schema=self.view.semimetric.schema)
         true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
-        order = np.lexsort((found.ids, true), axis=-1)[:, :k]
-        return found._replace(
-            distances=np.take_along_axis(true, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
-        )
+        return _nearest_first(found._replace(distances=true), k)
 
 
 def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
@@ -269,7 +235,7 @@ def merged(answers: Sequence[Neighbors], k: int) -> Neighbors:
     """Select the k nearest of several answers to the same queries."""
     sums, ids = np.hstack([a.distances for a in answers]), np.hstack([a.ids for a in answers])
     refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
-    return _smallest(Neighbors(sums, ids, refined, at_once), k)
+    return _nearest_first(Neighbors(sums, ids, refined, at_once), k)
 
 
 def merged_within(answers: Sequence[tuple[Floats, NDArray[Any]]]) -> tuple[Floats, NDArray[Any]]:
@@ -278,7 +244,7 @@ def merged_within(answers: Sequence[tuple[Floats, NDArray[Any]]]) -> tuple[Float
     return _increasing(sums, ids)
 
 
-def _smallest(found: Neighbors, k: int) -> Neighbors:
+def _nearest_first(found: Neighbors, k: int) -> Neighbors:
     """Select the k neighbours of the smallest distances in every row, increasing; ties go to the smallest id."""
     order = np.lexsort((found.ids, found.distances), axis=-1)[:, :k]
     return found._replace(
@@ -301,9 +267,9 @@ def as_objects(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return out
 
 
-def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
-    """Answer n queries for which no item is eligible; ids are of type ``dtype``."""
-    return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
+def no_neighbors(n: int, dtype: np.dtype, k: int = 0) -> Neighbors:
+    """Return the answers to n queries before any item was found: k infinite distances each, with ids of type ``dtype``."""
+    return Neighbors(np.full((n, k), np.inf), np.zeros((n, k), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
 
 
 def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
@@ -314,16 +280,13 @@ def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
     return found._replace(distances=found.distances[~drop].reshape(shape), ids=found.ids[~drop].reshape(shape))
 
 
-def next_ids(old_ids: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return the n integers after the largest of the ids that are in the index."""
-    if old_ids.dtype.kind != "i":
-        raise InputError("this index has strings as ids; give ids= for the new items too")
-    return int(old_ids.max(initial=-1)) + 1 + np.arange(n)
-
-
 def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray[Any]) -> NDArray[Any]:
-    """Return ids for n new items, of the kind of ``old_ids`` and none of them; None numbers on."""
-    given = check_ids(next_ids(old_ids, n) if ids is None else ids, n, old_ids.dtype.kind)
+    """Return ids for n new items, of the kind of ``old_ids`` and none of them; None takes the integers after the largest."""
+    if ids is None:
+        if old_ids.dtype.kind != "i":
+            raise InputError("this index has strings as ids; give ids= for the new items too")
+        return int(old_ids.max(initial=-1)) + 1 + np.arange(n)
+    given = check_ids(ids, n, old_ids.dtype.kind)
     if np.isin(given, old_ids).any():
         raise InputError(f"id {given[np.isin(given, old_ids)][0]} is in the index already; remove it first, or give another")
     return given
@@ -351,25 +314,29 @@ def known_ids(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:
-    """Return masks over the rows of each segment, from a condition, a mask of the items alive, or ids; None keeps all."""
-    segments = columns.segments
+    """Return masks over the rows of each part, from a condition, a mask of the items alive, or ids; None keeps all."""
+    parts = columns.parts
     if where is None:
-        return [None] * len(segments)
+        return [None] * len(parts)
     if isinstance(where, str):
-        where = items_that_fulfil(where, columns)
+        try:
+            condition = read_condition(where)
+        except InputError as error:
+            raise InputError(f"where is {where!r}: {error}; ids are given as a list, where=[{where!r}]") from error
+        where = condition.holds(columns)
     if not isinstance(where, Iterable) and not hasattr(where, "__array__"):
         raise InputError(f"where is {where!r}; a condition as text, a mask or a list of ids is required: where=[{where!r}]")
     given = np.asarray(where if hasattr(where, "__array__") else list(where))
     if given.dtype.kind != "b":
-        wanted = check_ids(given, None, segments[0].ids.dtype.kind, unique=False)
-        return [np.isin(s.ids, wanted) for s in segments]
-    alive = [s.n_alive for s in segments]
-    if given.shape != (sum(alive),):
-        raise InputError(f"where is a mask of shape {given.shape} for {sum(alive)} items; give one value for each of ids_")
+        wanted = check_ids(given, None, parts[0].ids.dtype.kind, unique=False)
+        return [np.isin(part.ids, wanted) for part in parts]
+    counts = [int(part.alive.sum()) for part in parts]
+    if given.shape != (sum(counts),):
+        raise InputError(f"where is a mask of shape {given.shape} for {sum(counts)} items; give one value for each of ids_")
     masks: list[NDArray[np.bool_] | None] = []
-    for s, of_segment in zip(segments, np.split(given, np.cumsum(alive)[:-1]), strict=True):
-        mask = s.alive.copy()
-        mask[s.alive] = of_segment
+    for part, chosen in zip(parts, np.split(given, np.cumsum(counts)[:-1]), strict=True):
+        mask = part.alive.copy()
+        mask[part.alive] = chosen
         masks.append(mask)
     return masks
 

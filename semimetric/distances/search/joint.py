@@ -1,8 +1,8 @@
 """Boxes of joint groups: every item is in one of 256 a group, and a query bounds what the group is in each from below.
 
 The theory is in docs/mathematics.md, section 4.2. A box is a product of intervals of the features of the group, each within a
-cell of the grid. Where intervals end is chosen on a scale on which the table rises evenly, as dense as the cube root of the
-density of the items (Panter & Dite 1951); what an interval reaches is measured on the items.
+cell of the grid. The ends of intervals are chosen on a scale on which the table rises evenly, as dense as the cube root of the
+density of the items (Panter & Dite 1951). The range of an interval is measured on the items.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ _PROBE = 4_096  # The size of the sample of sums that suggests the first thresho
 _MOST = (1 << 31) - 1  # No sum is above this number.
 _ADDED = 1 << 27  # So many entries of tables are added up in one compiled call, in some 0.1 s.
 
-Mask = NDArray[np.bool_] | None  # eligible items; None stands for all
+Mask = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 
 
 def has_boxes(view: QueryView) -> bool:

@@ -31,8 +31,8 @@ class LandmarkBounds(Bounds):
     calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance as they are: vectors,
     strings, series, graphs, sets.
 
-    The bounds hold for a metric only. In `fit`, symmetry and every triangle of an item and two landmarks is checked, and
-    those of ``n_checked`` sampled pairs of items with every landmark; a distance that breaks one is refused.
+    The bounds hold for a metric only. In `fit`, symmetry and every triangle of an item and two landmarks is checked. So are
+    the triangles of ``n_checked`` sampled pairs of items with every landmark. A distance that breaks one is refused.
 
     Parameters
     ----------

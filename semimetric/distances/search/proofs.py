@@ -1,8 +1,8 @@
 """Proofs that a saved segment is what building it would have made, as far as answers depend on it.
 
-What is derived from the raw items is proved against them, block by block, in the memory of a block: positions and joint
-features are where the raw items lie, every position lies in the cell of its code, every joint code names the box of its item.
-With that, the bounds of an exact search hold, and every distance is that of the raw items, whoever wrote the arrays.
+Arrays that are derived from the raw items are proved against them, block by block, in the memory of a block. Positions and
+joint features are where the raw items lie, every position lies in the cell of its code, every joint code names the box of its
+item. With that, the bounds of an exact search hold, and every distance is that of the raw items, whoever wrote the arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,9 +37,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
     byte, shift = layout.column[: len(low)] // 2, layout.column[: len(low)] % 2 * 4
 
     def check(rows: slice) -> None:
-        block = ItemArrays(
-            points.raw[rows], points.positions[rows], None if points.joint is None else _slice(points.joint, rows)
-        )
+        block = points.take(rows)
         prove(block, rows.start)
         codes = packed[rows]
         astray, own_ends = np.full(1, -1), np.zeros_like(ends)  # Threads that share the ends would undo what others have found.
@@ -78,10 +76,6 @@ def _check_ends(cells: Cells, ends: NDArray[np.bool_]) -> None:
         if (wrong := np.argwhere(np.where(filled, ~attained, values != empty))).size:
             part, cell = wrong[0]
             raise StorageError(f"the array {name!r} ends cell {cell} of scale {part} where no item of the cell is; {_ADVICE}")
-
-
-def _slice(items: Items, rows: slice) -> Items:
-    return Items(type(items.located)(*(array[rows] for array in items.located)), items.order[rows])
 
 
 def _prover(view: QueryView) -> Callable[[ItemArrays, int], None]:

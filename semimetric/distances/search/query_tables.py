@@ -18,6 +18,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.joint_search import GroupArrays, JointQuery, add_joint_values, place_queries
+from ..._kernels.places import PlaceCodes
 from ..._kernels.search import Profiles, Scales, tabulate
 from ..._kernels.simplex import Located
 from ..features.linear_directions import with_directions
@@ -198,18 +199,17 @@ class ItemArrays(NamedTuple):
     raw: NDArray[Any]  # (n, n_features)
     positions: Floats  # (n, E) on the features of the scales
     joint: Items | None  # located joint features
-    coded: Any = None  # positions in 16 bits: `positions` are then located when rows of them are read
+    coded: PlaceCodes | None = None  # positions in 16 bits: `positions` are then located when rows of them are read
 
     def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
 
-    def take(self, rows: NDArray[Any]) -> ItemArrays:
-        """Return the items of these row numbers, or of a mask."""
-        return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else _take(self.joint, rows))
-
-
-def _take(items: Items, rows: NDArray[Any]) -> Items:
-    return Items(Located(*(array[rows] for array in items.located)), items.order[rows])
+    def take(self, rows: NDArray[Any] | slice) -> ItemArrays:
+        """Return the items of these row numbers, or of a mask or slice."""
+        joint = None
+        if self.joint is not None:
+            joint = Items(Located(*(array[rows] for array in self.joint.located)), self.joint.order[rows])
+        return ItemArrays(self.raw[rows], self.positions[rows], joint)
 
 
 def joined(located_items: Sequence[Items]) -> Items:
@@ -266,7 +266,7 @@ class QueryView:
 
     @property
     def _origin_of_cells(self) -> tuple[Any, ...]:
-        """Return the features with tables, the joint features, and their tables, from which cells are cut."""
+        """The features with tables, the joint features, and their tables, from which cells are cut."""
         held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
         return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
 
@@ -354,8 +354,9 @@ class QueryView:
         positions = np.empty((len(X), len(self.features)))
 
         def locate(rows: slice) -> Items | None:
-            positions[rows], joint = self._located(np.asarray(X[rows], dtype=np.float64))
-            return joint
+            features = with_directions(self.semimetric.directions, np.asarray(X[rows], dtype=np.float64))
+            positions[rows] = self._positions_of_features(features)
+            return self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
 
         located = map_blocks(locate, len(X), size=_ROWS, n_jobs=n_jobs)
         joint = [items for items in located if items is not None]
@@ -363,17 +364,11 @@ class QueryView:
 
     def positions(self, raw: Floats) -> Floats:
         """Return the positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
-        features = with_directions(self.semimetric.directions, raw)
+        return self._positions_of_features(with_directions(self.semimetric.directions, raw))
+
+    def _positions_of_features(self, features: Floats) -> Floats:
         located, excess = self.semimetric.embedding.grid.locate(features), self.semimetric.value_limits.excess(features)
         return self._parts.positions(located, excess)
-
-    def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
-        """Locate raw vectors: positions (n, E) on the features of the scales, and the features of the joint groups."""
-        d = self.semimetric
-        features = with_directions(d.directions, raw)
-        located, excess = d.embedding.grid.locate(features), d.value_limits.excess(features)
-        joint = self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
-        return self._parts.positions(located, excess), joint
 
     @property
     def n_pieces(self) -> int:

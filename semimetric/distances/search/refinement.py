@@ -176,16 +176,11 @@ class LocatedRows:
         return self.view.positions(np.asarray(self.raw[rows], dtype=np.float64))
 
 
-class CodedPositions(NamedTuple):
-    """The positions of items in 16 bits, as kernels take them."""
-
-    of_items: PlaceCodes
-
-    def slack(self, view: QueryView, profiles: Profiles) -> Floats:
-        """Bound the errors of the estimates of a block of queries, rounding included, shape (B,)."""
-        bounds = np.empty(len(profiles.position))
-        error_bounds(view.scales, profiles, self.of_items.error, _ROUNDING, bounds)
-        return bounds + _ROUNDING * view.size
+def estimate_errors(codes: PlaceCodes, view: QueryView, profiles: Profiles) -> Floats:
+    """Bound the errors of the sums that codes give for a block of queries, rounding included, shape (B,)."""
+    bounds = np.empty(len(profiles.position))
+    error_bounds(view.scales, profiles, codes.error, _ROUNDING, bounds)
+    return bounds + _ROUNDING * view.size
 
 
 def located_items(view: QueryView, X: NDArray[Any], storage: str, *, n_jobs: int | None = None) -> ItemArrays:
@@ -206,7 +201,7 @@ def located_items(view: QueryView, X: NDArray[Any], storage: str, *, n_jobs: int
     error = np.max([np.zeros(len(scale)), *(of_block for of_block, _ in located)], axis=0)
     joint = [items for _, items in located if items is not None]
     positions = cast(Floats, LocatedRows(view, X))
-    return ItemArrays(X, positions, joined(joint) if joint else None, CodedPositions(PlaceCodes(codes, scale, error)))
+    return ItemArrays(X, positions, joined(joint) if joint else None, PlaceCodes(codes, scale, error))
 
 
 def _scales(view: QueryView) -> Floats:
@@ -227,22 +222,17 @@ class CodedRefinement(NamedTuple):
 
     view: QueryView
     points: ItemArrays
+    codes: PlaceCodes
     rank: Integers
-
-    @property
-    def coded(self) -> CodedPositions:
-        """The positions in 16 bits."""
-        coded: CodedPositions = self.points.coded
-        return coded
 
     def within(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
         """Return the sums between query q and the items among ``rows`` whose sum may be <= ``limit``, and their rows."""
-        slack, found = self.coded.slack(self.view, queries.profiles)[q], []
+        slack, found = estimate_errors(self.codes, self.view, queries.profiles)[q], []
         for part in short_blocks(len(rows), step_of(self.view, 1)):
             estimates = _no_estimates(1, len(rows[part]), 1)
             estimate(
-                self.view.scales, queries.profiles, q, self.coded.of_items,
-                Candidates(rows[part], self._rest(queries, q, rows[part]), NO_VALUES), slack, estimates,
+                self.view.scales, queries.profiles, q, self.codes,
+                Candidates(rows[part], self.view.rest(queries, q, self.points, rows[part]), NO_VALUES), slack, estimates,
             )  # fmt: skip
             found.append(rows[part][estimates.sums[0] <= limit + slack])
         near = np.concatenate([rows[:0], *found])
@@ -251,7 +241,7 @@ class CodedRefinement(NamedTuple):
             located, one = self.points.positions[near[part]], np.arange(len(near[part]))
             values(self.view.scales, queries.profiles, q, located, one, -np.inf, sums[part])
             if not self.view.simple:
-                sums[part] += self._rest(queries, q, near[part])
+                sums[part] += self.view.rest(queries, q, self.points, near[part])
         return np.maximum(sums, self.view.least), near
 
     def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
@@ -277,24 +267,24 @@ class CodedRefinement(NamedTuple):
 
     def named(self, queries: QueryBlock, items: NamedItems, slack: Floats, answer: SegmentResult) -> None:
         """Refine what a scan named within limits, for sums over single features; what is found already stays."""
-        room, chosen = self.coded.slack(self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
+        room, chosen = estimate_errors(self.codes, self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
         best = BestItems(answer.sums, answer.rows, answer.refined)
-        choose_named(self.view.scales, queries.profiles, self.coded.of_items, items, room, slack, best, chosen)
+        choose_named(self.view.scales, queries.profiles, self.codes, items, room, slack, best, chosen)
         before = np.append(0, np.cumsum(chosen))
         self._keep(queries, items.queries, items.rows[chosen], NO_VALUES, before[items.starts], answer)
 
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were looked at."""
         rows, bounds, start, k = candidates.rows, candidates.bounds, 0, answer.sums.shape[1]
-        room = self.coded.slack(self.view, queries.profiles)[q]
+        room = estimate_errors(self.codes, self.view, queries.profiles)[q]
         while start < len(rows):
             end_if_interrupted()
             part = slice(start, start + growing_step(self.view, start, k))
-            extra = self._rest(queries, q, rows[part])
+            extra = self.view.rest(queries, q, self.points, rows[part])
             estimates = _no_estimates(1, len(rows[part]), k)
             estimates.smallest[0] = answer.sums[q] - room
             named = Candidates(rows[part], extra, bounds[part])
-            estimate(self.view.scales, queries.profiles, q, self.coded.of_items, named, room + slack, estimates)
+            estimate(self.view.scales, queries.profiles, q, self.codes, named, room + slack, estimates)
             looked_at = int(estimates.looked_at[0])
             chosen = np.flatnonzero(self._chosen(estimates, np.array([room]))[0])
             self._keep(
@@ -310,16 +300,13 @@ class CodedRefinement(NamedTuple):
                 break
         return start
 
-    def _rest(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
-        return self.view.rest(queries, q, self.points, rows)
-
     def _block(self, queries: QueryBlock, candidates: Candidates, slack: Floats, answer: SegmentResult) -> Integers:
         """Refine some candidates of every query; return how many were looked at, shape (B,)."""
         given = Candidates(*(np.ascontiguousarray(array) for array in candidates))
-        room = self.coded.slack(self.view, queries.profiles)
+        room = estimate_errors(self.codes, self.view, queries.profiles)
         estimates = _no_estimates(len(queries), given.rows.shape[1], answer.sums.shape[1])
         estimates.smallest[:] = answer.sums - room[:, None]
-        estimate_each(self.view.scales, queries.profiles, self.coded.of_items, given, room + slack, estimates)
+        estimate_each(self.view.scales, queries.profiles, self.codes, given, room + slack, estimates)
         chosen = self._chosen(estimates, room)
         rows = np.broadcast_to(given.rows, chosen.shape)[chosen]
         starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])

@@ -61,7 +61,7 @@ class Searcher:
         items = self._items
         if len(queries) == 1:
             with query_lock(self._request.algorithm):
-                found = items.of_block(items.view.block(items.view.points(queries)), self._request)
+                found = items.nearest_of_block(items.view.block(items.view.points(queries)), self._request)
                 found = found._replace(distances=items.view.linked(found.distances))
         else:
             found = items.nearest(queries, self._request, n_jobs=self.n_jobs, verbose=False)

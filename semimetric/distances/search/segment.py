@@ -161,40 +161,30 @@ class ItemCodes:
     """
 
     def __init__(self, packed: NDArray[np.uint8], n_columns: int, member: Integers | None = None) -> None:
-        self._packed: NDArray[np.uint8] | None = packed
-        self._scan: Scan | None = None
+        self.held: NDArray[np.uint8] | None = packed  # None once the scan alone holds the codes
+        self.made: Scan | None = None  # the scan, once a query has made it
         self.n_columns, self.member = n_columns, member
-
-    @property
-    def held(self) -> NDArray[np.uint8] | None:
-        """The packed codes as far as they are held beside the scan, or None."""
-        return self._packed
-
-    @property
-    def made(self) -> Scan | None:
-        """The scan, if a query has made it already."""
-        return self._scan
 
     @property
     def packed(self) -> NDArray[np.uint8]:
         """The packed codes (n, n_bytes), which are unpacked from FAISS's layout where they are held there alone."""
         with _BUILDING:
-            if self._packed is not None:
-                return self._packed
-            assert self._scan is not None  # Codes are dropped when the scan is there.
-            return self._scan.packed()
+            if self.held is not None:
+                return self.held
+            assert self.made is not None  # Codes are dropped when the scan is there.
+            return self.made.packed()
 
     @property
     def scan(self) -> Scan:
         """The codes in FAISS's layout, made by the first query; packed codes in memory are dropped then."""
-        if self._scan is None:
+        if self.made is None:
             with _BUILDING:
-                if self._scan is None:
-                    assert self._packed is not None
-                    self._scan = Scan(self._packed, self.n_columns, self.member)
-                    if not is_mapped(self._packed):
-                        self._packed = None
-        return self._scan
+                if self.made is None:
+                    assert self.held is not None
+                    self.made = Scan(self.held, self.n_columns, self.member)
+                    if not is_mapped(self.held):
+                        self.held = None
+        return self.made
 
 
 _FROM = 200_000  # From this number of items on, lists pay.
@@ -253,10 +243,10 @@ _WORTH = 8  # A scan does not pay where it would name more than this part of the
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
 _FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
-_WALKED = 0.5  # if less than this fraction of the items is eligible, a walk would mostly pass others
+_WALKED = 0.5  # Where less than this share of the items is eligible, a walk would mostly pass others.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 _NO_RANK = np.empty(0, np.int64)
-Mask: TypeAlias = NDArray[np.bool_] | None  # eligible items; None stands for all
+Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 
 
 @dataclass(eq=False)
@@ -336,11 +326,6 @@ class Segment:
         """The cells under the distance, which bound the sums of items from below."""
         return Filter(self.cells, self.view)
 
-    @property
-    def scan(self) -> Scan:
-        """The codes of all items as FAISS holds them, divided into the inverted lists."""
-        return self.codes.scan
-
     @cached_property
     def _coarse(self) -> Scan | None:
         """Codes of the centroids of the lists; None where there is one list."""
@@ -361,7 +346,7 @@ class Segment:
         """Yield the arrays that grow with the number of items, each with its use, see `NeighborIndex.memory_usage`."""
         points, made = self.points, vars(self)
         yield "items", points.raw
-        yield "positions", points.positions if points.coded is None else points.coded.of_items.codes
+        yield "positions", points.positions if points.coded is None else points.coded.codes
         if points.joint is not None:
             yield from (("joint", array) for array in (*points.joint.located, points.joint.order))
         if self.codes.held is not None:
@@ -383,7 +368,7 @@ class Segment:
 
     @cached_property
     def _joint_scan(self) -> JointScan | None:
-        """Scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
+        """Scan that bounds joint groups; None where the distance has none, and the scan of columns bounds all parts."""
         return JointScan(self.view, self.cells, self._joint_codes) if has_boxes(self.view) else None
 
     @cached_property
@@ -398,7 +383,7 @@ class Segment:
     @cached_property
     def _refinement(self) -> Refinement | CodedRefinement:
         if self.points.coded is not None:
-            return CodedRefinement(self.view, self.points, self.rank)
+            return CodedRefinement(self.view, self.points, self.points.coded, self.rank)
         return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
 
     @cached_property
@@ -406,14 +391,12 @@ class Segment:
         rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
         return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
-    @property
-    def survivors(self) -> int:
-        """The number of items that typically have a bound within the distance of the 10th neighbour."""
-        return self._measured[1]
-
     @cached_property
-    def _measured(self) -> tuple[JointScan | None, int]:
-        """The scan over boxes where it is the better one, and `survivors`: measured on items as queries."""
+    def scan_choice(self) -> tuple[JointScan | None, int]:
+        """The scan over boxes where it is the better one, and how many items typically survive the better scan.
+
+        Survivors have a bound within the distance of the 10th neighbour. Both are measured on items as queries.
+        """
         rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
         queries = self.view.block(self.points.take(rows))
         search, n_first = SearchRequest(min(11, len(self))), max(256, len(self) // 64)
@@ -465,7 +448,7 @@ class Segment:
             return self._approximate(queries, search, eligible)
         if limits is not None and self.view.simple and np.isfinite(limits).all():
             return self._limited(queries, search, eligible, limits)
-        boxes, survivors = self._measured
+        boxes, survivors = self.scan_choice
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
             return self._brute(queries, search.k, self._rows(eligible))
@@ -476,7 +459,7 @@ class Segment:
     @property
     def _boxes(self) -> JointScan | None:
         """The scan over boxes, where there is one that is better, and where items are scanned."""
-        return None if self._joint_scan is None or len(self) <= _FEW else self._measured[0]
+        return None if self._joint_scan is None or len(self) <= _FEW else self.scan_choice[0]
 
     def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
         """Return tables of bounds, and slacks (B,), that range searches of a block share; None where there are none."""
@@ -510,7 +493,7 @@ class Segment:
         """Return rows whose bound is <= limit for query q; None if that may be all."""
         if tables.flat[q]:
             return None
-        found = self.scan.within(tables, q, tables.limit(q, limit - self.filter.floor), eligible)
+        found = self.codes.scan.within(tables, q, tables.limit(q, limit - self.filter.floor), eligible)
         return None if found is None else found[1]
 
     def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
@@ -522,7 +505,7 @@ class Segment:
         by_range = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
         count = min(n_first, len(self))
         if by_range:
-            named = smallest_by_range(self.scan, *self._probe, tables, count, eligible)
+            named = smallest_by_range(self.codes.scan, *self._probe, tables, count, eligible)
         else:
             named = self._smallest(tables, count, eligible)
         self._refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
@@ -548,7 +531,7 @@ class Segment:
             limits = answer.sums[:, -1]
         found, minima = answer.rows.copy(), self.filter.minima(queries)
         slack = self._slack(minima)
-        for named in named_within(self.scan, minima, limits + slack, self.filter.floor, eligible):
+        for named in named_within(self.codes.scan, minima, limits + slack, self.filter.floor, eligible):
             self._refinement.named(queries, named, slack, answer)
         answer.at_once[:] = (answer.rows == found).all(axis=1)
         return answer
@@ -590,7 +573,7 @@ class Segment:
         return answer
 
     def _by_graph(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n: int) -> SegmentResult:
-        """Find near items by a walk, or by a scan where there are few items, or few of them are eligible."""
+        """Find near items by a walk, or by a scan where there are few items, or where few of them are eligible."""
         if self._walk is None and len(self) > GRAPH_FROM:
             raise InputError(
                 "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "
@@ -622,7 +605,7 @@ class Segment:
             lists = None
             if n_probe and self._coarse and n_probe < self._coarse.n:
                 _, lists = self._coarse.nearest(searched, n_probe)
-            sums[varied], rows[varied] = self.scan.nearest(searched, count, lists=lists, keep=eligible)
+            sums[varied], rows[varied] = self.codes.scan.nearest(searched, count, lists=lists, keep=eligible)
         return sums, rows
 
     def _smallest(self, tables: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:

@@ -3,8 +3,8 @@
     shards.smm     digests of the distance and of every shard's index.smm, which names the shard's arrays by their digests
     shard-TOKEN/   a saved `NeighborIndex`
 
-A shard is never changed: what takes its place is written into a folder of its own and moved beside it, then ``shards.smm`` is
-renamed over the old one, then folders that it does not name are deleted. A process killed at any moment leaves the last
+A shard is never changed. A new one is written into a folder of its own and moved beside it. Then ``shards.smm`` is renamed
+over the old one, and folders that it does not name are deleted. A process killed at any moment leaves the last
 consistent whole; what else it leaves is deleted by the next change.
 """
 
@@ -82,7 +82,7 @@ class ShardLocation:
         return index
 
 
-def locations_of(
+def shard_locations(
     folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True, key: bytes | None = None
 ) -> list[ShardLocation]:
     """Return locations of the shards of a folder; of a saved `NeighborIndex`, its own."""
@@ -97,9 +97,9 @@ def locations_of(
 
 
 def read_locations(folder: str | os.PathLike[str], read: Callable[[list[ShardLocation]], T], **options: Any) -> T:
-    """Call ``read`` with the locations of a folder, see `locations_of`; again where the index was changed meanwhile."""
+    """Call ``read`` with the locations of a folder, see `shard_locations`; again where the index was changed meanwhile."""
     root = Path(folder).resolve()
-    return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(locations_of(root, **options)))
+    return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(shard_locations(root, **options)))
 
 
 _OPEN: dict[ShardLocation, NeighborIndex] = {}

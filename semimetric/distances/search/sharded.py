@@ -516,7 +516,7 @@ def joined(locations: Sequence[ShardLocation], semimetric: Semimetric | None = N
     check_distinct_ids(segments)
     if semimetric is not None:
         # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
-        _ = [segment.scan for segment in segments if segment.searchable]
+        _ = [segment.codes.scan for segment in segments if segment.searchable]
         segments = [segment.under(index.segments_[0].view) for segment in segments]
     index.segments_ = segments
     return index

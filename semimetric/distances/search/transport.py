@@ -19,6 +19,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers, freeze
 from ..._foundation.validation import check_alpha, check_cost_matrix, check_count, check_items
 from ..._kernels.transport_plans import cheapest_plans
 from ...data.object_lists import listed_objects
+from ..features.uniform_directions import half_sphere
 from .bounds import Bounds, Coordinates, chebyshev
 
 _UNIT = 2.0**-52
@@ -28,8 +29,8 @@ _UNIT = 2.0**-52
 class GroundDistance:
     """The costs of moving mass between bins, and the lengths of the shortest paths, which potentials are measured by.
 
-    A potential of the shortest paths is one of the costs, as no path is longer than its costs are; and the shortest paths
-    obey the triangle inequality, whatever the costs do, up to ``defect``.
+    A potential of the shortest paths is one of the costs, as no shortest path is longer than the cost between its ends. The
+    shortest paths obey the triangle inequality, whatever the costs do, up to ``defect``.
     """
 
     cost: Floats  # (n_bins, n_bins)
@@ -43,7 +44,9 @@ class GroundDistance:
     def of(cls, cost_matrix: ArrayLike) -> GroundDistance:
         """Return the ground distance of a cost matrix."""
         cost = check_cost_matrix(cost_matrix)
-        paths = _shortest_paths(cost)
+        paths = cost.copy()
+        for k in range(len(paths)):
+            np.minimum(paths, paths[:, k, None] + paths[k], out=paths)
         return cls(cost, paths, max(0.0, *(float((paths - (paths[:, k, None] + paths[k])).max()) for k in range(len(paths)))))
 
     @property
@@ -85,8 +88,8 @@ class GroundDistance:
     def from_dual(self, dual: Floats, bins: np.ndarray) -> Floats:
         """Return the potential ``f_i = max_j (dual_j - c_ij)`` over some bins j: shape (n_bins,), with 0 in its middle.
 
-        It is feasible whatever the dual is, up to `rounding_of_dual`; of a best dual of a transport problem whose first
-        histogram lies in these bins, its bound is the distance itself, if costs are paths: a c-transform.
+        This c-transform is feasible whatever the dual is, up to `rounding_of_dual`. If the dual is a best one of a transport
+        problem whose first histogram lies in these bins, and costs are paths, its bound is the distance itself.
         """
         f = (dual[bins] - self.paths[:, bins]).max(axis=1)
         return f - (f.max() + f.min()) / 2
@@ -96,19 +99,12 @@ class GroundDistance:
         return self.defect + 8 * _UNIT * (float(np.abs(dual).max()) + self.diameter)
 
 
-def _shortest_paths(cost: Floats) -> Floats:
-    paths = cost.copy()
-    for k in range(len(paths)):
-        np.minimum(paths, paths[:, k, None] + paths[k], out=paths)
-    return paths
-
-
 class EarthMoversDistance:
     """The exact Earth Mover's Distance on one ground distance, by the network simplex of POT.
 
     It is the least total cost ``sum_ij F_ij c_ij`` of plans F >= 0 whose row sums are x and column sums y. Beside it the solver
-    finds dual variables, which `with_dual` returns: an index that is given this distance as ``rerank=`` bounds the distances
-    of its query to all other items by the dual of each exact distance, see `TransportBounds`.
+    finds dual variables, which `with_dual` returns. An index with this distance as ``rerank=`` reads the dual of each exact
+    distance: it bounds the distances of the query to all other items, see `TransportBounds`.
 
     Parameters
     ----------
@@ -207,11 +203,8 @@ def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_di
 
 def _directions(dimension: int, n: int) -> Floats:
     """Return unit vectors, of which no two point along one line: evenly around the half circle, else drawn."""
-    if dimension == 1:
-        return np.ones((1, 1))
-    if dimension == 2:
-        angles = np.pi * np.arange(n) / n
-        return np.column_stack([np.cos(angles), np.sin(angles)])
+    if dimension in (1, 2):
+        return half_sphere(dimension, n, 0)
     drawn = np.random.default_rng(0).standard_normal((n, dimension))
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
@@ -264,7 +257,7 @@ def learned_potentials(
 def _greedy(known: Floats, offered: Floats, n: int) -> list[int]:
     """Return the columns of ``offered`` (n_pairs, n_columns) that, one by one, raise the largest values relatively most.
 
-    What a column adds can only fall as others are chosen, so a column whose fresh gain is the largest of all gains, fresh or
+    The gain of a column can only fall as others are chosen. So a column whose fresh gain is the largest of all gains, fresh or
     stale, is the next one (Minoux 1978).
     """
     best, share = known.copy(), 1.0 / np.maximum(np.maximum(known, offered.max(axis=1)), 1e-300)
@@ -307,15 +300,15 @@ _SAME_MASS = 1e-6  # relative difference up to which masses are taken for equal,
 class TransportBounds(Bounds):
     """Bounds of the Earth Mover's Distance of histograms on one ground distance.
 
-    Lower bounds are ``max_k |f_k · (x - y)|`` over potentials f_k, of which ``f_ki - f_kj <= c_ij`` is proved for all bins i
-    and j in floating point, so that no plan costs less (Kantorovich and Rubinstein 1958). The potentials are projections
-    of the bins, distances to every bin, and the duals of exact distances between sampled pairs of the items, each made
-    feasible by a c-transform and chosen greedily. All items are projected once, in one product of matrices; the bounds of a
-    query are then Chebyshev distances. Upper bounds are the true costs of feasible plans: mass that both have stays, the
-    rest is moved along orders of the bins by the north-west corner rule.
+    Lower bounds are ``max_k |f_k · (x - y)|`` over potentials f_k. For all bins i and j ``f_ki - f_kj <= c_ij`` is proved in
+    floating point, so that no plan costs less (Kantorovich and Rubinstein 1958). The potentials are projections of the bins,
+    distances to every bin, and the duals of exact distances between sampled pairs of the items. Duals are made feasible by a
+    c-transform and chosen greedily. All items are projected once, in one product of matrices; the bounds of a query are then
+    Chebyshev distances. Upper bounds are the true costs of feasible plans. In these, mass that both have stays, and the rest is
+    moved along orders of the bins by the north-west corner rule.
 
-    Under an index whose ``rerank=`` returns duals, such as `EarthMoversDistance`, every exact distance of a query gives one
-    potential more, which bounds its distances to all other items.
+    An index whose ``rerank=`` returns duals, such as `EarthMoversDistance`, gains one potential with every exact distance of a
+    query. It bounds the distances of the query to all other items.
 
     What is bounded is the total cost of a plan, so for histograms of mass 1 the Earth Mover's Distance. The ground distance
     need not obey the triangle inequality.
@@ -394,7 +387,7 @@ class TransportBounds(Bounds):
         """Choose potentials and plans for the histograms X, shape (n, n_bins), and project them; y is ignored.
 
         An InputError refuses a cost matrix that is no ground distance, and histograms with other bins, negative entries or
-        unequal masses; a MissingExtraError says that potentials are to be learned without POT.
+        unequal masses. A MissingExtraError says that potentials are to be learned without POT.
         """
         ground = GroundDistance.of(self.cost_matrix)
         check_count("n_directions", self.n_directions)

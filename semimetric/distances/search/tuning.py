@@ -103,7 +103,7 @@ def tune(
     with progress_bar(len(ways), "ways to search", verbose=verbose) as bar:
         for algorithm, n in ways:
             candidates = [TunedSearch(algorithm, n, count, np.nan, np.nan) for count in _counts(k, n_items)]
-            reached = _least_that_reaches(float(recall), candidates, search, choosing, true)
+            reached = _find_fewest_candidates(float(recall), candidates, search, choosing, true)
             tried.append(reached._replace(microseconds=_microseconds(search, choosing, k, reached)))
             bar.update()
     chosen = min((way for way in tried if way.recall >= recall), key=lambda way: way.microseconds)
@@ -111,7 +111,7 @@ def tune(
     return Tuning(chosen, Recall.of(true.distances, _found(search, checking, k, chosen).distances), tuple(tried))
 
 
-def _least_that_reaches(
+def _find_fewest_candidates(
     recall: float, ways: Sequence[TunedSearch], search: Callable[..., Neighbors], queries: NDArray[Any], true: Neighbors
 ) -> TunedSearch:
     """Return the first of ways with ever more candidates that reaches the recall, or one that does not where none does."""

@@ -171,10 +171,12 @@ def refuse_free_weights(program: ConvexProgram) -> str | None:
     return None
 
 
-def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
+def with_repair(program: ConvexProgram, raw: Floats, solution: Solution) -> Solution:
     """Attach a `Repair` of the weights ``raw`` at which the solver stopped; none to a program without inequalities."""
-    if program.inequalities is None and program.triangles is None:
+    rows = program.inequalities if program.triangles is None else program.triangles
+    if rows is None:
         return solution
+    violation = rows.excess(raw)
     size = max(float(np.abs(raw).max()), 1e-300)
     before = program.objective(np.maximum(raw, program.lower))
     change = float(np.abs(solution.weights - raw).max()) / size
@@ -270,15 +272,10 @@ def certified(
     if found.status in (solution.status, Status.SOLVED):
         return found
     gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta, solution.objective), near, tol))
-    if gap > _NEAR * tol and not _all_bounded(bounds, solution.objective):
+    bounded = np.isfinite(bounds.upper(solution.objective)) | (p.penalty.ridge > 0) | (bounds.mass <= 0)
+    if gap > _NEAR * tol and not bounded.all():  # a slope that rounds to below 0 certifies nothing of an unbounded weight
         return replace(solution, gap=gap)
     return with_allowed_status(replace(solution, gap=gap), tol, p.exact)
-
-
-def _all_bounded(bounds: GapBound, objective: float) -> bool:
-    """Return True if the data or a penalty bound every weight; else a slope that rounds to below 0 can certify nothing."""
-    used, ridge = bounds.mass > 0, bounds.program.penalty.ridge
-    return bool((np.isfinite(bounds.upper(objective)) | (ridge > 0) | ~used).all())
 
 
 def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solution:

@@ -145,7 +145,7 @@ class CuttingPlane(Solver):
         objective = program.objective(feasible)
         gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
         solution = Solution(feasible, objective, gap, n_iter, status, solution.solver, history=History.of(steps))
-        return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
+        return _named(with_repair(program, w, solution), len(rows))
 
 
 def _named(solution: Solution, n_rows: int) -> Solution:

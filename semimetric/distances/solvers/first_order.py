@@ -57,8 +57,7 @@ class FirstOrder(Solver):
         history = History.of(run.steps)
         solution = Solution(method.best, method.objective, method.gap, run.n_iter, run.status, "FirstOrder", history=history)
         solution = certified(solution, method.gap_bound, method.A, method.dual[0], self.tol, method.dual[1])
-        rows = program.inequalities
-        return with_repair(program, method.raw, 0.0 if rows is None else rows.excess(method.raw), solution)
+        return with_repair(program, method.raw, solution)
 
 
 class _PrimalDualRun:

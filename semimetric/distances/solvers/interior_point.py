@@ -78,8 +78,7 @@ class InteriorPoint(Solver):
         solution = Solution(w, method.objective, np.inf, run.n_iter, run.status, "InteriorPoint", history=history)
         theta, at = (None, None) if method.dual is None else (method.dual.theta, method.dual.w)
         solution = certified(solution, method.gap_bound, method.system.A, theta, self.tol, at)
-        rows = program.inequalities
-        return with_repair(program, method.raw, 0.0 if rows is None else rows.excess(method.raw), solution)
+        return with_repair(program, method.raw, solution)
 
 
 class _InteriorRun:

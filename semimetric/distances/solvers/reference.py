@@ -56,7 +56,7 @@ class Reference(Solver):
         residual = program.design.csr() @ w - program.y
         objective = program.loss.expression(cp, residual, program.sample_weight)
         objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
-        problem = cp.Problem(cp.Minimize(objective), self._rows(cp, w, program))
+        problem = cp.Problem(cp.Minimize(objective), self._rows(w, program))
         options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
         try:
             with warnings.catch_warnings():
@@ -66,7 +66,7 @@ class Reference(Solver):
             raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
         return self._solution(program, w.value, problem)
 
-    def _rows(self, cp: Any, w: Any, program: ConvexProgram) -> list[Any]:
+    def _rows(self, w: Any, program: ConvexProgram) -> list[Any]:
         bounded = np.isfinite(program.lower)
         rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
         if program.inequalities is not None:

@@ -31,9 +31,7 @@ from ..programs.program import ConvexProgram
 from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize
 
-_SHARE = (
-    1e-2  # D is this share of the diagonal of H: a larger one is slow at the beginning, a smaller one at the end (measured)
-)
+_SHARE = 1e-2  # D is this share of the diagonal of H: a larger one is slow at first, a smaller one at the end (measured)
 _RELAXATION = 1.6
 _SWEEPS = 5  # of Hildreth's method in an iteration
 _CHECK = 20  # iterations between two certificates of the gap
@@ -82,7 +80,7 @@ class Splitting(Solver):
         objective, history = program.objective(method.best), History.of(run.steps)
         solution = Solution(method.best, objective, method.gap, run.n_iter, run.status, "Splitting", None, history)
         solution = certified(solution, GapBound(program), program.stacked, method.theta, self.tol, method.dual[0])
-        return with_repair(program, method.raw, method.rows.excess(method.raw), solution)
+        return with_repair(program, method.raw, solution)
 
 
 class _System(ABC):
@@ -98,7 +96,7 @@ class _System(ABC):
 
     @abstractmethod
     def solve_shifted(self, right: Floats, start: Floats) -> Floats:
-        """(H + D)⁻¹ right, shape (n,); an iterative method begins at ``start``."""
+        """Return (H + D)⁻¹ right, shape (n,); an iterative method begins at ``start``."""
 
     @abstractmethod
     def minimum(self, c: Floats, start: Floats) -> tuple[Floats, float]:
@@ -166,7 +164,9 @@ class _IterativeSystem(_System):
         D = self.D
         self.shifted_factors = [(b, factorize(H + np.diag(D[b]))) for b, H in zip(blocks, grams, strict=True)]
         self.factors = [(b, factorize(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
-        self.ridge = _ridges(program)
+        penalties = [p.quadratic(program.columns).P for p in program.penalties]
+        diagonals = [P.diagonal() for P in penalties if P.nnz == np.count_nonzero(P.diagonal())]
+        self.ridge = sum(diagonals, np.zeros(len(program.lower)))  # of the penalties whose matrix is diagonal
 
     def product(self, w: Floats) -> Floats:
         return self.A.rmatvec(self.s * self.A.matvec(w)) + self.P @ w
@@ -211,12 +211,6 @@ class _IterativeSystem(_System):
             rz, previous = float(r @ z), rz
             p = z + (rz / previous) * p
         return x, r
-
-
-def _ridges(program: ConvexProgram) -> Floats:
-    """Sum the penalties whose matrix is diagonal, shape (n,)."""
-    parts = [p.quadratic(program.columns).P for p in program.penalties]
-    return sum((P.diagonal() for P in parts if P.nnz == np.count_nonzero(P.diagonal())), np.zeros(len(program.lower)))
 
 
 def _components(P: sparse.csr_array, rows: Inequalities | None) -> list[Integers]:

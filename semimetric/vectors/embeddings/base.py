@@ -275,7 +275,7 @@ def _is_float_type(dtype: Any) -> bool:
 
 
 def dense_rows(items: Floats | sparse.csr_array, rows: slice | Integers) -> Floats:
-    """Some rows of encoded items as a C-contiguous float64 array, as `FeatureMap.write` takes them."""
+    """Return some rows of encoded items as a C-contiguous float64 array, as `FeatureMap.write` takes them."""
     part = items[rows]
     return part.toarray() if isinstance(part, sparse.sparray | sparse.spmatrix) else np.ascontiguousarray(part)
 

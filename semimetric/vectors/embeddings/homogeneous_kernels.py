@@ -104,7 +104,6 @@ class AdditiveChi2Embedding(DenseMap):
         self._lay_out()
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used."""
         check_count("sample_steps", self.sample_steps)
         if check_alpha("gamma", self.gamma, strict=True) > _LARGEST_GAMMA:
             raise InputError(f"gamma={self.gamma!r}: a number above 0 and up to {_LARGEST_GAMMA:g} is required")
@@ -117,7 +116,6 @@ class AdditiveChi2Embedding(DenseMap):
             )
 
     def _lay_out(self) -> None:
-        """Number the columns."""
         self.varies_ = self.low_ < self.high_
         given = self.sample_interval
         self.sample_interval_ = _INTERVALS[self.sample_steps] if given is None else float(given)
@@ -126,7 +124,7 @@ class AdditiveChi2Embedding(DenseMap):
         self.terms_ = tuple(Term((f,), n * f, n * (f + 1)) for f in range(self.n_features_in_))
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """The valid table X as float64; negative values are refused, since they are no amounts."""
+        """Return the valid table X as float64; negative values are refused, since they are no amounts."""
         items = super().encode(X, reset=reset)
         negative = np.argwhere(items < 0)
         if len(negative):

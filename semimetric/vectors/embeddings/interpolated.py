@@ -151,7 +151,9 @@ class IDEmbedding(KnotMap):
         if len(vertices) != len(sizes):
             raise InputError(f"there are vertices of {len(vertices)} groups, but {len(sizes)} groups; restore the file")
         for used, size in zip(vertices, sizes, strict=True):
-            if used is not None and not _are_vertices(used, size):
+            if used is None:
+                continue
+            if used.ndim != 1 or not ((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all()):
                 raise InputError(f"vertices are not different numbers from 0 to {size - 1} in ascending order")
         self.vertices_ = vertices
         self._set_columns(sizes)
@@ -206,10 +208,6 @@ class IDEmbedding(KnotMap):
             for group, vertices in zip(self.groups_, self.vertices_, strict=True)
             for name in _vertex_names([labels[f] for f in group], vertices)
         ]
-
-
-def _are_vertices(used: Integers, size: int) -> bool:
-    return used.ndim == 1 and bool((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all())
 
 
 def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:

@@ -124,12 +124,6 @@ MOST_ROWS = 20_000  # rows from which pairs are ranked
 _SWEEPS = 20  # of the additive fit
 
 
-def best_pairs(x: Floats, y: np.ndarray, n_pairs: int, *, n_jobs: int | None) -> Integers:
-    """Return the pairs of features with the largest scores, sorted by feature: shape (n_pairs, 2)."""
-    pairs, scores = pair_scores(x, y, n_jobs=n_jobs)
-    return pairs[np.sort(np.argsort(-scores, kind="stable")[:n_pairs])]
-
-
 def pair_scores(x: Floats, y: np.ndarray, *, n_jobs: int | None = None) -> tuple[Integers, Floats]:
     """Return all pairs of the features of ``x``, shape (n_pairs, 2), and their scores (n_pairs,) for ``y``."""
     codes = np.stack([_codes(column) for column in x.T])
@@ -449,7 +443,8 @@ class PL2Embedding(KnotMap):
         rows = np.arange(len(y))
         if len(y) > MOST_ROWS:
             rows = np.sort(check_random_state(self.random_state).choice(len(y), MOST_ROWS, replace=False))
-        return best_pairs(dense_rows(items, rows), y[rows], self.n_pairs, n_jobs=self.n_jobs)
+        pairs, scores = pair_scores(dense_rows(items, rows), y[rows], n_jobs=self.n_jobs)
+        return pairs[np.sort(np.argsort(-scores, kind="stable")[: self.n_pairs])]
 
     @property
     def pairs_(self) -> Integers:

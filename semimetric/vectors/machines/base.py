@@ -28,11 +28,10 @@ from ...data.schema import column_numbers
 from ..embeddings.base import FeatureMap, IdentityEmbedding
 from ..embeddings.piecewise import PL1Embedding
 from .dual_descent import DualDescent
-from .fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
+from .fit import MAX_ITER, StoredMachine, TrainedState, fit_machine, partial_fit_machine
 from .pegasos import Pegasos
 from .primal_newton import MOST_COLUMNS, PrimalNewton
 from .rows import EmbeddedRows, coefficients, decision_values, intercepts, zero_machine
-from .saved_state import StoredMachine
 
 
 class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
@@ -213,7 +212,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
 
 
 def drop_zero_weights(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tuple[Any, np.ndarray, Floats | None]:
-    """X, y and the weights without the rows of weight 0; the weights are None if None was given."""
+    """Return X, y and the weights without the rows of weight 0; the weights are None if None was given."""
     if sample_weight is None:
         return X, y, None
     if n_axes(sample_weight) == 0:

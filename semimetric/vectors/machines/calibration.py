@@ -44,7 +44,7 @@ class ScoreCurves(FrozenValue):
 
     @classmethod
     def of(cls, calibrator: CalibratedClassifierCV) -> ScoreCurves:
-        """Those of scikit-learn's calibrator, which has one fitted classifier."""
+        """Return the functions of scikit-learn's calibrator, which has one fitted classifier."""
         (fitted,) = calibrator.calibrated_classifiers_
         return cls(tuple(_curve(function) for function in fitted.calibrators))
 
@@ -107,7 +107,8 @@ def calibrate(
 ) -> ScoreCurves:
     """Return the map from scores to probabilities, from five folds, or fewer where a class has fewer items."""
     classes = np.unique(y)
-    items = ItemClasses(_matrix(X), y)
+    matrix = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
+    items = ItemClasses(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix, y)
     counts = np.array([(items.labels == c).sum() for c in classes])
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
@@ -127,13 +128,3 @@ def calibrate(
         # It warns that the weights go to the calibration alone, as they should: the machines were trained with them.
         warnings.filterwarnings("ignore", message="Since FrozenEstimator")
         return ScoreCurves.of(calibrator.fit(scores, y, sample_weight=sample_weight))
-
-
-def _matrix(X: ArrayLike) -> Any:
-    matrix = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
-    return sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
-
-
-def probabilities(calibrator: ScoreCurves, scores: Floats) -> Floats:
-    """Return probabilities of shape (n, n_classes), whose rows sum to 1, from scores of shape (n,) or (n, n_classes)."""
-    return calibrator.predict_proba(scores.reshape(len(scores), -1))

@@ -20,7 +20,7 @@ from ..._foundation.validation import check_choice
 from ..._kernels.coordinate_descent import Problem
 from ..embeddings.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
-from .calibration import ScoreCurves, calibrate, probabilities
+from .calibration import ScoreCurves, calibrate
 from .rows import classification_problem
 
 
@@ -245,7 +245,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             )
         labels = self._labels(X, y)
         is_first = not hasattr(self, "_state")
-        known = self._check_classes(classes) if is_first else self._check_same_classes(classes)
+        known = self._check_classes(classes, is_first)
         if len(unseen := np.setdiff1d(labels, known)):
             raise InputError(f"y has the class {unseen.tolist()[0]!r}, not one of {known.tolist()}; name all in the first call")
         record_features(self, X, reset=is_first)
@@ -258,18 +258,17 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self._partial_fit_weights(X, problem, self._n_machine_columns)
         return self
 
-    def _check_same_classes(self, classes: ArrayLike | None) -> np.ndarray:
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise InputError(
-                f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
-                "give the same or none"
-            )
-        return self.classes_
-
-    def _check_classes(self, classes: ArrayLike | None) -> np.ndarray:
-        if classes is None:
+    def _check_classes(self, classes: ArrayLike | None, is_first: bool) -> np.ndarray:
+        """Return all classes there will be, which the first call of `partial_fit` gives."""
+        if classes is None and is_first:
             raise InputError("classes=None in the first call of partial_fit: all are required; give classes=np.unique(y)")
-        known = np.unique(classes)
+        known = self.classes_ if classes is None else np.unique(classes)
+        if not is_first:
+            if np.array_equal(known, self.classes_):
+                return self.classes_
+            raise InputError(
+                f"classes={known.tolist()} differ from those of the first call, {self.classes_.tolist()}; give the same or none"
+            )
         if len(known) < 2:
             raise InputError(f"classes={known.tolist()}: at least two are required; name those of later blocks too")
         return known
@@ -288,8 +287,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     @available_if(_is_calibrated)
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Calibrated probabilities, shape (n_items, n_classes), if the parameter ``calibration`` is not None."""
-        return probabilities(self.score_curves_, self.decision_function(X))
+        """Return calibrated probabilities, shape (n_items, n_classes), if the parameter ``calibration`` is not None."""
+        curves, scores = self.score_curves_, self.decision_function(X)
+        return curves.predict_proba(scores.reshape(len(scores), -1))
 
     @property
     def score_curves_(self) -> ScoreCurves:

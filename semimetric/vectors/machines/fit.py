@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..._foundation.errors import ConvergenceWarning, warn
+from ..._foundation.errors import ConvergenceWarning, InputError, warn
 from ..._foundation.iteration import Status
+from ..._foundation.stored import storable
+from ..._foundation.types import Floats
 from ..._kernels.coordinate_descent import Machine, Problem
+from ..embeddings.base import FeatureMap
 from .dual_descent import DualDescent, TrainingReport, add_weights_of_dual
 from .pegasos import Pegasos, StepCounter, run_epoch
 from .primal_newton import PrimalNewton
-from .rows import EmbeddedRows, clip_weights, intercepts, of_phi, set_weights_of_phi
+from .rows import EmbeddedRows, clip_weights, intercepts, of_phi, set_weights_of_phi, zero_machine
 
 MAX_ITER = {"dual": 1000, "newton": 200, "pegasos": 20}
 """The names of the solvers, and the default of their ``max_iter``."""
@@ -31,19 +34,18 @@ class TrainedState:
 
     def warm_start(self, machine: Machine, problem: Problem, *, stochastic: bool) -> TrainedState:
         """Return the state to start a fit of the zero ``machine`` from: this one where it fits, else zeros, with a warning."""
-        if stochastic and _have_the_same_columns(machine, self.machine):
-            bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
+        old = self.machine
+        same_columns = machine.weights.shape == old.weights.shape and machine.bias.shape == old.bias.shape
+        same_columns = same_columns and machine.order == old.order and np.array_equal(machine.starts, old.starts)
+        if stochastic and same_columns:
+            bias = intercepts(old) / machine.scaling if machine.scaling else machine.bias
             counter = self.counter if self.objective == _objective_of(problem) else self.counter.after_one_epoch()
-            return TrainedState(self.machine._replace(bias=bias, scaling=machine.scaling), counter)
-        if not stochastic and self._has_dual_of(problem, len(machine.bias)):
+            return TrainedState(old._replace(bias=bias, scaling=machine.scaling), counter)
+        same_rows = self.codes is not None and np.array_equal(self.codes, problem.codes)
+        if not stochastic and same_rows and self.dual is not None and self.dual.shape[1] == len(machine.bias):
             return TrainedState(machine, dual=self.dual, codes=self.codes)
         warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
         return TrainedState(machine)
-
-    def _has_dual_of(self, problem: Problem, n_columns: int) -> bool:
-        if self.dual is None or self.codes is None:
-            return False
-        return self.dual.shape == (len(problem.codes), n_columns) and np.array_equal(self.codes, problem.codes)
 
 
 def _objective_of(problem: Problem) -> tuple:
@@ -51,10 +53,46 @@ def _objective_of(problem: Problem) -> tuple:
     return (*problem.own, *problem.other, problem.epsilon, problem.squared, problem.two_sided, problem.joint)
 
 
-def _have_the_same_columns(a: Machine, b: Machine) -> bool:
-    """Return True if the weights of both machines belong to the same columns, difference operators included."""
-    shapes = a.weights.shape == b.weights.shape and a.bias.shape == b.bias.shape
-    return shapes and a.order == b.order and np.array_equal(a.starts, b.starts)
+@storable
+@dataclass(frozen=True)
+class StoredMachine:
+    """The weights of a machine in a file, and the counts from which stochastic steps go on; dual variables are left out."""
+
+    weights: Floats  # (n_columns * n_scores,)
+    bias: Floats  # (n_scores,)
+    scaling: float
+    n_steps: float
+    n_rows: float
+    objective: tuple[float | bool, ...]
+
+    @classmethod
+    def of(cls, state: TrainedState) -> StoredMachine:
+        """Return the stored form of a trained state."""
+        machine, counter = state.machine, state.counter
+        numbers = float(machine.scaling), float(counter.n_steps), float(counter.n_rows)
+        return cls(machine.weights, machine.bias, *numbers, tuple(state.objective))
+
+    def state(self, embedding: FeatureMap, n_scores: int) -> TrainedState:
+        """Return the trained state, with ``n_scores`` columns of weights on an embedding.
+
+        Raises
+        ------
+        InputError
+            If there are not as many weights as columns, or a number is not finite or negative where it counts something.
+        """
+        weights, bias = self.weights, self.bias
+        n = embedding.n_columns_
+        if bias.shape != (n_scores,) or weights.shape != (n * n_scores,):
+            raise InputError(
+                f"there are weights of shape {weights.shape} and {bias.shape} for {n} columns and {n_scores} scores"
+            )
+        numbers = [self.scaling, self.n_steps, self.n_rows]
+        if not (np.isfinite(weights).all() and np.isfinite(bias).all() and all(0 <= number < np.inf for number in numbers)):
+            raise InputError("weights or intercepts are not finite, or a count is negative; restore the file")
+        machine = zero_machine(embedding, n_scores, self.scaling)
+        machine.weights[:] = weights
+        machine.bias[:] = bias
+        return TrainedState(machine, StepCounter(self.n_steps, self.n_rows), tuple(self.objective))
 
 
 def fit_machine(

@@ -44,7 +44,7 @@ class Boundary:
     """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9)."""
 
     points: Floats  # (m, d); in the order of their support points, so that the order of the items plays no part
-    directions: Floats  # (m, d); in the order of their support points, so that the order of the items plays no part
+    directions: Floats  # (m, d)
     rows: Integers  # (m, 2); the items that are the positive and the negative support point of each boundary point
     counts: Integers  # (m,); the number of items that lead to each boundary point
     member: Integers  # (n_items,); the number of the boundary point that each item leads to

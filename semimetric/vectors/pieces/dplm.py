@@ -27,10 +27,6 @@ from .support_pairs import check_neighbors
 from .two_classes import class_pairs, split_classes, votes_of_pairs
 
 
-def _has_probabilities(model: DPLMClassifier) -> bool:
-    return model.local == "plane" and len(getattr(model, "classes_", (0, 1))) == 2
-
-
 @storable
 class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     """Classes separated by pieces of planes, whose number is inferred from the data (Gai & Zhang 2010).
@@ -279,7 +275,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
             raise InputError(f"n_components_ are {self.n_components_}, unlike those of the pieces; restore the file")
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Signed distances to the plane of each item's piece, > 0 on the side of the second class.
+        """Return signed distances to the plane of each item's piece, > 0 on the side of the second class.
 
         Returns
         -------
@@ -300,7 +296,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
-    @available_if(_has_probabilities)
+    @available_if(lambda self: self.local == "plane" and len(getattr(self, "classes_", (0, 1))) == 2)
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return probabilities of two classes, from the spread of boundary points; only for ``local="plane"``.
 

@@ -217,14 +217,12 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
     def distances(self, X: ArrayLike) -> Floats:
         """Return the signed distances to the plane of each piece, shape (n_queries, n_components_)."""
-        return self._heights(self._items(X))
+        items = self._items(X)
+        return np.stack([(items - c) @ n for c, n in zip(self.centres_, self.normals_, strict=True)], axis=1)
 
     def _items(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "centres_")
         return validated(self, X, dtype=np.float64, order="C", reset=False)
-
-    def _heights(self, items: Floats) -> Floats:
-        return np.stack([(items - c) @ n for c, n in zip(self.centres_, self.normals_, strict=True)], axis=1)
 
     def _log_joint(self, X: ArrayLike) -> Floats:
         """Return log (weight times p(x | theta)) of each piece up to a constant, shape (n_queries, K), equation 15."""

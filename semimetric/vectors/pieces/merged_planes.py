@@ -27,8 +27,8 @@ def merged_labels(
     """Return the component of every point, shape (m,), from ``n_start`` groups merged to ``n_components`` or a maximum."""
     groups = _Groups(points, prior, alpha, fine_labels(points, n_start, random_state))
     while len(groups.alive) > (n_components or 1):
-        pair, gain = groups.best_merge()
-        if n_components is None and gain <= 0:
+        pair = max(groups.gains, key=lambda p: groups.gains[p])
+        if n_components is None and groups.gains[pair] <= 0:
             break
         groups.merge(*pair)
     labels = np.empty(len(points.x), np.int64)
@@ -48,11 +48,6 @@ class _Groups:
         self.scores = [self._score(rows) for rows in self.rows]
         self.alive = set(range(len(self.rows)))
         self.gains = {(a, b): self._gain(a, b) for b in self.alive for a in range(b)}
-
-    def best_merge(self) -> tuple[tuple[int, int], float]:
-        """Return the pair of groups whose merge gains most, and the gain."""
-        pair = max(self.gains, key=lambda p: self.gains[p])
-        return pair, self.gains[pair]
 
     def merge(self, a: int, b: int) -> None:
         """Put the groups a and b together, as a new one."""

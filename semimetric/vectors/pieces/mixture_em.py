@@ -73,7 +73,7 @@ def _log_gamma(x: Floats, shape: float, rate: float) -> Floats:
 
 
 def kmeans_labels(points: Points, n_components: int, random_state: int) -> Integers:
-    """Component numbers of the boundary points by k-means, shape (m,), to start from; at most one for each distinct point."""
+    """Return components (m,) of the boundary points by k-means, to start from; at most one for each distinct point."""
     n = min(n_components, len(np.unique(points.x, axis=0)))
     return KMeans(n, n_init=1, random_state=random_state).fit(points.x).labels_.astype(np.int64)
 

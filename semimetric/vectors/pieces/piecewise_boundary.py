@@ -30,11 +30,8 @@ class Pieces:
     boundary_points: Floats  # (m, d)
     directions: Floats  # (m, d)
     components: Integers  # (m,); the number of the piece that each boundary point belongs to
-    # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive
-    # side, as the sum of the directions of the piece does
-    centres: Floats
-    # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0. The normals have length 1 and point to the positive
-    # side, as the sum of the directions of the piece does
+    centres: Floats  # (K, d); the plane of piece j is <normals[j], x - centres[j]> = 0
+    # (K, d); they have length 1 and point to the positive side, as the sum of the directions of the piece does
     normals: Floats
     steepness: Floats  # (K,); square root of the precision lambda + w'w of boundary points across the plane
 

@@ -75,8 +75,8 @@ def common_unit(X: Floats) -> float:
 class SupportPairs:
     """The support points of every place, and where the surface between them cuts the segment to the place."""
 
-    own: Integers  # (n_places,); the numbers of the places s+ and s-
-    other: Integers  # (n_places,); the numbers of the places s+ and s-
+    own: Integers  # (n_places,); the number of the place s+
+    other: Integers  # (n_places,); the number of the place s-
     cut: Floats  # (n_places,); the edge point of the place x is s- + cut (x - s-), equation 8; 0 < cut <= 1/2
 
 

@@ -109,7 +109,7 @@ def test_column_sums_name_vertices_and_items_outside_only_where_they_matter(monk
     outside = int(((ITEMS[INDEX, 1] < 0.2) | (ITEMS[INDEX, 1] > 0.9)).sum())
     assert task.column_sums(given, structure).out_of_range.tolist() == [0, outside, 0]
     with pytest.warns(SemimetricWarning, match=rf"of {INDEX.size} items, .*, some lie beyond the knots \(v: {outside}\)"):
-        ScaledDistances.of(task).column_sums(replace(given, outside="extend"), structure)
+        ScaledDistances.of(task).columns(replace(given, outside="extend"), structure)
 
 
 def test_pairs_in_memory_leave_sums_to_the_solver():

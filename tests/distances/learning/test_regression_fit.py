@@ -55,7 +55,7 @@ class Summed(ScaledDistances):
     def solve(self, recipe):
         return "distance", recipe
 
-    def column_sums(self, recipe, structure):
+    def columns(self, recipe, structure):
         raise NotImplementedError
 
     def rows(self, recipe, structure):

@@ -7,7 +7,7 @@ import pytest
 from cases import assert_refused, candidate
 from learners import made
 
-from semimetric import DistanceRegressor, SemimetricWarning
+from semimetric import DistanceRegressor, Program, SemimetricWarning, Tables
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import measured_fit as selection
 from semimetric.distances.learning.measured import MeasuredDistances
@@ -34,10 +34,11 @@ def test_what_is_chosen_is_near_the_best_on_held_out_pairs(knots, alpha):
     assert all(isinstance(c, Candidate) and np.isfinite(c.loss) and c.loss >= 0 for c in choices)
 
 
-@pytest.mark.parametrize("options", [{"knots": [[0.0, 1.0]] * 3}, {"penalty": None}])
-def test_what_is_given_is_not_chosen(options):
-    recipe, choices = chosen(Recipe(**options), knots="penalty" not in options, alpha="penalty" in options)
-    assert (recipe, choices) == (Recipe(**options), ())
+def test_what_is_given_is_not_chosen():
+    assert chosen(Recipe(), knots=False, alpha=False) == (Recipe(), ())
+    assert DistanceRegressor().auto_numbers == {"knots": True, "alpha": True}
+    given = DistanceRegressor(tables=Tables(knots=[[0.0, 1.0]] * 3), program=Program(penalty=None))
+    assert given.auto_numbers == {"knots": False, "alpha": False}
 
 
 @pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")

@@ -4,7 +4,7 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric.distances.learning.errors import divided, landmarks_among, neighbour_recall, novelty_of, whole_rows
+from semimetric.distances.learning.errors import choose_landmarks, divided, neighbour_recall, novelty_of, whole_rows
 
 RNG = np.random.default_rng(0)
 
@@ -57,5 +57,5 @@ def test_rows_are_whole_where_an_item_met_all_others():
 
 def test_landmarks_are_the_same_each_time_without_a_seed_too():
     items = np.random.default_rng(0).random((500, 3))
-    np.testing.assert_array_equal(landmarks_among(items, None), landmarks_among(items, None))
-    assert (landmarks_among(items, 1) != landmarks_among(items, 2)).any()
+    np.testing.assert_array_equal(choose_landmarks(items, None), choose_landmarks(items, None))
+    assert (choose_landmarks(items, 1) != choose_landmarks(items, 2)).any()

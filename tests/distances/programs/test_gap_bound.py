@@ -22,7 +22,6 @@ def test_any_dual_point_and_any_weights_give_a_bound_below_the_optimum(loss, pen
         w = program.lower + scale * rng.random(len(program.lower))
         product, objective = program.design.rmatvec(theta), program.objective(w)
         assert certificate.bound(theta, product, w, objective) <= best + 1e-12
-        assert certificate.gap(theta, product, w, objective) >= objective - best - 1e-12
 
 
 @pytest.mark.parametrize("loss", cases.LOSSES)

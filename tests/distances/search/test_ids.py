@@ -7,7 +7,7 @@ from searches import search_problem
 
 from semimetric import NeighborIndex
 from semimetric.distances.search import index as index_module
-from semimetric.distances.search.items import ItemColumns, check_ids, masks_of, next_ids
+from semimetric.distances.search.items import ItemColumns, ItemRows, check_ids, masks_of, new_ids
 
 
 @pytest.mark.parametrize(
@@ -37,20 +37,21 @@ def test_other_ids_are_refused(name):
 
 
 def test_new_ids_go_on_from_the_largest():
-    assert next_ids(np.array([7, 3]), 2).tolist() == [8, 9]
-    assert next_ids(np.empty(0, np.int64), 2).tolist() == [0, 1]
-    assert_refused(lambda: next_ids(np.array(["a"]), 1), "strings as ids", "give ids=")
+    assert new_ids(None, 2, np.array([7, 3])).tolist() == [8, 9]
+    assert new_ids(None, 2, np.empty(0, np.int64)).tolist() == [0, 1]
+    assert_refused(lambda: new_ids(None, 1, np.array(["a"])), "strings as ids", "give ids=")
 
 
 def test_masks_skip_removed_items_and_span_segments(monkeypatch):
     monkeypatch.setattr(index_module, "_TAIL", 0)
     d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
-    columns = ItemColumns(d.feature_names, d.schema, index.segments_)
+    parts = [ItemRows(s.points.raw, s.ids, s.alive) for s in index.segments_]
+    columns = ItemColumns(d.feature_names, d.schema, parts)
     wanted = np.zeros(58, bool)
     wanted[[0, 2, 57]] = True  # of ids_: 0, 3 and 59
     masks = masks_of(wanted, columns)
     assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [14]]
-    masks = masks_of([0, 3, 59, 1000], columns)  # ids that are not there are nobody
+    masks = masks_of([0, 3, 59, 1000], columns)  # ids that are not there are ignored
     assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [14]]
     assert masks_of(None, columns) == [None, None]

@@ -10,7 +10,7 @@ from searches import search_problem
 import semimetric
 from semimetric import Columns, DistanceRegressor, NeighborIndex, ShardedIndex
 from semimetric.distances.search import index as index_module
-from semimetric.distances.search.items import ItemColumns
+from semimetric.distances.search.items import ItemColumns, ItemRows
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,8 @@ def test_columns_are_those_of_the_items_that_are_there(monkeypatch):
     d, items, _ = search_problem(60)
     items = items.astype(np.float32)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
-    columns = ItemColumns(d.feature_names, d.schema, index.segments_)
+    parts = [ItemRows(s.points.raw, s.ids, s.alive) for s in index.segments_]
+    columns = ItemColumns(d.feature_names, d.schema, parts)
     assert [*columns] == ["x0", "x1", "x2", "x3"]
     assert "x4" not in columns
     for k, name in enumerate(columns):

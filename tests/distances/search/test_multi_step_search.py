@@ -45,7 +45,7 @@ def run(search, low, true, goal, high=None, estimates=None, **options):
         return true[row], None
 
     options = {"known": {}, "budget": np.inf} | options
-    return search(candidates, call, goal, ranks=np.arange(n), **options), order
+    return search(candidates, call, goal, **options), order
 
 
 def test_nothing_beyond_the_threshold_is_called():

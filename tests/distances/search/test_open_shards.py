@@ -15,7 +15,7 @@ from semimetric._foundation.files import file_digest
 from semimetric.distances.search import shard_files
 from semimetric.distances.search import sharded as shard_search
 from semimetric.distances.search.segment import SearchRequest
-from semimetric.distances.search.shard_files import FILE, locations_of, save_shard
+from semimetric.distances.search.shard_files import FILE, save_shard, shard_locations
 
 ITEMS = np.round(np.random.default_rng(0).random((400, 3)), 2)
 QUERIES = np.random.default_rng(1).random((6, 3))
@@ -40,7 +40,7 @@ def assert_answers_as(index, one):
 def test_the_shards_that_were_used_last_stay_open(folder, monkeypatch):
     monkeypatch.setattr(shard_files, "_OPENED", 2)
     monkeypatch.setattr(shard_files, "_OPEN", {})
-    first, second, third, _ = locations_of(folder)
+    first, second, third, _ = shard_locations(folder)
     opened = first.open()
     second.open()
     assert first.open() is opened
@@ -78,7 +78,7 @@ def test_what_a_shard_keeps_is_linked_where_the_storage_has_links(linked, folder
 
 def test_a_saved_index_is_a_place_of_its_own(d, tmp_path):
     NeighborIndex(d).fit(ITEMS).remove([5]).save(tmp_path / "one")
-    (place,) = locations_of(tmp_path / "one")
+    (place,) = shard_locations(tmp_path / "one")
     assert place.shard.n == 399
     assert_answers_as(place.open(), NeighborIndex(d).fit(ITEMS).remove([5]))
 
@@ -89,7 +89,7 @@ def test_foreign_and_missing_folders_are_refused(folder, d, tmp_path):
     index = NeighborIndex(d).fit(ITEMS[:9])
     assert_refused(lambda: save_shard(tmp_path / "away", index), "there is no folder", "away", "every machine sees")
     with pytest.raises(FileNotFoundError):
-        locations_of(tmp_path / "away")
+        shard_locations(tmp_path / "away")
 
 
 def restated(folder, change):
@@ -148,7 +148,7 @@ def test_a_signed_folder_opens_with_its_key_only_and_is_signed_again(tmp_path, d
     one.save(tmp_path / "alone", key=KEY)
     for a, b in zip(out_of_core.kneighbors(tmp_path / "alone", QUERIES, 7, key=KEY), one.kneighbors(QUERIES, 7), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert_refused(lambda: locations_of(tmp_path / "alone"), "no key was given", "give the key", error=StorageError)
+    assert_refused(lambda: shard_locations(tmp_path / "alone"), "no key was given", "give the key", error=StorageError)
 
 
 def test_the_number_of_candidates_is_that_of_the_saved_index(tmp_path, d, monkeypatch):

@@ -14,7 +14,7 @@ from semimetric import Grid, NeighborIndex
 from semimetric._kernels.places import FAR, Estimates, estimate
 from semimetric._kernels.search import Candidates, values
 from semimetric.distances.search.query_tables import QueryView
-from semimetric.distances.search.refinement import located_items
+from semimetric.distances.search.refinement import estimate_errors, located_items
 
 NOTHING = np.empty(0)
 
@@ -29,13 +29,13 @@ def test_the_bound_stays_below_the_exact_sum(data, seed, mixed):
     view = QueryView(rough_distance(grid, seed=seed), data.draw(st.sampled_from(["query-first", "query-last"])))
     points, block = located_items(view, items, "uint16"), view.block(view.points(queries))
     assert_array_equal(points.positions[3:7], view.points(items).positions[3:7])
-    slack = points.coded.slack(view, block.profiles)
-    far = (points.coded.of_items.codes == FAR).any(axis=1)
+    slack = estimate_errors(points.coded, view, block.profiles)
+    far = (points.coded.codes == FAR).any(axis=1)
     for b in range(2):
         exact, found = np.empty(12), Estimates(np.empty((1, 12)), np.full((1, 3), np.inf), np.empty(1, np.int64))
         values(view.scales, block.profiles, b, points.positions[:], np.arange(12), -np.inf, exact)
         named = Candidates(np.arange(12), NOTHING, NOTHING)
-        estimate(view.scales, block.profiles, b, points.coded.of_items, named, 0.0, found)
+        estimate(view.scales, block.profiles, b, points.coded, named, 0.0, found)
         assert (found.sums[0] - slack[b] <= exact).all()
         assert (found.sums[0, ~far] + slack[b] >= exact[~far]).all()
         assert_array_equal(far, np.isneginf(found.sums[0]))
@@ -49,10 +49,10 @@ def test_the_bound_is_not_idle():
     d, items, queries = search_problem(2000)
     view = QueryView(d)
     points, block = located_items(view, items, "uint16"), view.block(view.points(queries))
-    slack, exact = points.coded.slack(view, block.profiles), np.empty(2000)
+    slack, exact = estimate_errors(points.coded, view, block.profiles), np.empty(2000)
     found = Estimates(np.empty((1, 2000)), np.full((1, 1), np.inf), np.empty(1, np.int64))
     values(view.scales, block.profiles, 0, points.positions[:], np.arange(2000), -np.inf, exact)
-    estimate(view.scales, block.profiles, 0, points.coded.of_items, Candidates(np.arange(2000), NOTHING, NOTHING), 0.0, found)
+    estimate(view.scales, block.profiles, 0, points.coded, Candidates(np.arange(2000), NOTHING, NOTHING), 0.0, found)
     error = np.abs(found.sums[0] - exact).max()
     assert 0.0 < slack[0] / 100 < error < slack[0] < 1e-3 * exact.mean()
 
@@ -62,7 +62,7 @@ def test_categories_and_missing_values_have_no_error():
     items = np.array([[0.0, 1.0], [np.nan, 2.5], [2.0, np.nan], [1.0, 0.0]])
     for storage in ("float64", "uint16"):
         assert len(located_items(QueryView(rough_distance(grid)), items, storage)) == 4
-    assert (located_items(QueryView(rough_distance(grid)), items, "uint16").coded.of_items.error == 0.0).all()
+    assert (located_items(QueryView(rough_distance(grid)), items, "uint16").coded.error == 0.0).all()
 
 
 def test_a_file_is_neither_copied_nor_read_whole(tmp_path):

@@ -23,9 +23,9 @@ def index_of(share):
 
 def test_columns_are_scanned_where_single_features_count_and_boxes_where_the_pair_does():
     few, many = (index_of(share)[0].segments_[0] for share in (1e-3, 1 - 1e-3))
-    assert few._measured[0] is None
-    assert many._measured[0] is many._joint_scan
-    assert few.survivors < len(few) / 8
+    assert few.scan_choice[0] is None
+    assert many.scan_choice[0] is many._joint_scan
+    assert few.scan_choice[1] < len(few) / 8
 
 
 @pytest.mark.parametrize("share", [1e-3, 0.5, 1 - 1e-3])

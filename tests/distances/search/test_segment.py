@@ -59,10 +59,10 @@ def test_what_depends_on_codes_alone_is_shared():
     d, items, _ = search_problem(100)
     segment = segment_of(d, items, np.arange(100)[::-1])
     assert_array_equal(segment.rank, np.arange(100)[::-1])
-    scan, fewer = segment.scan, segment.with_alive(np.arange(100) > 10)
-    assert fewer.scan is scan
+    scan, fewer = segment.codes.scan, segment.with_alive(np.arange(100) > 10)
+    assert fewer.codes.scan is scan
     assert (fewer.n_alive, segment.n_alive) == (89, 100)
     other = segment.under(QueryView(rough_distance(d.embedding.grid, seed=9)))
-    assert other.scan is scan
+    assert other.codes.scan is scan
     assert other.codes is segment.codes
     assert other.filter is not segment.filter

@@ -15,10 +15,10 @@ from semimetric.distances.search.shard_files import (  # fmt: skip
     building,
     close,
     distance_digest,
-    locations_of,
     new_root,
     read_shards,
     save_shard,
+    shard_locations,
     switch,
 )
 
@@ -42,7 +42,7 @@ def test_shards_are_read_as_they_were_saved(root, problem):
     digest, shards = read_shards(root)
     assert digest == distance_digest(problem[0])
     assert [(s.n, s.kind) for s in shards] == [(40, "i"), (20, "i")]
-    places = locations_of(root)
+    places = shard_locations(root)
     assert [len(place.open().ids_) for place in places] == [40, 20]
     assert places[0].open() is places[0].open()  # once a process
 
@@ -57,7 +57,7 @@ def test_a_switch_deletes_what_it_does_not_name(root, monkeypatch):
     digest, shards = read_shards(root)
     (root / "shard-left-over").mkdir()
     with monkeypatch.context() as patch, building(root) as built:
-        new = save_shard(built, locations_of(root)[0].open())
+        new = save_shard(built, shard_locations(root)[0].open())
         patch.setattr(shard_files, "write_state", interrupted)
         with pytest.raises(KeyboardInterrupt):
             switch(root, digest, [new], built)
@@ -75,12 +75,12 @@ def test_an_interrupt_after_the_switch_leaves_the_new(root, monkeypatch):
     """Whatever is named at that moment is kept."""
     digest, shards = read_shards(root)
     with monkeypatch.context() as patch, building(root) as built:
-        new = save_shard(built, locations_of(root)[0].open())
+        new = save_shard(built, shard_locations(root)[0].open())
         patch.setattr(shard_files, "write_state", lambda *given, **key: interrupted(write_state(*given, **key)))
         with pytest.raises(KeyboardInterrupt):
             switch(root, digest, [new, shards[1]], built)
     assert sorted(p.name for p in root.iterdir()) == sorted([FILE, new.name, shards[1].name])
-    assert [len(place.open().ids_) for place in locations_of(root)] == [40, 20]
+    assert [len(place.open().ids_) for place in shard_locations(root)] == [40, 20]
 
 
 def test_a_worker_that_is_late_builds_nothing(root, problem):
@@ -92,7 +92,7 @@ def test_a_worker_that_is_late_builds_nothing(root, problem):
 
 def test_a_shard_saved_again_shares_the_arrays_that_it_keeps(root, problem):
     old = read_shards(root)[1][0]
-    index = locations_of(root)[0].open()
+    index = shard_locations(root)[0].open()
     smaller = index.with_semimetric(index.semimetric).remove([3])
     new = save_shard(root, smaller, root / old.name)
     assert (new.n, new.name != old.name) == (39, True)
@@ -105,15 +105,15 @@ def test_a_shard_saved_again_shares_the_arrays_that_it_keeps(root, problem):
 def test_a_single_saved_index_is_a_place_too(problem, tmp_path):
     d, items, _ = problem
     NeighborIndex(d).fit(items).save(tmp_path / "alone")
-    (place,) = locations_of(tmp_path / "alone")
+    (place,) = shard_locations(tmp_path / "alone")
     assert (place.shard.n, place.distance) == (60, "")
     with pytest.raises(FileNotFoundError):
-        locations_of(tmp_path / "none")
+        shard_locations(tmp_path / "none")
 
 
 def test_few_shards_stay_open_and_a_folder_can_be_closed(root, monkeypatch):
     monkeypatch.setattr(shard_files, "_OPENED", 1)
-    for place in locations_of(root):
+    for place in shard_locations(root):
         place.open()
     assert len(shard_files._OPEN) == 1
     close(str(root))

@@ -11,7 +11,7 @@ from semimetric.data.parts.engine import SerialEngine
 from semimetric.distances.search import sharded as shard_building
 from semimetric.distances.search import sharded as shard_search
 from semimetric.distances.search import sharded as sharded_index
-from semimetric.distances.search.shard_files import locations_of
+from semimetric.distances.search.shard_files import shard_locations
 from semimetric.distances.search.sharded import graph, nearest, within
 
 D, ITEMS, QUERIES = search_problem(120)
@@ -25,7 +25,7 @@ def places(request, tmp_path, monkeypatch):
     """The places of one shard or of three; blocks of two queries."""
     monkeypatch.setattr(shard_search, "_FEW", 2)
     ShardedIndex.build(tmp_path / "index", D, ITEMS, n_shards=request.param)
-    return locations_of(tmp_path / "index")
+    return shard_locations(tmp_path / "index")
 
 
 @pytest.mark.parametrize("algorithm", [None, "exact", "brute", "approximate"])
@@ -66,7 +66,7 @@ def test_ties_of_the_sum_are_ties_within_a_radius_too(tmp_path):
     one = NeighborIndex(d).fit(items)
     ShardedIndex.build(tmp_path / "index", d, items, n_shards=3)
     want = one.radius_neighbors(origin, 10.0)
-    for got, expected in zip(within(ENGINE, locations_of(tmp_path / "index"), origin, 10.0)[0], want, strict=True):
+    for got, expected in zip(within(ENGINE, shard_locations(tmp_path / "index"), origin, 10.0)[0], want, strict=True):
         assert_array_equal(got, expected[0])
 
 

@@ -7,7 +7,7 @@ from cases import assert_refused
 
 from semimetric import NeighborIndex, ShardedIndex
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.distances.search.shard_files import locations_of
+from semimetric.distances.search.shard_files import shard_locations
 from semimetric.distances.search.sharded import graph, nearest, within
 
 RNG = np.random.default_rng(0)
@@ -24,7 +24,7 @@ def d(request):
 def places(d, request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards") / "index"
     ShardedIndex.build(folder, d, ITEMS, n_shards=request.param)
-    return locations_of(folder)
+    return shard_locations(folder)
 
 
 @pytest.fixture(scope="module")

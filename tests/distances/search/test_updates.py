@@ -36,13 +36,13 @@ def test_untouched_segments_keep_their_scan(monkeypatch):
     monkeypatch.setattr(index_module, "_TAIL", 50)
     d, items, queries = search_problem(400)
     index = NeighborIndex(d).fit(items[:300])
-    index.segments_[0].scan  # noqa: B018 - built
+    index.segments_[0].codes.scan  # noqa: B018 - built
     index.add(items[300:])
     first = index.segments_[0]
     index.remove([350])
     assert index.segments_[0] is first
     index.remove([5])
-    assert index.segments_[0].scan is first.scan
+    assert index.segments_[0].codes.scan is first.codes.scan
     assert 5 not in index.kneighbors(queries, 100)[1]
 
 

@@ -9,7 +9,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 from semimetric import EmbeddedLinearClassifier
-from semimetric.vectors.machines.calibration import calibrate, probabilities
+from semimetric.vectors.machines.calibration import calibrate
 
 SCALED = X / X.max(axis=0)
 MACHINE = EmbeddedLinearClassifier("linear", tol=1e-2)
@@ -23,7 +23,7 @@ def test_probabilities_are_those_of_scikit_learn(method, sklearns, y, weight):
     folds = StratifiedKFold(5, shuffle=True, random_state=3)
     theirs = CalibratedClassifierCV(MACHINE, method=sklearns, cv=folds, ensemble=False).fit(SCALED, y, sample_weight=weight)
     scores = theirs.calibrated_classifiers_[0].estimator.decision_function(SCALED)
-    ours = probabilities(calibrate(MACHINE, SCALED, y, weight, method, 3), scores)
+    ours = calibrate(MACHINE, SCALED, y, weight, method, 3).predict_proba(scores.reshape(len(scores), -1))
     np.testing.assert_allclose(ours, theirs.predict_proba(SCALED), atol=1e-9)
     np.testing.assert_allclose(ours.sum(axis=1), 1.0)
 
