@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ._foundation.errors import StorageError
 from ._foundation.estimator import SavedEstimator, read_estimator
 from ._foundation.files import read_state
-from ._foundation.stored import located
+from ._foundation.stored import located, value_of
 from .distances.estimators.approximator import DistanceApproximator
 from .distances.estimators.classifier import SemimetricClassifier
 from .distances.estimators.clusterer import SemimetricClusterer
@@ -83,7 +83,7 @@ _ESTIMATORS = (
     StringFeatures,
     TripletLearner,
 )
-_CLASSES = {"Semimetric": Semimetric.from_state} | {kind.__name__: read_estimator for kind in _ESTIMATORS}
+_KINDS = {"Semimetric", *(kind.__name__ for kind in _ESTIMATORS)}
 
 
 def load(
@@ -129,7 +129,9 @@ def load(
     if os.path.isdir(path):
         return NeighborIndex.load(path, mmap=mmap, base_distances=base_distances, key=key)
     state = read_state(path, key=key)
-    if state.kind not in _CLASSES:
+    if state.kind not in _KINDS:
         raise StorageError(f"{path} holds a {state.kind}, which this version cannot read; upgrade semimetric")
     with located(path):
-        return _CLASSES[state.kind](state, base_distances)
+        if state.kind == "Semimetric":
+            return value_of(state, Semimetric, base_distances)
+        return read_estimator(state, base_distances)

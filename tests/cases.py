@@ -58,9 +58,8 @@ def warped_sum(X, Y):
 def _touched(grid):
     """Every other vertex of one joint group is a column; the others take a weighted L1."""
     whole = PairEmbedding(grid, [tuple(range(grid.n_features))])
-    return PairEmbedding(
-        grid, whole.groups, vertices=[v.restricted(v.keys[::2]) for v in whole.vertices], unseen_slopes=np.ones(grid.n_features)
-    )
+    touched = [v.keys[::2] for v in whole.vertices]
+    return PairEmbedding(grid, whole.groups, touched=touched, unseen_slopes=np.ones(grid.n_features))
 
 
 def _singles_and_pairs(grid):

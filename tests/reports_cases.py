@@ -41,7 +41,7 @@ def of(embedding, seed=0, link="identity", low=0.05):
 def _touched(**options):
     whole = PairEmbedding(grid(), [(0,), (1, 2), (3, 0)], **options)
     return PairEmbedding(
-        grid(), whole.groups, vertices=[v.restricted(v.keys[::3]) for v in whole.vertices],
+        grid(), whole.groups, touched=[v.keys[::3] for v in whole.vertices],
         unseen_slopes=np.array([0.3, 0.1, 0.7, 0.2]), **options,
     )  # fmt: skip
 

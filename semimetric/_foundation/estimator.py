@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError, StorageError
 from .files import State, write_state
-from .stored import Members, Reader, Writer, refused_as_stored, stored_types
+from .stored import state_of, stored_types, value_of
 from .types import FrozenValue
 
 
@@ -39,10 +39,7 @@ class SavedEstimator(BaseEstimator):
             If the file cannot be written; one that is there already is then unchanged.
         """
         check_is_fitted(self)
-        kind = type(self).__name__
-        writer = Writer(kind)
-        values = {"estimator": writer.value(self, kind, fitted=True)}
-        write_state(os.path.realpath(path), State(kind, values, writer.arrays), key=key)
+        write_state(os.path.realpath(path), state_of(self), key=key)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Return the parameters that a file holds, by name."""
@@ -87,14 +84,9 @@ def read_estimator(state: State, callables: Sequence[object]) -> Any:
     StorageError
         If something is missing, foreign, not of the type or in the range that it must have, or does not go together.
     """
-    members, reader = Members(state.values), Reader(state.arrays, callables)
-    stored = members.any("estimator")
-    members.done()
-    with refused_as_stored("the estimator"):
-        model = reader.value(stored, SavedEstimator, state.kind)
-        if type(model).__name__ != state.kind or not _is_fitted(model):
-            raise StorageError(f"it holds no fitted {state.kind}; restore the file, or save the object again")
-        reader.done()
+    model = value_of(state, SavedEstimator, callables)
+    if type(model).__name__ != state.kind or not _is_fitted(model):
+        raise StorageError(f"it holds no fitted {state.kind}; restore the file, or save the object again")
     return model
 
 

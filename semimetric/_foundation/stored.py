@@ -77,6 +77,8 @@ def fits(value: object, hint: Any) -> bool:
     if inspect.isclass(origin) and issubclass(origin, Mapping):
         return isinstance(value, dict) and all(fits(k, parts[0]) and fits(v, parts[1]) for k, v in value.items())
     if inspect.isclass(origin) and issubclass(origin, Iterable):
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return False
         return isinstance(value, (list, tuple, np.ndarray)) and all(fits(entry, parts[0]) for entry in value)
     return _is_of(value, hint)
 
@@ -94,12 +96,18 @@ def _is_of(value: object, hint: Any) -> bool:
 
 
 def arguments_of(value: Any) -> dict[str, Any]:
-    """Return the arguments by name that make an object of a storable class."""
+    """Return the arguments by name that make an object of a storable class.
+
+    A class that is neither a dataclass nor a tuple, and is not pickled in its own way, has an attribute for each argument.
+    """
     if is_dataclass(value):
         return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
     if hasattr(value, "_asdict"):
         return value._asdict()
-    return inspect.signature(type(value)).bind(*value.__reduce__()[1]).arguments
+    parameters = inspect.signature(type(value))
+    if type(value).__reduce__ is object.__reduce__:
+        return {name: getattr(value, name) for name in parameters.parameters}
+    return parameters.bind(*value.__reduce__()[1]).arguments
 
 
 def hints_of(made: Any) -> dict[str, Any]:
@@ -322,10 +330,8 @@ class Writer:
             raise self._refused(value, name)
         if isinstance(value, Enum):
             return {"member": value.name, "of": kind}
-        if hasattr(value, "to_state"):
-            state, prefix = value.to_state(), f"s{len(self.arrays)}_"
-            self.arrays |= {f"{prefix}{key}": array for key, array in state.arrays.items()}
-            return {"state": kind, "values": dict(state.values), "prefix": prefix}
+        if hasattr(value, "stored_form"):
+            return self._object(value.stored_form(), name, fitted)
         if isinstance(value, BaseEstimator):
             return self.estimator(value, name, fitted=fitted)
         return {"object": kind, "arguments": self.named(arguments_of(value), name)}
@@ -478,13 +484,14 @@ class Reader:
     def _made(self, part: Members, name: str) -> Any:
         kind = part.text("object")
         made, arguments = self._known(kind, name), part.any("arguments")
-        if not inspect.isclass(made) or issubclass(made, (Enum, BaseEstimator)) or hasattr(made, "from_state"):
+        if not inspect.isclass(made) or issubclass(made, (Enum, BaseEstimator)) or hasattr(made, "stored_form"):
             raise StorageError(f"{name} is to be a {kind}, which is written in another way; {_ADVICE}")
         hints, expected = hints_of(made), inspect.signature(made).parameters
         values = self.named(arguments, {key: hints.get(key, Any) for key in expected}, name)
         if missing := [key for key, p in expected.items() if p.default is p.empty and key not in values]:
             raise StorageError(f"{name} is a {kind} without {missing[0]!r}; {_ADVICE}")
-        return made(**values)
+        found = made(**values)
+        return found.restored(self._callables) if hasattr(found, "restored") else found
 
     def _known(self, kind: str, name: str) -> Any:
         found = known(kind)
@@ -503,15 +510,6 @@ class Reader:
         if not inspect.isfunction(found):
             raise StorageError(f"{name} is no function; {_ADVICE}")
         return found
-
-    def _state(self, part: Members, name: str) -> Any:
-        made = self._known(part.text("state"), name)
-        if not hasattr(made, "from_state"):
-            raise StorageError(f"{name} has no state of its own; {_ADVICE}")
-        values, prefix = part.any("values"), part.text("prefix")
-        labels = [label for label in self._arrays if prefix and label.startswith(prefix)]
-        arrays = {label.removeprefix(prefix): self._arrays.pop(label) for label in labels}
-        return made.from_state(State(made.__name__, values, arrays), self._callables)
 
     def _estimator(self, part: Members, name: str) -> Any:
         made: Any = self._known(part.text("estimator"), name)
@@ -539,12 +537,35 @@ _FORMS: dict[str, Callable[[Reader, Members, str], Any]] = {
     "object": Reader._made,
     "member": Reader._member,
     "function": Reader._function,
-    "state": Reader._state,
     "estimator": Reader._estimator,
 }
 _SCALARS: dict[str, Any] = {kind.__name__: kind for kind in (np.float32, np.float64)}
 _SCALARS |= {f"dtype {name}": np.dtype(kind) for name, kind in _SCALARS.items()}
 _NARROW = ("<f2", "|i1", "<i2", "<i4", "<u4", "<u8")
+
+
+def state_of(value: Any) -> State:
+    """Return an object of a storable class as the content of a file, with what it has learned."""
+    kind = type(value).__name__
+    writer = Writer(kind)
+    return State(kind, {"object": writer.value(value, kind, fitted=True)}, writer.arrays)
+
+
+def value_of(state: State, hint: Any, callables: Sequence[object]) -> Any:
+    """Return the object of a `state_of`, which must be of an annotated type, with its base distances.
+
+    Raises
+    ------
+    StorageError
+        If something is missing, foreign, not of the type or in the range that it must have, or does not go together.
+    """
+    members, reader = Members(state.values), Reader(state.arrays, callables)
+    stored = members.any("object")
+    members.done()
+    with refused_as_stored(f"the {state.kind}"):
+        found = reader.value(stored, hint, state.kind)
+    reader.done()
+    return found
 
 
 def _holds(shape: list[int], n: int) -> bool:

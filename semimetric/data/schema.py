@@ -13,7 +13,7 @@ Example: a table of an hour with the period 24 and a colour with the categories 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._foundation.arrays import as_cells, as_floats, check_finite, dense_table, n_axes
 from .._foundation.errors import InputError
-from .._foundation.stored import Members
+from .._foundation.stored import storable
 from .._foundation.tables import named_rows, read_table
 from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
@@ -100,6 +100,7 @@ def check_period(feature: object, period: Any) -> float:
 KINDS = ("numeric", "periodic", "categorical")
 
 
+@storable
 @dataclass(frozen=True)
 class Feature:
     """One column of a table."""
@@ -113,6 +114,7 @@ class Feature:
     zone: str = ""  # the time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", tuple(self.categories))
         check_choice("kind", self.kind, KINDS)
         check_choice("time", self.time, ("", SCALE, *PERIODS))
         if self.time and (self.kind, self.period) != (
@@ -128,6 +130,8 @@ class Feature:
             )
         if self.kind == "periodic":
             check_period(self.name, self.period)
+        elif not np.isfinite(self.period):
+            raise InputError(f"feature {self.name!r} is {self.kind} and has the period {self.period}; leave the period out")
         if self.kind == "categorical":
             check_categories(self.categories, f"{self.name!r}")
 
@@ -166,25 +170,6 @@ class Feature:
         cells = zip(codes, self.decode(codes).tolist(), strict=True)
         return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
 
-    def state(self) -> dict[str, Any]:
-        """Return the feature as values that JSON can hold."""
-        values = asdict(self) | {"categories": list(self.categories)}
-        return values if self.time else {name: value for name, value in values.items() if name not in ("time", "zone")}
-
-    @classmethod
-    def read(cls, state: Members) -> Feature:
-        """Return the feature whose `state` is given."""
-        kinds = (str, bool, int, float)
-        times = {name: state.text(name) for name in ("time", "zone") if name in state}
-        return cls(
-            state.text("name"),
-            state.text("kind"),
-            tuple(state.list_of("categories", kinds)),
-            state.number("period"),
-            state.flag("missing"),
-            **times,
-        )
-
 
 MISSING_ADVICE = (
     'fill them in, drop these rows, or give missing="level" to what makes the distance (to a learner by columns='
@@ -193,6 +178,7 @@ MISSING_ADVICE = (
 _MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
 
 
+@storable
 @dataclass(frozen=True)
 class Schema:
     """The features of a table, in the order of its columns; it is made by `fit` or from given features.
@@ -211,6 +197,9 @@ class Schema:
     """
 
     features: tuple[Feature, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
 
     @classmethod
     def numeric(cls, names: Sequence[str]) -> Schema:
@@ -414,15 +403,6 @@ class Schema:
         """Return True for each value of an encoded matrix that is a category not in the fit, shape (n_items, n_features)."""
         counts = [len(f.categories) if f.kind == "categorical" else np.inf for f in self.features]
         return np.asarray(counts) == X
-
-    def state(self) -> list[dict[str, Any]]:
-        """Return the features as values that JSON can hold."""
-        return [f.state() for f in self.features]
-
-    @classmethod
-    def read(cls, state: Sequence[Members]) -> Schema:
-        """Return the schema whose `state` is given."""
-        return cls(tuple(Feature.read(f) for f in state))
 
 
 Names: TypeAlias = Schema | Sequence[str]

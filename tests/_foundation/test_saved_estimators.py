@@ -19,13 +19,13 @@ def changed(path, change):
     """The file again, with a digest that fits, after ``change`` was made to its values and arrays."""
     state = read_state(path)
     values, arrays = json.loads(json.dumps(state.values)), dict(state.arrays)
-    change(values["estimator"], arrays)
+    change(values["object"], arrays)
     write_state(path, State(state.kind, values, arrays))
     return path
 
 
 CHANGES = {
-    "not fitted": (lambda e, a: e.update(fitted=None), "no fitted TripletLearner"),
+    "not fitted": (lambda e, a: (e.update(fitted=None), a.clear()), "no fitted TripletLearner"),
     "nothing learned": (lambda e, a: e["fitted"].pop("semimetric_"), "has no semimetric_"),
     "another class": (lambda e, a: e.update(estimator="PairLearner"), "PairLearner"),
     "no class of ours": (lambda e, a: e.update(estimator="Pipeline"), "'Pipeline', which this version cannot read"),

@@ -110,7 +110,7 @@ BAD = {
     "no names": ({"object": "Ridge", "arguments": []}, "no names"),
     "member": ({"member": "mro", "of": "Status"}, "'mro', which is not known"),
     "function": ({"function": "Ridge"}, "no function"),
-    "state": ({"state": "Ridge", "values": {}, "prefix": "s"}, "no state"),
+    "state": ({"state": "Ridge", "values": {}, "prefix": "s"}, "no form that is known"),
     "estimator": ({"estimator": "Ridge", "parameters": {}, "fitted": None}, "no estimator"),
     "pair": ({"dict": [[1, 2, 3]]}, "no pair"),
     "key": ({"dict": [[[1], 2]]}, "no pair, or a key"),

@@ -7,7 +7,7 @@ from cases import assert_refused
 from numpy.testing import assert_array_equal
 
 from semimetric import InputError, Schema
-from semimetric._foundation.stored import Members
+from semimetric._foundation.stored import state_of, value_of
 from semimetric.data.schema import Feature, feature_names
 
 ROWS = [["red", 23.0, 1.5], ["blue", -1.0, 2.0], ["red", 49.0, 0.0]]
@@ -74,10 +74,11 @@ def test_missing_values_of_every_kind_are_nan():
     assert np.isnan(decoded[0, 2])
 
 
-def test_a_schema_is_a_value_that_json_holds():
+def test_a_schema_is_a_value_that_a_file_holds():
     schema = Schema.fit(ROWS, **TOLD, missing="level")
-    assert Schema.read([Members(f) for f in schema.state()]) == schema == pickle.loads(pickle.dumps(schema))
-    assert hash(schema) == hash(Schema.read([Members(f) for f in schema.state()]))
+    again = value_of(state_of(schema), Schema, ())
+    assert again == schema == pickle.loads(pickle.dumps(schema))
+    assert hash(schema) == hash(again)
     assert schema.reads_as(schema.renamed(["a", "b", "c"]))
     assert not schema.reads_as(Schema.fit(ROWS, **TOLD))
     assert Schema.of(schema) is schema

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import Columns, LargeMarginLearner, NeighborIndex, Schema, Semimetric, load
-from semimetric._foundation.stored import Members
+from semimetric._foundation.stored import state_of, value_of
 from semimetric.data.schema import Feature
 from semimetric.data.times import PERIODS, holds_times, zone_of
 
@@ -120,10 +120,9 @@ def test_numbers_are_taken_as_counted_already():
     np.testing.assert_array_equal(schema.encode(schema.decode(counted)), counted)
 
 
-def test_a_schema_of_times_is_saved_and_one_without_is_as_before():
+def test_a_schema_of_times_is_saved():
     schema = Schema.fit(pd.DataFrame({"when": MOMENTS, "n": [1.0, 2, 3]}), periodic={"when": "year"})
-    assert Schema.read([Members(f) for f in schema.state()]) == schema
-    assert set(Schema.numeric(["a"]).state()[0]) == {"name", "kind", "categories", "period", "missing"}
+    assert value_of(state_of(schema), Schema, ()) == schema
     assert schema.features[0] == Feature("when", "periodic", period=365.25, time="year")
 
 

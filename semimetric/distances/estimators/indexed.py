@@ -15,7 +15,7 @@ from ..._foundation.stored import Members, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_count
 from ...data.schema import Schema
-from ..model.axioms import check_probe
+from ..model.base_distances import check_probe
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex, SearchesUnderLearned

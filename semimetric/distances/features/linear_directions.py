@@ -39,9 +39,11 @@ class Directions(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "matrix")
-        object.__setattr__(self, "bends", Grid(self.bends).knots if self.bends else ())
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "bends", Grid(self.bends).knots if len(self.bends) else ())
         n_linear = len(self.names) - self.n_trees
-        shape = (n_linear, sum(len(k) - 1 for k in self.bends) if self.bends else self.matrix.shape[-1])
+        n_columns = sum(len(k) - 1 for k in self.bends) if self.bends else self.matrix.shape[-1] if self.matrix.ndim else 0
+        shape = (n_linear, n_columns)
         if self.matrix.shape != shape or not np.isfinite(self.matrix).all():
             raise InputError(f"directions have shape {self.matrix.shape}; finite numbers of shape {shape} are required")
         trees = self.partitions

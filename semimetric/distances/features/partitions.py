@@ -9,7 +9,7 @@ metric when added to one (docs/mathematics.md, section 10.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -192,19 +192,18 @@ class Partitions(FrozenValue):
 
     def same_as(self, other: Partitions) -> bool:
         """Return True if both send every item to the same leaves, node by node."""
-        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
-        return same and self.n_features == other.n_features
+        return self.n_features == other.n_features and all(map(np.array_equal, self.nodes, other.nodes))
 
-    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Return the names and arrays that a file keeps."""
-        for name in _ARRAYS:
-            yield f"tree_{name}", getattr(self, name)
+    @property
+    def nodes(self) -> tuple[NDArray[Any], ...]:
+        """The arrays of the trees."""
+        return self.start, self.feature, self.threshold, self.children, self.missing_left
 
 
 def _check_nodes(p: Partitions) -> None:
-    n = len(p.feature)
-    shapes = [getattr(p, name).shape for name in _ARRAYS]
-    if shapes != [(len(p.start),), (n,), (n,), (n, 2), (n,)] or len(p.start) < 2 or p.missing_left.dtype != bool:
+    n = p.feature.size
+    shapes = [a.shape for a in p.nodes]
+    if shapes != [(p.start.size,), (n,), (n,), (n, 2), (n,)] or p.start.size < 2 or p.missing_left.dtype != bool:
         raise InputError(f"the arrays of trees have shapes {shapes}; a feature, threshold and two children a node are required")
     if p.start[0] != 0 or p.start[-1] != n or (np.diff(p.start) < 1).any():
         raise InputError(f"trees begin at the nodes {p.start[:8]}...; from 0 to {n}, increasing, is required")

@@ -202,7 +202,7 @@ def _directions_of(part: Part, n_raw: int, bends: tuple[Floats, ...]) -> list[tu
         else:
             assert directions.partitions is not None
             column.tree = directions.partitions.select([k - directions.n_linear])
-            key = ("tree", *(array.tobytes() for _, array in column.tree.arrays()))
+            key = ("tree", *(array.tobytes() for array in column.tree.nodes))
         found.append((key, column))
     return found
 
@@ -318,7 +318,8 @@ def _sum_of_alike(parts: Sequence[Part]) -> tuple[PairMap, Floats]:
         total.append(values)
     embedding = PairEmbedding(
         first.grid, first.groups, symmetry=embeddings[0].symmetry, zero_diagonal=embeddings[0].zero_diagonal,
-        vertices=vertices, unseen_slopes=np.sum([p.factor * s for p, s in zip(parts, slopes, strict=True)], axis=0),
+        touched=[v.kept for v in vertices],
+        unseen_slopes=np.sum([p.factor * s for p, s in zip(parts, slopes, strict=True)], axis=0),
     )  # fmt: skip
     return embedding, np.concatenate(total)
 

@@ -200,19 +200,6 @@ def check_schema(grid: Grid, schema: Schema) -> None:
             )
 
 
-def check_probe(schema: Schema, probe: Floats, name: str) -> None:
-    """Refuse encoded vectors (n, n_features) with values that the schema does not give."""
-    missing = np.isnan(probe)
-    lacks = (missing & ~np.array(schema.missing)).any(axis=0)
-    for k, feature in enumerate(schema.features):
-        codes = probe[~missing[:, k], k]
-        known = feature.kind != "categorical" or np.isin(codes, np.arange(len(feature.categories) + 1)).all()
-        if lacks[k] or not known:
-            raise InputError(
-                f"{name} has a value of {feature.name!r} that is missing or no code of a category; restore the file"
-            )
-
-
 _SHOWN = 1e-9  # a violation counts if it exceeds this share of the distance; less may be rounding
 _ROUNDS = 40  # of the search for points
 _SHRINK = 0.8  # the factor of the length of steps from one round to the next

@@ -1,6 +1,6 @@
 """Base distances: known distances that are added to a learned distance, each with a weight of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError, StorageError
+from ..._foundation.stored import check_array, storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, FrozenValue, freeze
 from ...data.calls import UserDistance
@@ -83,27 +84,58 @@ class BaseDistance(FrozenValue):
             part = x[block]
             out[block] += self.paired(np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1))).reshape(len(part), len(y))
 
-    def state(self) -> dict[str, Any]:
-        """Return all but the function and the arrays, as values that JSON can hold."""
-        return {"name": self.name, "weight": self.weight, "batch": self.function.form == "batches"} | {
-            "power": int(self.power) if self.power == int(self.power) else self.power  # as files have had it
-        }
+    @property
+    def stored(self) -> "StoredTerm":
+        """All but the function, for a file."""
+        return StoredTerm(self.name, self.weight, self.power, self.function.form == "batches", self.probe, self.values)
 
-    @classmethod
-    def read(
-        cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
-    ) -> "BaseDistance":
-        """Return the base distance of a `state`, with its callable, which takes the values that ``schema`` decodes."""
+
+@storable
+@dataclass(frozen=True, eq=False)
+class StoredTerm:
+    """A base distance in a file, which does not hold its function."""
+
+    name: str
+    weight: float
+    power: float
+    batches: bool  # True if the function takes batches
+    probe: Floats  # (k, 2, n_features)
+    values: Floats  # (k,)
+
+    def with_function(self, function: Any, schema: Schema) -> BaseDistance:
+        """Return the base distance with its function, which takes the values that the schema decodes.
+
+        Raises
+        ------
+        StorageError
+            If it is no function, or gives other values than those stored, or the arrays have other shapes.
+        """
+        check_array("probe", self.probe, np.float64, None, 2, len(schema.names), missing=True)
+        check_array("values", self.values, np.float64, len(self.probe))
+        check_probe(schema, self.probe.reshape(-1, len(schema.names)), "the array 'probe'")
         if not callable(function):
-            raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
-        wrapped = UserDistance(function, "batches" if state["batch"] else "vectors", schema=schema)
-        got = wrapped(probe[:, 0], probe[:, 1])
-        if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
+            raise StorageError(f"base distance {self.name!r} must be callable, not {function!r}; give the function itself")
+        wrapped = UserDistance(function, "batches" if self.batches else "vectors", schema=None if schema.plain else schema)
+        got = wrapped(self.probe[:, 0], self.probe[:, 1])
+        if got.shape != self.values.shape or not np.allclose(got, self.values, rtol=1e-9, atol=1e-12):
             raise StorageError(
-                f"the callable given for {state['name']!r} does not give the values that it gave when the model was saved; "
+                f"the callable given for {self.name!r} does not give the values that it gave when the model was saved; "
                 "give the same function, of the same version"
             )
-        return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
+        return BaseDistance(wrapped, self.weight, self.name, self.probe, self.values, self.power)
+
+
+def check_probe(schema: Schema, probe: Floats, name: str) -> None:
+    """Refuse encoded vectors (n, n_features) with values that the schema does not give."""
+    missing = np.isnan(probe)
+    lacks = (missing & ~np.array(schema.missing)).any(axis=0)
+    for k, feature in enumerate(schema.features):
+        codes = probe[~missing[:, k], k]
+        known = feature.kind != "categorical" or np.isin(codes, np.arange(len(feature.categories) + 1)).all()
+        if lacks[k] or not known:
+            raise InputError(
+                f"{name} has a value of {feature.name!r} that is missing or no code of a category; restore the file"
+            )
 
 
 def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[UserDistance, ...]:

@@ -25,9 +25,10 @@ from ...data.grid import Grid
 from ...data.schema import Feature, Schema, by_column, chosen_columns, feature_names
 from ..features.histograms import HistogramFeatures
 from ..features.linear_directions import Directions
+from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
-from ..pairs.scales_and_tables import MixedEmbedding
+from ..pairs.scales_and_tables import scales_of
 
 _SCALES = ("iqr", "range")
 _MISSING = ("auto", "error", "level", "constant")
@@ -153,11 +154,14 @@ def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: b
     grid = Grid([_knots(f, values) for f, values in zip(schema.features, columns, strict=True)], schema.kinds, schema.missing)
     numbers = [(f,) for f in range(grid.n_features) if grid.extends[f] and not grid.missing[f]]
     others = [(f,) for f in range(grid.n_features) if (f,) not in numbers]
-    scales, tables = WarpedEmbedding(grid, numbers), PairEmbedding(grid, others or numbers)
+    tables = PairEmbedding(grid, others or numbers)
+    embedding: PairMap
     if not tables.holds_tables:  # all in one embedding, where large tables have no columns, but the slopes
-        numbers, tables = [], PairEmbedding(grid)
+        tables = PairEmbedding(grid)
         tables = tables.restricted([v.keys if v.fits else np.empty(0, np.int64) for v in tables.vertices], slopes)
-    embedding = (MixedEmbedding(scales, tables) if numbers else tables) if others else scales
+        embedding = tables
+    else:
+        embedding = scales_of(grid, [*numbers, *others])
     weights = embedding.prior(slopes)
     if others:
         _set_missing(tables, weights[-tables.n_columns :], slopes, schema, columns, constant)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import Members, storable
+from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 
 LINKS = ("identity", "sqrt")
@@ -63,10 +63,6 @@ class Link(ABC):
     @abstractmethod
     def of_one(self) -> Callable[[float], float]:
         """g as a function of one number, which gives NaN for what is out of its reach."""
-
-    @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """Return the link as values that JSON can hold."""
 
 
 @storable
@@ -164,10 +160,6 @@ class PowerLink(Link):
                 return nan
 
         return power
-
-    def state(self) -> dict[str, Any]:
-        """Return its kind and its exponent."""
-        return {"kind": "power", "exponent": self.exponent}
 
     def __str__(self) -> str:
         return f"power {self.exponent:g}"
@@ -277,10 +269,6 @@ class ConcaveLink(Link):
 
         return value
 
-    def state(self) -> dict[str, Any]:
-        """Return its kind, its bends and its slopes."""
-        return {"kind": "concave", "bends": list(self.bends), "slopes": list(self.slopes)}
-
     def __str__(self) -> str:
         return f"concave, slopes {self.slopes[0]:.3g} to {self.slopes[-1]:.3g}"
 
@@ -310,24 +298,3 @@ def checked_link(link: Any) -> str | Link:
 def link_function(link: str | float | Link) -> Link:
     """Return the function of a link that `checked_link` gave."""
     return link if isinstance(link, Link) else PowerLink({"identity": 1.0, "sqrt": 0.5}[str(link)])
-
-
-def link_state(link: str | float | Link) -> str | float | dict[str, Any]:
-    """Return a link as a value that JSON can hold."""
-    return link.state() if isinstance(link, Link) else link
-
-
-def read_link(stored: Any) -> str | Link:
-    """Return the link whose `link_state` is given."""
-    if not isinstance(stored, dict):
-        return checked_link(stored)
-    members = Members(stored)
-    if (kind := members.text("kind")) not in ("power", "concave"):
-        raise InputError(f"a link of the kind {kind!r} is not known; power or concave is required: save it again")
-    if kind == "power":
-        link: Link = PowerLink(members.number("exponent"))
-    else:
-        bends, slopes = (tuple(members.list_of(name, (int, float))) for name in ("bends", "slopes"))
-        link = ConcaveLink(bends, slopes)
-    members.done()
-    return checked_link(link)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from math import isnan
@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.arrays import n_axes
-from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.files import State, write_state
+from ..._foundation.errors import InputError, NotSupportedError, StorageError
+from ..._foundation.files import write_state
 from ..._foundation.optional_imports import optional
-from ..._foundation.stored import refused_as_stored, storable
+from ..._foundation.stored import state_of, storable
 from ..._foundation.tables import named_rows, row_labels
 from ..._foundation.text import html_table
 from ..._foundation.threads import map_blocks
@@ -45,14 +45,13 @@ from ..pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..pairs.scales_and_tables import MixedEmbedding
 from .averages import mean_of
 from .axioms import AxiomReport, Axioms, certify, check_directions, check_numbers, check_schema
-from .base_distances import BaseDistance
+from .base_distances import BaseDistance, StoredTerm
 from .compiled_sum import distance_of_arrays, feature_sum
 from .counterfactuals import Counterfactual, find_counterfactual
 from .explanations import Explanation, feature_parts
 from .known_distances import emd_parts, gower_parts, l1_parts
 from .limits import GridPoints, ValueLimits, rise_outside
-from .links import Link, checked_link, link_function, link_state
-from .state import base_distances_state, directions_state, map_state, read_parts, slopes_state
+from .links import Link, checked_link, link_function
 
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 _ROUNDING = 1e-12  # of the value of a table, by which its entries may differ
@@ -141,6 +140,9 @@ class Semimetric(FrozenValue):
     def __post_init__(self) -> None:
         freeze(self, "weights", "epsilon")
         object.__setattr__(self, "link", checked_link(self.link))
+        object.__setattr__(self, "feature_names", tuple(self.feature_names))
+        if not self.feature_names:
+            raise InputError("there are no feature_names; the names of the raw features are required")
         grid, n = self.embedding.grid, len(self.columns)
         check_numbers(self.embedding, self.weights, self.epsilon, n, self.link, self.base_distances)
         if self.epsilon.ndim == 1:
@@ -726,28 +728,13 @@ class Semimetric(FrozenValue):
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the distance to one file, which `semimetric.load` reads; with ``key`` it is signed, see ``docs/files.md``."""
-        write_state(os.path.realpath(path), self.to_state(), key=key)
+        write_state(os.path.realpath(path), state_of(self), key=key)
 
-    def to_state(self) -> State:
-        """Return the distance as JSON values and arrays.
-
-        Base distances are Python functions, of which only the names, weights and values on a few pairs are stored.
-        """
-        embedding, arrays = map_state(self.embedding)
-        directions, matrix = directions_state(self.directions)
-        values: dict[str, Any] = {"embedding": embedding} | directions
-        if not self.schema.plain:
-            values |= {"schema": self.schema.state()}
-        bases, probes = base_distances_state(self.base_distances)
-        values |= {"feature_names": list(self.feature_names), "link": link_state(self.link)} | bases
-        arrays = arrays | matrix | {"weights": self.weights} | slopes_state(self.epsilon) | probes
-        return State("Semimetric", values, arrays)
-
-    @classmethod
-    def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
-        """Return the distance of a `to_state`, with its base distances as functions that must give the stored values."""
-        with refused_as_stored("the distance"):
-            return cls(**read_parts(state, base_distances))
+    def stored_form(self) -> StoredDistance:
+        """Return what a file holds of the distance."""
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("schema", "base_distances")}
+        terms = tuple(base.stored for base in self.base_distances)
+        return StoredDistance(**parts, schema=None if self.schema.plain else self.schema, base_terms=terms)
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
@@ -783,6 +770,52 @@ class Semimetric(FrozenValue):
 
 
 gower = Semimetric.gower
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class StoredDistance:
+    """A distance in a file: of its base distances, which are Python functions, the file holds all but these."""
+
+    embedding: PairMap
+    weights: Floats
+    epsilon: Floats  # (n_features + n_directions, 2)
+    feature_names: tuple[str, ...]
+    directions: Directions | None
+    link: str | float | Link
+    schema: Schema | None  # None if all features are numbers that are never missing
+    base_terms: tuple[StoredTerm, ...]
+
+    def restored(self, functions: Sequence[object]) -> Semimetric:
+        """Return the distance with its base distances, whose functions must give the stored values.
+
+        Raises
+        ------
+        StorageError
+            If the parts do not go together, the functions are others, or tables need memory that the weights do not explain.
+        """
+        _check_size(self.embedding, len(self.weights) if self.weights.ndim else 0)
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "base_terms"}
+        d = Semimetric(**parts)
+        if len(self.base_terms) != len(functions):
+            names = ", ".join(term.name for term in self.base_terms) or "none"
+            raise StorageError(
+                f"the model has {len(self.base_terms)} base distances ({names}), which are "
+                f"Python functions, but {len(functions)} were given; in Python, give the same callables, in the same "
+                "order: semimetric.load(path, base_distances=[...])"
+            )
+        bases = (term.with_function(f, d.schema) for term, f in zip(self.base_terms, functions, strict=True))
+        return replace(d, base_distances=tuple(bases)) if functions else d
+
+
+def _check_size(embedding: PairMap, n_weights: int) -> None:
+    """Refuse tables of more columns than there are weights, before columns are listed; a file may name many in few bytes."""
+    tables = embedding.side_tables if isinstance(embedding, MixedEmbedding) else embedding
+    vertices = tables.vertices if isinstance(tables, PairEmbedding) else ()
+    if large := [v.group for v in vertices if v.whole and not v.fits]:
+        raise StorageError(f"the table of group {large[0]} is too large to be whole; its touched vertices are missing")
+    if not embedding.groups or embedding.n_columns != n_weights:
+        raise StorageError(f"the array 'weights' has {n_weights} numbers for {embedding.n_columns} columns; restore the file")
 
 
 def _across(d: Semimetric, groups: Floats) -> Floats:

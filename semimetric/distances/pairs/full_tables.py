@@ -9,17 +9,18 @@ column, so that d(x, x) = 0 for all weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..._foundation.errors import NotSupportedError
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.stored import arguments_of, storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
@@ -201,6 +202,7 @@ def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
     return matrix[np.diff(matrix.indptr) > 0]
 
 
+@storable
 class PairEmbedding(PairMap):
     """The embedding of pairs in full tables over groups of features.
 
@@ -215,16 +217,32 @@ class PairEmbedding(PairMap):
         tables differ) and equals the tie for one feature. "none": d(x, y) and d(y, x) are learned separately.
     zero_diagonal : bool, default True
         True leaves out the columns (a, a), so that d(x, x) = 0.
-    vertices : sequence of Vertices or None
-        The vertices of each group that have columns. None takes all; see `restricted` for groups whose tables are too large.
+    touched : sequence of ndarray of int64 or None
+        The numbers of the vertices of each group that have columns; None takes all, as an empty sequence does of every group.
+        See `restricted` for groups whose tables are too large.
     unseen_slopes : ndarray of shape (n_features,) or None
         The slopes of a weighted L1 distance that gives its value to every vertex that training pairs never used.
+    by_difference : collection of int
+        Features whose groups of one have a column for all (a, b) with the same b - a.
+    one_weight : collection of int
+        Features whose groups of one have a column for all (a, b) with a != b.
+
+    Raises
+    ------
+    InputError
+        If groups, vertices or slopes are not those of the grid.
 
     Examples
     --------
     >>> PairEmbedding(Grid([[0.0, 1.0, 2.0], [0.0, 1.0]]), "pairs").n_columns
     15
     """
+
+    symmetry: str
+    touched: tuple[Integers | None, ...]
+    unseen_slopes: Floats | None
+    by_difference: tuple[int, ...]
+    one_weight: tuple[int, ...]
 
     def __init__(
         self,
@@ -233,21 +251,29 @@ class PairEmbedding(PairMap):
         *,
         symmetry: str = "tie",
         zero_diagonal: bool = True,
-        vertices: Sequence[Vertices] | None = None,
+        touched: Sequence[Integers | None] = (),
         unseen_slopes: Floats | None = None,
+        by_difference: Collection[int] = (),
+        one_weight: Collection[int] = (),
     ) -> None:
         check_choice("symmetry", symmetry, ("tie", "swap", "none"))
         self.grid = grid
         self.groups = resolve_groups(groups, grid.n_features)
         self.singles = all(len(g) == 1 for g in self.groups)
         self.symmetry = "tie" if symmetry == "swap" and self.singles else symmetry
-        self.zero_diagonal = zero_diagonal
+        self.zero_diagonal = bool(zero_diagonal)
         self.symmetric = self.symmetry != "none"
         self.continuous = self.symmetry != "swap"
-        tied = self.symmetry == "tie"
-        self.vertices = tuple(vertices or (Vertices.of(grid, g, tied=tied, zero_diagonal=zero_diagonal) for g in self.groups))
+        self.by_difference, self.one_weight = (tuple(sorted(features)) for features in (by_difference, one_weight))
+        given = tuple(touched) or (None,) * len(self.groups)
+        if len(given) != len(self.groups):
+            raise InputError(f"there are vertices of {len(given)} groups for {len(self.groups)}; give those of each, or None")
+        self.vertices = tuple(map(self._vertices_of, self.groups, given))
         self.whole = all(v.whole for v in self.vertices)
+        self.touched = () if self.whole else tuple(v.kept for v in self.vertices)
         self.holds_tables = all(v.fits for v in self.vertices)
+        if unseen_slopes is not None and not (unseen_slopes.shape == (grid.n_features,) and (unseen_slopes >= 0).all()):
+            raise InputError(f"unseen_slopes={unseen_slopes} are given; {grid.n_features} numbers >= 0 are required")
         self.unseen_slopes = unseen_slopes
         self._known_differences: dict[str, sparse.csr_array] = {}  # programs of many strengths and passes ask for the same
 
@@ -264,21 +290,19 @@ class PairEmbedding(PairMap):
 
     def tied_by_difference(self, features: set[int]) -> PairEmbedding:
         """Return same groups, in which (a, b) with the same b - a share a column for groups of one of these features alone."""
-        vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
-        return self._with(vertices, self.unseen_slopes)
+        return self._with(by_difference=features)
 
     def with_one_weight(self, features: set[int]) -> PairEmbedding:
         """Return the same groups, in which all (a, b) with a != b share a column for groups of one of these features alone."""
-        vertices = [replace(v, one_weight=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
-        return self._with(vertices, self.unseen_slopes)
+        return self._with(one_weight=features)
 
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
         """Return the same groups, in which only vertices ``touched`` (see `touched_by`) have columns; one weight is kept.
 
         Every other vertex has the value of the L1 distance with ``slopes`` (n_features,), as in `prior`.
         """
-        vertices = [v if v.one_weight else v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
-        return self._with(vertices, self._shared(slopes))
+        found = [v.kept if v.one_weight else numbers for v, numbers in zip(self.vertices, touched, strict=True)]
+        return self._with(touched=found, unseen_slopes=self._shared(slopes))
 
     def positions(self, part: PairEmbedding) -> Integers:
         """Return the column here of every column of ``part``, an embedding of the same groups with fewer vertices."""
@@ -287,9 +311,14 @@ class PairEmbedding(PairMap):
 
     def expanded(self, w: Floats) -> tuple[PairEmbedding, Floats]:
         """See `PairMap.expanded`; a vertex without a column here gets the value of the prior as its weight."""
-        vertices = [replace(v, kept=None, by_difference=False, one_weight=False) if v.fits else v for v in self.vertices]
+        large = [v.group for v in self.vertices if not v.fits]  # their vertices keep the columns that they have
+        expanded = self._with(
+            touched=[None if v.fits else v.kept for v in self.vertices],
+            by_difference=[f for f in self.by_difference if (f,) in large],
+            one_weight=[f for f in self.one_weight if (f,) in large],
+        )
         parts = []
-        for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
+        for g, (old, new) in enumerate(zip(self.vertices, expanded.vertices, strict=True)):
             part = w[self._first_column[g] : self._first_column[g + 1]]
             if old.by_difference or old.one_weight:
                 part = part[np.searchsorted(old.keys, old.canonical(new.keys))]
@@ -298,7 +327,7 @@ class PairEmbedding(PairMap):
                 full[np.searchsorted(new.keys, old.keys)] = part
                 part = full
             parts.append(part)
-        return self._with(vertices, self.unseen_slopes), np.concatenate(parts)
+        return expanded, np.concatenate(parts)
 
     def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
         if "categorical" not in self.grid.kinds:
@@ -317,14 +346,20 @@ class PairEmbedding(PairMap):
     def _slopes_of_unseen(self) -> Floats:
         return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
 
-    def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> PairEmbedding:
-        return PairEmbedding(
-            self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
-            vertices=vertices, unseen_slopes=unseen_slopes,
-        )  # fmt: skip
+    def _with(self, **changes: Any) -> PairEmbedding:
+        """Return the same embedding with other arguments of the constructor."""
+        return PairEmbedding(**arguments_of(self) | changes)
+
+    def _vertices_of(self, group: tuple[int, ...], touched: Integers | None) -> Vertices:
+        whole = replace(
+            Vertices.of(self.grid, group, tied=self.symmetry == "tie", zero_diagonal=self.zero_diagonal),
+            by_difference=len(group) == 1 and group[0] in self.by_difference,
+            one_weight=len(group) == 1 and group[0] in self.one_weight,
+        )
+        return whole if touched is None else whole.restricted(touched)
 
     def in_unit(self, unit: float | Floats) -> PairEmbedding:
-        return self if self.unseen_slopes is None else self._with(self.vertices, unit * self.unseen_slopes)
+        return self if self.unseen_slopes is None else self._with(unseen_slopes=unit * self.unseen_slopes)
 
     @property
     def n_columns(self) -> int:
@@ -347,17 +382,19 @@ class PairEmbedding(PairMap):
 
     def select(self, keep: Integers, features: Integers) -> PairEmbedding:
         number = {int(f): k for k, f in enumerate(features)}
-        groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
-        return PairEmbedding(
-            self.grid.select(features), groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
-            vertices=[replace(self.vertices[g], group=group) for g, group in zip(keep, groups, strict=True)],
+        return self._with(
+            grid=self.grid.select(features),
+            groups=[tuple(number[f] for f in self.groups[g]) for g in keep],
+            touched=[self.vertices[g].kept for g in keep],
             unseen_slopes=None if self.unseen_slopes is None else self.unseen_slopes[features],
-        )  # fmt: skip
+            by_difference=[number[f] for f in self.by_difference if f in number],
+            one_weight=[number[f] for f in self.one_weight if f in number],
+        )
 
     @cached_property
     def _first_column(self) -> Integers:
         """The first column of every group, and the number of columns at the end: shape (n_groups + 1,)."""
-        return np.concatenate([[0], np.cumsum([len(v.keys) for v in self.vertices])])
+        return np.concatenate([[0], np.cumsum([v.n_columns for v in self.vertices])])
 
     @cached_property
     def _slot(self) -> Integers:

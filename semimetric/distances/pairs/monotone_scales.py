@@ -14,14 +14,17 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from ..._foundation.errors import NotSupportedError
+from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.simplex import Located
+from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
 from .base import Items, PairMap, Table
 from .rows import DenseRows
 
 
+@storable
 class WarpedEmbedding(PairMap):
     """Monotone scales on the knots of a grid; the weight of column k of a feature is the rise of its scale over cell k."""
 
@@ -29,9 +32,8 @@ class WarpedEmbedding(PairMap):
 
     def __init__(self, grid: Grid, groups: Sequence[tuple[int, ...]] | None = None) -> None:
         self.grid = grid
-        self.groups = tuple(groups) if groups is not None else tuple((f,) for f in range(grid.n_features))
-        if any(len(g) != 1 for g in self.groups):
-            raise NotSupportedError('tables="warped" has one scale a feature; use Tables(groups="singles"), or tables="full"')
+        self.groups = resolve_groups("singles" if groups is None else groups, grid.n_features) if groups != () else ()
+        check_singles(self.groups)
         if odd := [g[0] for g in self.groups if not grid.extends[g[0]] or grid.missing[g[0]]]:
             raise NotSupportedError(
                 f"feature {odd[0]} has no scale: it is {grid.kinds[odd[0]]}, or may be missing; use full tables"
@@ -110,6 +112,12 @@ class WarpedEmbedding(PairMap):
         values = np.concatenate([slope[left + 1], -slope[left]])
         places = (np.concatenate([row, row]), np.concatenate([left + 1, left]))
         return sparse.csr_array((values, places), shape=(len(row), self.n_columns))
+
+
+def check_singles(groups: Sequence[tuple[int, ...]]) -> None:
+    """Refuse groups of several features."""
+    if any(len(g) != 1 for g in groups):
+        raise NotSupportedError('tables="warped" has one scale a feature; use Tables(groups="singles"), or tables="full"')
 
 
 def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Floats:

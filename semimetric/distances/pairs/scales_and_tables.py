@@ -6,18 +6,20 @@ Categories, angles and numbers that may be missing have no monotone scale. The f
 second need not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..._foundation.errors import NotSupportedError
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers
+from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_columns, check_rows
 from .full_tables import PairEmbedding
-from .monotone_scales import WarpedEmbedding
+from .monotone_scales import WarpedEmbedding, check_singles
 from .rows import SparseRows
 
 
@@ -26,43 +28,62 @@ class _WeightedMap(NamedTuple):
     weights: Floats
 
 
-def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
+def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int] = ()) -> PairMap:
     """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features."""
-    if any(len(g) != 1 for g in groups):
-        return WarpedEmbedding(grid, groups)  # this raises an error that says why it cannot be
-    warped = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
-    others = [g for g in groups if g not in warped]
+    check_singles(groups)
+    scaled, others = _split(grid, groups)
     if not others:
-        return WarpedEmbedding(grid, warped)
-    tables = PairEmbedding(grid, others)
+        return WarpedEmbedding(grid, scaled)
+    return MixedEmbedding(grid, groups, one_weight) if scaled else _tables(grid, others, one_weight)
+
+
+def _split(grid: Grid, groups: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return the groups of the features that have a scale, and the others."""
+    scaled = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
+    return scaled, [g for g in groups if g not in scaled]
+
+
+def _tables(grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int]) -> PairEmbedding:
+    tables = PairEmbedding(grid, groups, one_weight=one_weight)
     if not tables.holds_tables:
-        large = max(others, key=lambda g: grid.sizes[g[0]])[0]
+        large = max(groups, key=lambda g: grid.sizes[g[0]])[0]
         raise NotSupportedError(
             f'feature {large} has {grid.sizes[large]} levels, and tables="warped" holds its whole table; use tables="full", '
             "which keeps the vertices that pairs touch, or merge rare categories"
         )
-    return MixedEmbedding(WarpedEmbedding(grid, warped), tables) if warped else tables
+    return tables
 
 
+@storable
 class MixedEmbedding(PairMap):
-    """The columns of a `WarpedEmbedding`, followed by those of a `PairEmbedding` of single features, on the same grid."""
+    """The columns of a `WarpedEmbedding` of numbers, followed by those of a `PairEmbedding` of the other single features.
+
+    The tables of the features ``one_weight`` have one column each, for all (a, b) with a != b.
+    """
 
     symmetric = zero_diagonal = True
+    one_weight: tuple[int, ...]
 
-    def __init__(self, scales: WarpedEmbedding, tables: PairEmbedding) -> None:
-        self.scales = scales
-        self.side_tables = tables
-        self.grid = scales.grid
-        self.groups = (*scales.groups, *tables.groups)
+    def __init__(self, grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int] = ()) -> None:
+        groups = resolve_groups(groups, grid.n_features)
+        check_singles(groups)
+        scaled, others = _split(grid, groups)
+        if not scaled or not others:
+            raise InputError("scales and tables need numbers and other features; use scales_of")
+        self.grid = grid
+        self.groups = (*scaled, *others)
+        self.scales = WarpedEmbedding(grid, scaled)
+        self.side_tables = _tables(grid, others, one_weight)
+        self.one_weight = self.side_tables.one_weight
 
     def with_one_weight(self, features: set[int]) -> "MixedEmbedding":
         """Return the same columns, but that the tables of these features have one each, for all (a, b) with a != b."""
-        return MixedEmbedding(self.scales, self.side_tables.with_one_weight(features))
+        return MixedEmbedding(self.grid, self.groups, features)
 
     def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
         (_, of_scales), (_, of_tables) = self._parts(w)
-        tables, expanded = self.side_tables.expanded(of_tables)
-        return MixedEmbedding(self.scales, tables), np.concatenate([of_scales, expanded])
+        expanded = self.side_tables.expanded(of_tables)[1]
+        return MixedEmbedding(self.grid, self.groups), np.concatenate([of_scales, expanded])
 
     @property
     def n_columns(self) -> int:
@@ -82,14 +103,9 @@ class MixedEmbedding(PairMap):
         return [_WeightedMap(self.scales, w[:n]), _WeightedMap(self.side_tables, w[n:])]
 
     def select(self, keep: Integers, features: Integers) -> PairMap:
-        n_scales = len(self.scales.groups)
-        of_scales = [g for g in keep if g < n_scales]
-        of_tables = [g - n_scales for g in keep if g >= n_scales]
-        scales = self.scales.select(np.array(of_scales, dtype=np.int64), features)
-        if not of_tables:
-            return scales
-        tables = self.side_tables.select(np.array(of_tables, dtype=np.int64), features)
-        return MixedEmbedding(scales, tables) if of_scales else tables
+        number = {int(f): k for k, f in enumerate(features)}
+        groups = [(number[self.groups[g][0]],) for g in keep]
+        return scales_of(self.grid.select(features), groups, [number[f] for f in self.one_weight if f in number])
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
         check_rows(x, i, y, j, self.grid.n_features)

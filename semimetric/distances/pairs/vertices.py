@@ -77,11 +77,17 @@ class Vertices(FrozenValue):
         return self.whole and self.fits
 
     @property
-    def n_whole(self) -> int:
-        """The number of columns of the whole table, computed without listing them; only ties by symmetry count."""
+    def n_columns(self) -> int:
+        """The number of columns, computed without listing them."""
+        if self.kept is not None:
+            return len(self.kept)
         n = math.prod(size - (seam > 0) for size, seam in zip(self.sizes, self.seams or (0,) * len(self.sizes), strict=True))
-        off_diagonal = n * (n - 1) // 2 if self.tied else n * (n - 1)
-        return off_diagonal if self.zero_diagonal else off_diagonal + n
+        above, diagonal = n * (n - 1) // 2, n
+        if self.one_weight:
+            return min(above, 1) + diagonal * (not self.zero_diagonal)
+        if self.by_difference:
+            above, diagonal = n - 1, 1
+        return above * (1 if self.tied else 2) + diagonal * (not self.zero_diagonal)
 
     @property
     def strides(self) -> list[int]:
@@ -131,6 +137,8 @@ class Vertices(FrozenValue):
 
     def restricted(self, vertices: Integers) -> "Vertices":
         """Return the same group in which only these vertices, and those that share a column with them, have columns."""
+        if vertices.ndim != 1:
+            raise InputError(f"group {self.group} is given vertices of shape {vertices.shape}; (n_vertices,) is required")
         if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.n_points**2:
             raise InputError(
                 f"group {self.group} has {self.n_points**2} vertices, but {vertices.min()} to {vertices.max()} are given; "

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import StorageError
 from ..._foundation.files import ARRAY_FILE, ArrayFiles, State, read_arrays, read_state, write_array, write_state
-from ..._foundation.stored import Members, check_array, located, refused_as_stored
+from ..._foundation.stored import Members, check_array, located, refused_as_stored, state_of, value_of
 from ..._foundation.unfinished import discard, undoing, uninterrupted
 from ..._foundation.validation import check_choice
 from ..._kernels.simplex import Located
@@ -56,7 +56,7 @@ def read_segments(
     with located(root / FILE), refused_as_stored("the index"):
         of_model = {n.removeprefix(_PREFIX): a for n, a in state.arrays.items() if n.startswith(_PREFIX)}
         members = Members(state.values, {n: a for n, a in state.arrays.items() if not n.startswith(_PREFIX)})
-        semimetric = Semimetric.from_state(State("Semimetric", members.any("model"), of_model), base_distances)
+        semimetric = value_of(State("Semimetric", members.any("model"), of_model), Semimetric, base_distances)
         view = QueryView(semimetric, members.text("side"))
         layout = _read_layout(members, view)
         names = [_names(part, view) for part in members.parts("segments")]
@@ -208,7 +208,7 @@ def _with_arrays_written(
     root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]
 ) -> tuple[State, set[str]]:
     """Write the large arrays of an index; return its state, which names them, and the names of their files."""
-    model, layout = semimetric.to_state(), segments[0].cells.layout
+    model, layout = state_of(semimetric), segments[0].cells.layout
     small = {f"model_{name}": array for name, array in model.arrays.items()}
     small |= {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}
     small |= {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricError, StorageError
 from ..._foundation.files import State, check_regular, file_digest, read_state, read_whole, write_state
-from ..._foundation.stored import Members, located
+from ..._foundation.stored import Members, located, state_of
 from ..._foundation.unfinished import discard, undoing, unfinished_folder, uninterrupted
 from ..model.semimetric import Semimetric
 from .files import FILE as INDEX
@@ -141,7 +141,7 @@ def _opened(location: ShardLocation) -> NeighborIndex:
 
 def distance_digest(semimetric: Semimetric) -> str:
     """Return SHA-256 of the values and arrays that a saved distance consists of, in hexadecimal digits."""
-    state = semimetric.to_state()
+    state = state_of(semimetric)
     digest = hashlib.sha256(json.dumps(state.values, sort_keys=True).encode())
     for name in sorted(state.arrays):
         array = np.ascontiguousarray(state.arrays[name])

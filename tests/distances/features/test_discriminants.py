@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 
 from semimetric import TripletLearner, load
-from semimetric._foundation.stored import Members
+from semimetric._foundation.stored import state_of, value_of
 from semimetric._foundation.types import Pairs
 from semimetric.distances.features import discriminants as bent
 from semimetric.distances.features.discriminants import discriminants
 from semimetric.distances.features.fitted_directions import fit_directions
 from semimetric.distances.features.linear_directions import Directions
-from semimetric.distances.model.state import directions_state, read_directions
 
 
 def rings(rng, n=300):
@@ -54,8 +53,7 @@ def test_bent_directions_are_a_value_that_is_kept_to_the_bit(tmp_path, rng):
     X, labels = rings(rng)
     near, far = pairs_of(X, labels, rng)
     found = discriminants(near, far, np.ones(len(near)), np.ones(len(far)))
-    values, arrays = directions_state(found)
-    again = read_directions(Members({}, arrays), values["directions"], 2)
+    again = value_of(state_of(found), Directions, ())
     assert again.same_as(found)
     assert not again.same_as(Directions(found.matrix, found.names, tuple(b + 1 for b in found.bends)))
     assert not Directions(np.eye(2), ("a", "b")).same_as(found)

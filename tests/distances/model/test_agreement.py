@@ -10,7 +10,7 @@ from cases import assert_refused
 from semimetric import Grid, PairEmbedding, Schema, Semimetric
 from semimetric.data.schema import Feature
 from semimetric.distances.features.linear_directions import Directions
-from semimetric.distances.model.axioms import check_probe
+from semimetric.distances.model.base_distances import check_probe
 from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
 
 GRID = Grid([[0.0, 1.0], [0.0, 2.0]])

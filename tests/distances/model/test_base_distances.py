@@ -5,6 +5,7 @@ from learners import made
 
 from semimetric import DistanceRegressor, StorageError
 from semimetric.data.calls import UserDistance
+from semimetric.data.schema import Schema
 from semimetric.distances.model import base_distances
 from semimetric.distances.model.base_distances import BaseDistance
 
@@ -38,12 +39,13 @@ def test_no_points_add_nothing(base):
 
 
 def test_is_read_with_its_callable_and_checked_against_stored_values(base, rng):
-    again = BaseDistance.read(base.state(), base.function.function, base.probe, base.values)
+    schema = Schema.numeric(["a", "b", "c"])
+    again = base.stored.with_function(base.function.function, schema)
     X, Y = rng.random((5, 3)), rng.random((5, 3))
     assert (again.paired(X, Y) == base.paired(X, Y)).all()
 
     def read(function):
-        return lambda: BaseDistance.read(base.state(), function, base.probe, base.values)
+        return lambda: base.stored.with_function(function, schema)
 
     assert_refused(read("blocks"), "'blocks' must be callable", "not 'blocks'", "give the function itself", error=StorageError)
     doubled = read(lambda x, y: 2 * np.abs(x - y).sum(axis=-1))

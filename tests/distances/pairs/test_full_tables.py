@@ -88,7 +88,7 @@ def test_unseen_vertices_scale_with_the_unit_and_decide_positivity(rng):
     value = part.paired(far, r, far, r + 1, w)
     assert part.in_unit(3.0).paired(far, r, far, r + 1, 3.0 * w) == pytest.approx(3.0 * value)
     assert part.positive_groups(w).all()
-    assert not part._with(part.vertices, np.array([0.0, 2.0, 3.0])).positive_groups(w)[0]
+    assert not part._with(unseen_slopes=np.array([0.0, 2.0, 3.0])).positive_groups(w)[0]
 
 
 def test_what_needs_whole_tables_says_so(rng):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semimetric import Grid, NeighborIndex, NotSupportedError, Semimetric
-from semimetric._foundation.stored import Members
-from semimetric.distances.model.state import map_state, read_map
+from semimetric._foundation.stored import state_of, value_of
+from semimetric.distances.pairs.base import PairMap
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.pairs.gower import GapEmbedding
 from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
@@ -141,8 +141,7 @@ def test_exact_search_is_brute_force(name, data, seed, k):
 @without_gaps
 def test_a_pair_map_is_read_as_it_was(name, rng):
     embedding = cases.MIXED_EMBEDDINGS[name](GRID)
-    values, arrays = map_state(embedding)
-    again = read_map(Members({}, arrays), Members(values), GRID.n_features, embedding.n_columns)
+    again = value_of(state_of(embedding), PairMap, ())
     assert type(again) is type(embedding)
     assert (again.groups, again.grid.kinds, again.grid.missing) == (embedding.groups, KINDS, GRID.missing)
     X = np.column_stack([rng.uniform(-1, 4, 20), rng.uniform(-30, 30, 20), rng.integers(0, 4, 20)])

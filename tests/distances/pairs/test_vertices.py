@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import reference
@@ -18,6 +20,20 @@ def test_columns_are_the_canonical_vertices(tied, zero):
     assert (table == table.T).all() == tied
     assert (np.diag(table) == -7).all() == zero
     assert sorted(set(table[table >= 0])) == list(range(10, 10 + len(pairs)))
+
+
+@pytest.mark.parametrize("zero", [True, False])
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("shared", ["", "by_difference", "one_weight"])
+@pytest.mark.parametrize("kind", ["numeric", "periodic"])
+@pytest.mark.parametrize("knots", [2, 3, 6])
+def test_columns_are_counted_without_listing_them(tied, zero, shared, kind, knots):
+    grid = Grid([np.arange(float(knots)), [0.0, 1.0]], [kind, "numeric"])
+    for group in [(0,), (0, 1)]:
+        v = Vertices.of(grid, group, tied=tied, zero_diagonal=zero)
+        v = replace(v, **{shared: True}) if shared and len(group) == 1 else v
+        assert v.n_columns == len(v.keys)
+        assert v.restricted(v.keys[::2]).n_columns == len(v.keys[::2])
 
 
 def test_points_are_numbered_with_the_first_feature_slowest():

@@ -75,8 +75,8 @@ def test_bounds_hold_for_gathered_rows_and_merged_groups(way, side, seed):
     grid = Grid([np.sort(rng.random(k)) for k in (4, 3, 5)])
     symmetry = str(rng.choice(["tie", "swap", "none"]))
     whole = PairEmbedding(grid, [(0, 2), (2, 1, 0), (1,)], symmetry=symmetry)
-    touched = [v.restricted(v.keys[::3]) for v in whole.vertices]
-    embedding = PairEmbedding(grid, whole.groups, symmetry=symmetry, vertices=touched, unseen_slopes=rng.random(3))
+    touched = [v.keys[::3] for v in whole.vertices]
+    embedding = PairEmbedding(grid, whole.groups, symmetry=symmetry, touched=touched, unseen_slopes=rng.random(3))
     d = Semimetric(embedding, rng.normal(size=embedding.n_columns), rng.random(3), ("a", "b", "c"))
     with pytest.MonkeyPatch.context() as patched:
         for name, value in way.items():

@@ -53,8 +53,8 @@ def test_groups_that_are_too_large_to_be_held_are_gathered_or_merged(way, symmet
     rng = np.random.default_rng(0)
     grid = Grid([np.sort(rng.random(k)) for k in (4, 3, 5)])
     whole = PairEmbedding(grid, [(0, 2), (2, 1, 0), (1,)], symmetry=symmetry)
-    touched = [v.restricted(v.keys[::3]) for v in whole.vertices]
-    embedding = PairEmbedding(grid, whole.groups, symmetry=symmetry, vertices=touched, unseen_slopes=rng.random(3))
+    touched = [v.keys[::3] for v in whole.vertices]
+    embedding = PairEmbedding(grid, whole.groups, symmetry=symmetry, touched=touched, unseen_slopes=rng.random(3))
     for name, value in WAYS[way].items():
         monkeypatch.setattr(joint_tables, name, value)
     tables = JointTables(embedding, rng.random(embedding.n_columns), query_first)

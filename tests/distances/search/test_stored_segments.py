@@ -25,13 +25,26 @@ def folders(tmp_path_factory):
     return root
 
 
+def model_in(state):
+    """The arguments of the distance of an index."""
+    return state["model"]["object"]["arguments"]
+
+
+def label_in(parts, name):
+    """The label of the array that is an argument of the distance, of its knots or of their numbers."""
+    model = model_in(json.loads(parts.members["state.json"]))
+    knots = model["embedding"]["arguments"]["grid"]["arguments"]["knots"]["arrays"]
+    return (model | knots)[name]["array"]
+
+
 @pytest.fixture
 def changed(folders, tmp_path):
     """An index with a changed array or value, at its path."""
 
     def make(kind, name, change):
         parts = containers.Folder(folders / kind)
-        if name.endswith(".npy") or "/" in name:
+        name = f"arrays/model_{label_in(parts, name[6:])}.npy" if name.startswith("model:") else name
+        if "/" in name:
             array = containers.array_of(parts.members[name]).copy()
             parts.members[name] = containers.bytes_of(change(array))
         else:
@@ -97,10 +110,10 @@ ARRAYS = {
     "a range is too large": ("singles", "arrays/high_0.npy", lambda a: a + (a > -9) * 1e-6, "'high' ends cell"),
     "typical is elsewhere": ("singles", "arrays/typical_0.npy", lambda a: a + 50, "typical positions"),
     "typical is infinite": ("singles", "arrays/typical_0.npy", put(np.inf), "'typical_0' holds NaN or infinity"),
-    "weights are NaN": ("singles", "arrays/model_weights.npy", put(np.nan), "'weights' holds NaN"),
-    "weights are cut": ("singles", "arrays/model_weights.npy", lambda a: a[:-1], "'weights' has 17 numbers for 18"),
-    "knots are equal": ("singles", "arrays/model_knots.npy", fill(1.0), "strictly increasing"),
-    "knots are counted wrong": ("singles", "arrays/model_knot_counts.npy", put(-4), "'knot_counts' adds up"),
+    "weights are NaN": ("singles", "model:weights", put(np.nan), "the weights add up to nan"),
+    "weights are cut": ("singles", "model:weights", lambda a: a[:-1], "'weights' has 17 numbers for 18"),
+    "knots are equal": ("singles", "model:flat", fill(1.0), "strictly increasing"),
+    "knots are counted wrong": ("singles", "model:counts", put(-4), "knots.counts' adds up"),
 }
 
 
@@ -136,9 +149,9 @@ VALUES = {
     "boxes": (parameter("boxes", [{"group": [0], "cuts": 1}]), "'cut_0_0' is missing"),
     "foreign": (parameter("more", 1), "'more' is no part"),
     "no model": (lambda s: s.pop("model"), "'model' is missing"),
-    "link": (lambda s: s["model"].update(link="log"), "link='log'"),
-    "groups": (lambda s: s["model"]["embedding"].update(groups=[[0], [1], [9]]), "names a feature outside"),
-    "kind": (lambda s: s["model"]["embedding"].update(kind="other"), "kind='other'"),
+    "link": (lambda s: model_in(s).update(link="log"), "link='log'"),
+    "groups": (lambda s: model_in(s)["embedding"]["arguments"].update(groups=[[0], [1], [9]]), "names a feature outside"),
+    "kind": (lambda s: model_in(s)["embedding"].update(object="Other"), "'Other', which this version cannot read"),
 }
 
 
@@ -151,7 +164,7 @@ def test_a_value_that_no_constructor_takes_is_refused(changed, name):
 
 def test_another_correct_index_is_the_index_that_it_is(changed):
     """Another weight makes another distance, and answers are its distances."""
-    path = changed("singles", "arrays/model_weights.npy", put(3.0))
+    path = changed("singles", "model:weights", put(3.0))
     index = semimetric.load(path)
     items = index.segments_[0].points.raw
     distances, ids = index.kneighbors(items[:4], 5)
