@@ -132,7 +132,7 @@ def test_rounding_ends_the_descent(dual_equations, monkeypatch):
     assert model.duality_gap_ < 1e-12
 
 
-@pytest.mark.parametrize(("scale", "C"), [(1e6, 1.0), (1.0, 1e12)])
+@pytest.mark.parametrize(("scale", "C"), [(1e6, 1.0), (1.0, 1e11)])
 @pytest.mark.parametrize("own", [0, 1, 2])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_the_dual_equations_certify_what_scores_are_too_coarse_for(scale, C, own, fit_intercept):
