@@ -17,7 +17,7 @@ from report import add_results, append, report, with_origin
 
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric.data.splits import sample_pairs
-from semimetric.distances.learning.errors import landmarks_among, novelty_of
+from semimetric.distances.learning.errors import choose_landmarks, novelty_of
 from semimetric.distances.learning.intervals import PairDifficulty
 
 N_ITEMS = 600
@@ -34,7 +34,7 @@ def widest(rule, model, items, pool, told, truth, index, y, options, rng):
     if rule == "variance":
         halves = [rng.permutation(len(y))[: len(y) // 2] for _ in range(5)]
         return np.std([learned(items, index[h], y[h], options).predict(pool) for h in halves], axis=0)
-    marks = landmarks_among(items[np.unique(index)], 0)
+    marks = choose_landmarks(items[np.unique(index)], 0)
     known = [(model.predict(rows), novelty_of(d, items, rows, marks)) for rows in (told, pool)]
     return PairDifficulty.learned(*known[0], np.abs(known[0][0] - truth))(*known[1])
 
