@@ -476,11 +476,11 @@ def distance_tables(d: Semimetric) -> tuple[dict[str, Any] | None, str]:
 
 def _parts(embedding: PairMap, weights: Floats) -> Iterator[tuple[dict[str, Any], Floats]]:
     """Yield for each group of features its description and the numbers of its table or scale."""
-    swap = getattr(embedding, "symmetry", "") == "swap"  # of the whole, since a part of one feature says "tie"
     for g, group in enumerate(embedding.groups):
         part, w = part_of(embedding, weights, np.array([g]))
         sizes = [int(embedding.grid.sizes[f]) for f in group]
-        shown: dict[str, Any] = {"features": list(group), "sizes": sizes, "points": math.prod(sizes), "swap": swap}
+        shown: dict[str, Any] = {"features": list(group), "sizes": sizes, "points": math.prod(sizes)}
+        shown["swap"] = getattr(part, "symmetry", "") == "swap"
         if isinstance(part, WarpedEmbedding):
             yield shown | {"shape": "scale"}, np.append(0.0, np.cumsum(w))
         elif isinstance(part, PairEmbedding) and not part.vertices[0].whole:

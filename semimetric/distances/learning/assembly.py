@@ -168,13 +168,11 @@ def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directio
     """The embedding, weights, directions and feature numbers without directions whose weights are 0.
 
     Groups of directions whose weights are 0 are left out, and directions that no group uses then.
-
-    Nothing is left out with ``symmetry="swap"``: groups of a single feature that remain would be numbered as if tied.
     """
     embedding, n_raw = structure.embedding, structure.n_raw
     used = np.bincount(embedding.group_of_column, weights=w != 0, minlength=len(embedding.groups)) > 0
     keep = np.flatnonzero(used | structure.is_raw)
-    if structure.directions is None or len(keep) == len(embedding.groups) or not embedding.continuous:
+    if structure.directions is None or len(keep) == len(embedding.groups):
         return _all(structure, w)
     wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))
     rows = np.array([f - n_raw for f in wanted if f >= n_raw], dtype=np.int64)

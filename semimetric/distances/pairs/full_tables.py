@@ -351,8 +351,9 @@ class PairEmbedding(PairMap):
         return PairEmbedding(**arguments_of(self) | changes)
 
     def _vertices_of(self, group: tuple[int, ...], touched: Integers | None) -> Vertices:
+        tied = self.symmetry == "tie" or (self.symmetry == "swap" and len(group) == 1)
         whole = replace(
-            Vertices.of(self.grid, group, tied=self.symmetry == "tie", zero_diagonal=self.zero_diagonal),
+            Vertices.of(self.grid, group, tied=tied, zero_diagonal=self.zero_diagonal),
             by_difference=len(group) == 1 and group[0] in self.by_difference,
             one_weight=len(group) == 1 and group[0] in self.one_weight,
         )

@@ -52,8 +52,7 @@ def test_features_learned_clipped_stay_clipped_and_say_so(tables):
     assert clipped.epsilon[0].tolist() == d.epsilon[0].tolist()
 
 
-def test_under_the_swap_groups_without_weight_stay():
-    """Tables numbered under the swap keep their values: what is left alone is not renumbered as tied."""
+def test_directions_and_tables_of_one_feature_are_learned_under_the_swap():
     y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
     model = DistanceRegressor(
         n_knots=3,

@@ -100,6 +100,21 @@ def test_what_needs_whole_tables_says_so(rng):
     assert_refused(lambda: large._columns_of_vertices, "(0, 1, 2) is too large", "fewer knots", error=NotSupportedError)
 
 
+@pytest.mark.parametrize("symmetry", ["tie", "swap", "none"])
+def test_groups_left_alone_have_the_distances_that_they_add(symmetry, rng):
+    """A table of one feature has the same columns beside joint tables and alone, so that both have the same weights."""
+    whole = PairEmbedding(GRID, [(0,), (2, 1), (1,)], symmetry=symmetry)
+    w, r = rng.random(whole.n_columns), np.arange(40)
+    X, Y = (rng.uniform(0, 4, (40, 3)).clip(GRID.low, GRID.high) for _ in range(2))
+    added = 0.0
+    for g, group in enumerate(whole.groups):
+        features = np.unique(group)
+        part = whole.select(np.array([g]), features)
+        of_part = w[whole.group_of_column == g]
+        added = added + part.paired(part.locate(X[:, features]), r, part.locate(Y[:, features]), r, of_part)
+    np.testing.assert_allclose(added, whole.paired(whole.locate(X), r, whole.locate(Y), r, w))
+
+
 def test_select_keeps_groups_and_renumbers_features():
     part = PairEmbedding(GRID, [(0,), (1, 2), (2,)]).select(np.array([1, 2]), np.array([1, 2]))
     assert part.groups == ((0, 1), (1,))
