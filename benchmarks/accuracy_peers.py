@@ -143,10 +143,10 @@ def modern_nca(X: np.ndarray, y: np.ndarray, T: np.ndarray) -> Iterator[Answer]:
     yield "modernnca3", p.argmax(1), lambda: p
 
 
-def semimetric() -> object:
+def semimetric(**parameters: object) -> object:
     from semimetric import SemimetricClassifier
 
-    return SemimetricClassifier()
+    return SemimetricClassifier(**parameters)
 
 
 def nca() -> NeighborhoodComponentsAnalysis:
@@ -155,6 +155,8 @@ def nca() -> NeighborhoodComponentsAnalysis:
 
 FAMILIES: dict[tuple[str, ...], Callable[..., Iterator[Answer]]] = {
     ("semimetric",): estimator("semimetric", semimetric),
+    ("semimetric_readable",): estimator("semimetric_readable", lambda: semimetric(predictor="kernel_ridge")),
+    ("semimetric_neighbors",): estimator("semimetric_neighbors", lambda: semimetric(predictor="neighbors")),
     ("euclid", "euclid_k"): neighbors("euclid", identity, folds=5),
     ("nca", "nca_k"): neighbors("nca", transformer(nca)),
     ("lmnn", "lmnn_k"): neighbors("lmnn", transformer(lambda: metric_learn("lmnn"))),
@@ -170,11 +172,13 @@ FAMILIES: dict[tuple[str, ...], Callable[..., Iterator[Answer]]] = {
 }
 METHODS = tuple(name for names in FAMILIES for name in names)
 LEARNED = ("semimetric", "euclid", "nca", "lmnn", "itml", "scml")  # distances that vote by neighbours
-PEERS = {"lmnn": "metric-learn", "itml": "metric-learn", "scml": "metric-learn", "semimetric": "semimetric"}
+PEERS = {"lmnn": "metric-learn", "itml": "metric-learn", "scml": "metric-learn"}
 
 
 def package(method: str) -> str:
     """The distribution whose version decides what a method answers."""
+    if method.startswith("semimetric"):
+        return "semimetric"
     return PEERS.get(method.removesuffix("_k"), "numpy" if method.startswith("modernnca") else "scikit-learn")
 
 

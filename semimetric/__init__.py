@@ -20,7 +20,7 @@ _HOMES = {
     "distances.estimators.classifier": "SemimetricClassifier",
     "distances.estimators.clusterer": "SemimetricClusterer",
     "distances.estimators.imputer": "SemimetricImputer",
-    "distances.estimators.kernel_regression_learner": "KernelRegressionLearner",
+    "distances.estimators.kernel_ridge_learner": "KernelRidgeLearner",
     "distances.estimators.large_margin_learner": "LargeMarginLearner",
     "distances.estimators.neighbor_regressor": "SemimetricRegressor",
     "distances.estimators.outlier_detector": "SemimetricOutlierDetector",

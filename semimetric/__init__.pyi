@@ -21,7 +21,7 @@ from .distances.estimators.approximator import DistanceApproximator as DistanceA
 from .distances.estimators.classifier import SemimetricClassifier as SemimetricClassifier
 from .distances.estimators.clusterer import SemimetricClusterer as SemimetricClusterer
 from .distances.estimators.imputer import SemimetricImputer as SemimetricImputer
-from .distances.estimators.kernel_regression_learner import KernelRegressionLearner as KernelRegressionLearner
+from .distances.estimators.kernel_ridge_learner import KernelRidgeLearner as KernelRidgeLearner
 from .distances.estimators.large_margin_learner import LargeMarginLearner as LargeMarginLearner
 from .distances.estimators.neighbor_regressor import SemimetricRegressor as SemimetricRegressor
 from .distances.estimators.outlier_detector import SemimetricOutlierDetector as SemimetricOutlierDetector
@@ -143,7 +143,7 @@ __all__ = [
     "InputError",
     "InteriorPoint",
     "JointGroups",
-    "KernelRegressionLearner",
+    "KernelRidgeLearner",
     "LandmarkBounds",
     "LandmarkFeatures",
     "LargeMarginLearner",

@@ -16,7 +16,7 @@ from .distances.estimators.approximator import DistanceApproximator
 from .distances.estimators.classifier import SemimetricClassifier
 from .distances.estimators.clusterer import SemimetricClusterer
 from .distances.estimators.imputer import SemimetricImputer
-from .distances.estimators.kernel_regression_learner import KernelRegressionLearner
+from .distances.estimators.kernel_ridge_learner import KernelRidgeLearner
 from .distances.estimators.large_margin_learner import LargeMarginLearner
 from .distances.estimators.neighbor_regressor import SemimetricRegressor
 from .distances.estimators.outlier_detector import SemimetricOutlierDetector
@@ -67,7 +67,7 @@ _ESTIMATORS = (
     SupportPointClassifier,
     DistanceApproximator,
     DistanceRegressor,
-    KernelRegressionLearner,
+    KernelRidgeLearner,
     LandmarkFeatures,
     LargeMarginLearner,
     PairLearner,

@@ -428,9 +428,9 @@ def quadruplet_learner(settings):
 
 
 @answer
-def kernel_regression():
-    frame = made(sm.KernelRegressionLearner, n_steps=5, effort="fast").fit(FRAME, VALUES)
-    return [on_asked(made(sm.KernelRegressionLearner, n_steps=5).fit(X, VALUES, WEIGHTS[:90])), on_frame(frame, FRAME)]
+def kernel_ridge():
+    frame = made(sm.KernelRidgeLearner, effort="fast").fit(FRAME, VALUES)
+    return [on_asked(made(sm.KernelRidgeLearner, n_knots=5).fit(X, VALUES, WEIGHTS[:90])), on_frame(frame, FRAME)]
 
 
 # Distances as such ----------------------------------------------------------------------------------------------------------
@@ -952,7 +952,7 @@ SAVED = {
     "pairs": lambda: (
         made(sm.PairLearner, **PLAIN).fit(np.stack([LEFT, RIGHT], axis=1), ALIKE),
         lambda m: m.decision_function(ASKED.swapaxes(0, 1))),
-    "kernel regression": lambda: (made(sm.KernelRegressionLearner, n_steps=5).fit(X, VALUES), lambda m: m.transform(ASKED[0])),
+    "kernel ridge": lambda: (made(sm.KernelRidgeLearner, n_knots=5).fit(X, VALUES), lambda m: m.transform(ASKED[0])),
     "classifier": lambda: (sm.SemimetricClassifier(large_margin()).fit(X, NAMES), lambda m: m.predict_proba(ASKED[0])),
     "values by votes": lambda: (sm.SemimetricRegressor(regressor(), n_pairs=300).fit(X, VALUES), lambda m: m.predict(ASKED[0])),
     "clusters": lambda: (sm.SemimetricClusterer("l1", n_clusters=3).fit(X), lambda m: m.predict(ASKED[0])),

@@ -75,7 +75,7 @@ _METRIC_LEARN = {
     "LMNN": "LargeMarginLearner",
     "NCA": 'LargeMarginLearner(directions="nca")',
     "LFDA": 'LargeMarginLearner(directions="lda")',
-    "MLKR": "KernelRegressionLearner",
+    "MLKR": "KernelRidgeLearner",
     "ITML": "PairLearner",
     "MMC": "PairLearner",
     "SDML": "PairLearner",

@@ -40,7 +40,7 @@ from semimetric import (
     HyperplaneMixture,
     IDEmbedding,
     InputError,
-    KernelRegressionLearner,
+    KernelRidgeLearner,
     LargeMarginLearner,
     PairLearner,
     PartitionFeatures,
@@ -192,10 +192,11 @@ CHECKED = [
     SemimetricRegressor(VALUES, n_pairs=100, weights="uniform", n_neighbors=3),
     SemimetricRegressor(),
     SemimetricRegressor(average="median", effort="fast", random_state=2),
-    KernelRegressionLearner(n_steps=10, effort="fast"),
-    KernelRegressionLearner(),
-    KernelRegressionLearner(n_steps=0),
-    KernelRegressionLearner(columns=Columns(missing="level"), effort="thorough", n_steps=5),
+    SemimetricClassifier(),
+    SemimetricClassifier(predictor="kernel_ridge", class_weight="balanced", effort="fast", random_state=1),
+    KernelRidgeLearner(),
+    KernelRidgeLearner("classes", effort="thorough", n_knots=4),
+    KernelRidgeLearner(columns=Columns(missing="level"), effort="fast", n_jobs=2),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5, algorithm="brute", random_state=1),
     SemimetricRegressor(
@@ -299,7 +300,7 @@ def expected_failures(estimator):
         return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
     release = parse_version(sklearn.__version__)
     failures = {}
-    if isinstance(estimator, (LargeMarginLearner, KernelRegressionLearner)):
+    if isinstance(estimator, (LargeMarginLearner, KernelRidgeLearner)):
         if release < parse_version("1.8"):
             failures["check_positive_only_tag_during_fit"] = "it subtracts a fraction from integers, the codes of categories"
         if estimator.get_params().get("columns__missing") == "level":
@@ -325,7 +326,7 @@ SLOW = [
     TripletsOf(TripletLearner()),
     QuadrupletsOf(QuadrupletLearner()),
     LargeMarginLearner(),
-    SemimetricClassifier(),
+    SemimetricClassifier(predictor="neighbors"),
     DPLMClassifier(),
 ]
 

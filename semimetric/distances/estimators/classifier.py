@@ -1,4 +1,4 @@
-"""Classes by the votes of nearest neighbors under a distance that is learned first."""
+"""Classes under a distance that is learned first: by a kernel machine, or by the votes of nearest neighbors."""
 
 from __future__ import annotations
 
@@ -13,27 +13,43 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..._foundation.arrays import as_classes
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.progress import check_time_budget
-from ..._foundation.stored import storable
+from ..._foundation.progress import Stopwatch, check_time_budget
+from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_weights, weight_option
+from ..learning.parts_comparison import compare_with_parts
+from ..learning.search import Choices
 from ..search.votes import HeldOutNeighbors, Voters, VoteRule, choose_votes
+from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 from .large_margin_learner import LargeMarginLearner
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
 
 _OF_LEARNER = 0.9  # of a time budget
+_LEAST_SECONDS = 0.1  # of what is left of one
 
 
 @storable
 class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
-    """k nearest neighbors under a distance learned from the classes: `fit` learns and indexes, `predict` counts votes.
+    """Kernel ridge regression, or k nearest neighbors, under a distance learned from the classes.
+
+    The machine has a score for each class, ``f_c(x) = sum_i a_ic (exp(-d(x, x_i) / h) + 1) + m_c``, the optimum of
+    ``min_f  sum_i s_i |y_i - m - f(x_i)|^2 + lambda |f|^2``  for indicators y_i of classes, in the Hilbert space of its kernel.
+    This is a convex program, as d embeds in L1 (docs/mathematics.md, section 10). Probabilities are softmax(slope f + shifts),
+    fitted to leave-one-out scores. Up to 5,000 items all are centers x_i, of more 2,000 are.
+
+    By default the distance has one scale a feature. Its user can read it. Where items held out say that components or a
+    forest are better by over two standard errors, these are learned instead, with votes; ``choices_`` shows the losses.
 
     Parameters
     ----------
     learner : estimator or None, default None
-        Has ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with default settings. Its parameters are set
-        as ``learner__alpha`` and so on, those of the default one too.
+        Has ``fit(X, y)`` and ``semimetric_``; None is a `KernelRidgeLearner` of classes, or a `LargeMarginLearner` where
+        neighbors predict. Its parameters are set as ``learner__effort`` and so on, those of the default one too.
+    predictor : {"auto", "kernel_ridge", "neighbors"}, default "auto"
+        "kernel_ridge" is the machine, whose width h and strength lambda have the least leave-one-out loss of those compared.
+        "neighbors" are votes. "auto" is the machine if ``learner`` is a `KernelRidgeLearner`; if ``learner`` is None it
+        compares; with `n_neighbors` or `weights`, or other learners, it is votes.
     n_neighbors : int or "auto", default "auto"
         Neighbors that vote, and all that are tied with the last of them; all items vote if there are fewer.
         On "auto", or with `weights` on "auto" or "kernel", the rule is chosen on held-out items: it has the least sum of the
@@ -58,8 +74,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     effort : {"fast", "default", "thorough"} or None, default None
         Replaces the ``effort`` of the learner for what is "auto"; None leaves the learner as it is.
     time_budget : float or None, default None
-        Seconds that a fit may take; the learner has nine tenths of them as its own ``time_budget``, the rest is for the index
-        and the votes. None leaves the learner as it is.
+        Seconds that a fit may take. A learner with a ``time_budget`` has nine tenths of them, the rest is for the index and the
+        votes. Where "auto" compares, components and forest have what the machine has left. None leaves the learner as it is.
 
     Attributes
     ----------
@@ -68,8 +84,12 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     semimetric_ : Semimetric
     index_ : NeighborIndex
     classes_ : ndarray
+    machine_ : KernelMachine
+        Centers, coefficients, width, strength and certified gap; where a machine predicts.
+    choices_ : Choices
+        Losses of scales, components and forest on items held out, where "auto" compared; printed, a table.
     vote_rule_ : VoteRule
-        The number of neighbors that vote, and their weights; printed, in words.
+        The number of neighbors that vote, and their weights; printed, in words. Where neighbors predict.
     n_neighbors_ : int
     weights_ : str
     n_features_in_ : int
@@ -88,6 +108,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self,
         learner: Any = None,
         *,
+        predictor: str = "auto",
         n_neighbors: int | str = "auto",
         weights: str = "auto",
         class_weight: Mapping[Any, float] | str | None = None,
@@ -98,6 +119,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         time_budget: float | None = None,
     ) -> None:
         self.learner = learner
+        self.predictor = predictor
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.class_weight = class_weight
@@ -107,9 +129,10 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self.effort = effort
         self.time_budget = time_budget
 
-    @staticmethod
-    def _default_learner() -> LargeMarginLearner:
-        return LargeMarginLearner()
+    choices_: StoredIfSet[Choices]
+
+    def _default_learner(self) -> LargeMarginLearner | KernelRidgeLearner:
+        return KernelRidgeLearner("classes") if self._asks_for_machine else LargeMarginLearner()
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricClassifier:
         """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
@@ -133,18 +156,44 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         labels = as_classes(y, X)
         if not len(labels):
             raise InputError("X has 0 items, but a minimum of 1 is required; give items to learn from")
-        learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
-        self._limit(learner)
+        watch, seed = Stopwatch(), self._seed(self.random_state)
+        seconds = check_time_budget(self.time_budget)
         used = check_weights(sample_weight, len(labels)) > 0
         self._set_classes(labels, used, sample_weight)
-        weight = weights_of_classes(learner, sample_weight, self._factors, self._codes)
-        self.learner_ = learner.fit(X, y, **weight_option(learner, weight))
-        self._index(X, labels, sample_weight)
+        for name in ("machine_", "vote_rule_", "choices_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self._asks_for_machine:
+            self._learn(self._own_learner(self.random_state), X, y, labels, sample_weight)
+            self._fit_machine(self._codes, seed, len(self.classes_))
+            if self.learner is not None or self.predictor != "auto" or self._scales_suffice(seed):
+                return self
+            del self.machine_
+            seconds = None if seconds is None else max(seconds - watch.seconds, _LEAST_SECONDS)
+        learner = self._own_learner(self.random_state, LargeMarginLearner)
+        self._limit(learner, seconds)
+        weight = self._learn(learner, X, y, labels, sample_weight)
         self.vote_rule_ = self._given_rule or self._chosen_rule(learner, X, labels, weight, seed)
         return self
 
-    def _limit(self, learner: Any) -> None:
-        seconds = check_time_budget(self.time_budget)
+    def _learn(self, learner: Any, X: ArrayLike, y: ArrayLike, labels: Any, sample_weight: ArrayLike | None) -> Floats | None:
+        """Fit the learner, and index the items; return the weights that the learner was given."""
+        weight = weights_of_classes(learner, sample_weight, self._factors, self._codes)
+        self.learner_ = learner.fit(X, y, **weight_option(learner, weight))
+        self._index(X, labels, sample_weight)
+        return weight
+
+    def _scales_suffice(self, seed: int) -> bool:
+        """Compare scales with components and a forest on items held out, and return True if these are not far better."""
+        items, d, machine = self.index_.encoded_items_, self.semimetric_, self.machine_
+        counts = np.ones(len(items)) if self._weight is None else self._weight
+        rows, targets = item_targets(items, self._codes, counts, self._factors, len(self.classes_))
+        with blas_threads(self.n_jobs):
+            self.choices_ = compare_with_parts(
+                d, machine.width, machine.strength, d.schema, items[rows], targets, random_state=seed, n_jobs=self.n_jobs
+            )
+        return not self.choices_ or self.choices_.chosen is self.choices_[0]
+
+    def _limit(self, learner: Any, seconds: float | None) -> None:
         if seconds is None:
             return
         if "time_budget" not in learner.get_params():
@@ -213,7 +262,9 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         return votes if self._factors is None else votes * self._factors[self._codes[voters.indices]]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the fraction of the votes of each class, smoothed if votes were chosen, shape (n_queries, n_classes)."""
+        """Return probabilities of classes: of the machine, or the fraction of votes for each, shape (n_queries, n_classes)."""
+        if hasattr(self, "machine_"):
+            return np.concatenate([self.machine_.probabilities(d) for _, d in self._distances_to_centers(X)])
         queries = self._queries(X)
         out = np.empty((len(queries), len(self.classes_)))
         for found in self._voters(queries):
@@ -222,7 +273,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         return out
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the class with the most votes; of several, the first in ``classes_``."""
+        """Return the class with the largest probability; of several, the first in ``classes_``."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return self.classes_[chosen]
 

@@ -1,4 +1,4 @@
-"""Values by the votes of nearest neighbors under a distance that is learned first."""
+"""Values under a distance that is learned first: by a kernel machine, or by the votes of nearest neighbors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
 from ..._foundation.arrays import as_targets
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -19,7 +19,7 @@ from ...data.rows import distinct_rows
 from ...data.splits import sample_pairs
 from ..model.semimetric import Semimetric
 from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
-from .kernel_regression_learner import KernelRegressionLearner
+from .kernel_ridge_learner import KernelRidgeLearner
 from .regressor import DistanceRegressor
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen, strata_of_values
 
@@ -28,14 +28,22 @@ _LEAST_VALUES = 3  # in a part to learn from: the distances of two values are al
 
 @storable
 class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
-    """k nearest neighbors under a distance learned from the values: items with like values are near.
+    """Kernel ridge regression, or k nearest neighbors, under a distance learned from the values.
+
+    The machine is ``f(x) = sum_i a_i (exp(-d(x, x_i) / h) + 1) + m``, the optimum of
+    ``min_f  sum_i s_i (y_i - m - f(x_i))^2 + lambda |f|^2``  in the Hilbert space of its kernel. This is a convex program, as d
+    embeds in L1 (docs/mathematics.md, section 10). Up to 5,000 items all are centers x_i, of more 2,000 are.
 
     Parameters
     ----------
     learner : estimator or None, default None
-        Has ``fit(X, y)`` and ``semimetric_``; None is a `KernelRegressionLearner`. A `DistanceRegressor` learns
+        Has ``fit(X, y)`` and ``semimetric_``; None is a `KernelRidgeLearner` of values. A `DistanceRegressor` learns
         abs(y_i - y_j) from pairs, and its ``preprocessor`` is set to the items. Parameters of the learner are set as
         ``learner__effort`` and so on, those of the default one too.
+    predictor : {"auto", "kernel_ridge", "neighbors"}, default "auto"
+        "kernel_ridge" is the machine, whose width h and strength lambda have the least leave-one-out error of those compared.
+        "neighbors" is the mean or median of the nearest items' values. "auto" is the machine if ``learner`` is None or a
+        `KernelRidgeLearner`, and `n_neighbors`, `weights` and `average` are left as they are.
     n_neighbors : int or "auto", default "auto"
         Neighbors that vote, and all that are tied with the last of them; of fewer items all vote.
         On "auto", or with `weights` on "auto" or "kernel", the rule errs least on items held out: those stored as
@@ -65,8 +73,10 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         The fitted learner.
     semimetric_ : Semimetric
     index_ : NeighborIndex
+    machine_ : KernelMachine
+        Centers, coefficients, width, strength and certified gap; where a machine predicts.
     vote_rule_ : VoteRule
-        The number of neighbors that vote, and their weights; printed, in words.
+        The number of neighbors that vote, and their weights; printed, in words. Where neighbors predict.
     n_neighbors_ : int
     weights_ : str
     n_features_in_ : int
@@ -83,6 +93,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         self,
         learner: Any = None,
         *,
+        predictor: str = "auto",
         n_neighbors: int | str = "auto",
         weights: str = "auto",
         average: str = "mean",
@@ -93,6 +104,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         effort: str | None = None,
     ) -> None:
         self.learner = learner
+        self.predictor = predictor
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.average = average
@@ -102,13 +114,18 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         self.random_state = random_state
         self.effort = effort
 
-    @staticmethod
-    def _default_learner() -> KernelRegressionLearner:
-        return KernelRegressionLearner()
+    def _default_learner(self) -> KernelRidgeLearner:
+        return KernelRidgeLearner()
+
+    @property
+    def _asks_for_machine(self) -> bool:
+        return super()._asks_for_machine and (self.predictor != "auto" or self.average == "mean")
 
     def _check(self) -> None:
         super()._check()
         check_choice("average", self.average, ("mean", "median"))
+        if self.predictor == "kernel_ridge" and self.average != "mean":
+            raise NotSupportedError('average="median" is for votes; leave it out, or set predictor="neighbors"')
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
         """Learn the distance from X (n_items, n_features) and the values y, and index the items.
@@ -134,6 +151,11 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         weight = None if sample_weight is None else check_weights(sample_weight, len(values))
         self.learner_ = self._learned(learner, X, values, sample_weight, seed)
         self._index(X, values, sample_weight)
+        for name in ("machine_", "vote_rule_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self._asks_for_machine:
+            self._fit_machine(values, seed)
+            return self
         rule = self._given_rule or self._chosen_rule(learner, X, values, weight, seed)
         self.vote_rule_ = self._averaged(rule)
         return self
@@ -197,7 +219,9 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         return search.folds(self.index_.encoded_items_, strata, seed, n_targets=_LEAST_VALUES)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the mean or median of the neighbors' values, each by its vote, shape (n_queries,)."""
+        """Return values (n_queries,) by the machine, or the mean or median of the neighbors' values by their votes."""
+        if hasattr(self, "machine_"):
+            return np.concatenate([self.machine_.outputs(d)[:, 0] for _, d in self._distances_to_centers(X)])
         queries = self._queries(X)
         out = np.empty(len(queries))
         for found in self._voters(queries):

@@ -1,4 +1,4 @@
-"""Classifiers and regressors by neighbors: items under a distance that is learned first, and the choice of their votes.
+"""Classifiers and regressors under a distance that is learned first: by a kernel machine, or by the votes of neighbors.
 
 Votes are chosen by the neighbors of items held out: those that the learner stored of its own choice, or those of folds made
 here. A distance draws the items that it was learned from to their own kind, so that votes chosen by leaving one item out of
@@ -19,26 +19,30 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
 from ..._foundation.stored import Stored, StoredIfSet
 from ..._foundation.tables import row_labels, take_rows
+from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
 from ...data.identical_items import identities
 from ...data.rows import single_row
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions
+from ..learning.kernel_machine import KernelMachine, fit_machine
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
 from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, VoteRule, find_voters, neighbor_counts
 from .base import LearnedDistance
 from .indexed import StoredIndex
+from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 
 _FOR_FEW = 3  # neighbors that vote if nothing can be held out
 _WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbor
-_MOST_SHOWN = 10  # neighbors, unless more are asked for
+_SHOWN, _MOST_SHOWN = 5, 10  # neighbors, unless more are asked for
+_BLOCK = 1_000  # queries whose distances to all centers are held at a time
 
 _N_FOLDS = 3
 _STRATA, _LEAST_STRATUM = 10, 6  # of values, and the fewest items in one
@@ -73,6 +77,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     The parameter ``learner`` may be None for a default one; ``learner__alpha`` and so on reach its parameters.
     """
 
+    predictor: str
     n_neighbors: int | str
     weights: str
     algorithm: str
@@ -83,25 +88,33 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     learner_: Stored[LearnedDistance]
     index_: Annotated[NeighborIndex, "stored", StoredIndex]
     vote_rule_: StoredIfSet[VoteRule]
+    machine_: StoredIfSet[KernelMachine]
     _targets: Stored[NDArray[Any]]  # (n_items,): classes or values
     _labels: Stored[NDArray[Any]]  # (n_items,): the names of the rows
     _weight: Stored[Floats | None]  # (n_items,): how many neighbors each item is; None is one each
     _factors: Floats | None = None  # (n_classes,): how much an item of each class counts
 
-    @staticmethod
-    def _default_learner() -> BaseEstimator:
+    def _default_learner(self) -> BaseEstimator:
         """Return the learner that ``learner=None`` stands for."""
         raise NotImplementedError
+
+    @property
+    def _asks_for_machine(self) -> bool:
+        """True if the parameters ask for a kernel machine, or leave it open and say nothing of votes."""
+        if self.predictor != "auto":
+            return self.predictor == "kernel_ridge"
+        learns_for_it = self.learner is None or isinstance(self.learner, KernelRidgeLearner)
+        return learns_for_it and isinstance(self.n_neighbors, str) and self.weights == "auto"
 
     def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
         return {"learner": lambda value: self._default_learner() if value is None else None}
 
-    def _own_learner(self, random_state: Any = None) -> Any:
-        """Return a copy of the learner, or a default one, with the effort and seeds from ``random_state`` that are given.
+    def _own_learner(self, random_state: Any = None, default: Callable[[], BaseEstimator] | None = None) -> Any:
+        """Return a copy of the learner, or the default one, with the effort and seeds from ``random_state`` that are given.
 
         It has the threads of this estimator if it has none of its own.
         """
-        learner = self._default_learner() if self.learner is None else clone(self.learner)
+        learner: Any = (default or self._default_learner)() if self.learner is None else clone(self.learner)
         if self.effort is not None:
             names = _named(learner, "effort")
             if not names:
@@ -136,8 +149,12 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         targets = self._set_targets(targets, used)
         if labels.shape != (n,) or labels.dtype.kind not in "iU":
             raise InputError(f"there are labels of shape {labels.shape} and {labels.dtype} for {n} items; restore the file")
-        self.vote_rule_ = self._rule_of(getattr(self, "vote_rule_", None))
         self._set_index(index, targets, labels)
+        if (machine := getattr(self, "machine_", None)) is None:
+            self.vote_rule_ = self._rule_of(getattr(self, "vote_rule_", None))
+            return
+        check_restored_machine(machine, n, getattr(self, "classes_", None))
+        self._use_machine(machine)
 
     def _rule_of(self, stored: VoteRule | None) -> VoteRule:
         """Return the rule of a file, or if it holds none the one that its parameters give."""
@@ -168,13 +185,43 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         if hasattr(self.learner_, "feature_names_in_"):
             self.feature_names_in_ = self.learner_.feature_names_in_
 
+    def _fit_machine(self, known: NDArray[Any], seed: int, n_classes: int | None = None) -> None:
+        """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``."""
+        items, d = self.index_.encoded_items_, self.semimetric_
+        counts = np.ones(len(items)) if self._weight is None else self._weight
+        rows, targets = item_targets(items, known, counts, self._factors, n_classes)
+
+        def distances(left: Integers, right: Integers) -> Floats:
+            return d.distances_to(items[rows[right]], n_jobs=self.n_jobs)(items[rows[left]])
+
+        with blas_threads(self.n_jobs):
+            width = getattr(self.learner_, "width_", None)
+            fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, width=width)
+        self._use_machine(fit.machine)
+
+    def _use_machine(self, machine: KernelMachine) -> None:
+        self.machine_ = machine
+        self._to_centers = self.semimetric_.distances_to(self.index_.encoded_items_[machine.rows], n_jobs=self.n_jobs)
+
+    def _distances_to_centers(self, X: ArrayLike | None) -> Iterator[tuple[slice, Floats]]:
+        """Yield the distances of a block of queries to the centers of the machine."""
+        queries = self._queries(X)
+        for block in blocks(len(queries), _BLOCK):
+            yield block, self._to_centers(queries[block])
+
     def _check(self) -> None:
-        """Refuse parameters of the votes that are unknown, before the distance is learned."""
+        """Refuse parameters of the prediction that are unknown or do not go together, before the distance is learned."""
+        check_choice("predictor", self.predictor, ("auto", "neighbors", "kernel_ridge"))
         if not isinstance(self.n_neighbors, str):
             check_count("n_neighbors", self.n_neighbors)
         elif self.n_neighbors != "auto":
             raise InputError(f'n_neighbors={self.n_neighbors!r}: an integer >= 1 or "auto" is required')
         check_choice("weights", self.weights, ("auto", *WEIGHTS))
+        if self.predictor == "kernel_ridge" and not (isinstance(self.n_neighbors, str) and self.weights == "auto"):
+            raise NotSupportedError(
+                f"n_neighbors={self.n_neighbors!r} and weights={self.weights!r} are for votes; leave them out, or set "
+                'predictor="neighbors"'
+            )
 
     @property
     def _given_rule(self) -> VoteRule | None:
@@ -194,14 +241,24 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     @property
     def n_neighbors_(self) -> int:
         """The number of neighbors that vote, beside those tied with the last of them."""
-        check_is_fitted(self, "vote_rule_")
-        return self.vote_rule_.n_neighbors
+        return self._votes_rule.n_neighbors
 
     @property
     def weights_(self) -> str:
         """The weights of their votes: "uniform", "distance" or "kernel"."""
-        check_is_fitted(self, "vote_rule_")
-        return self.vote_rule_.weights
+        return self._votes_rule.weights
+
+    @property
+    def _votes_rule(self) -> VoteRule:
+        check_is_fitted(self, "index_")
+        if not hasattr(self, "vote_rule_"):
+            raise AttributeError('a kernel machine predicts, so that no neighbors vote; set predictor="neighbors" for votes')
+        return self.vote_rule_
+
+    @property
+    def _n_shown(self) -> int:
+        """The number of neighbors that are found where none is given: those that vote, or 5."""
+        return self.vote_rule_.n_neighbors if hasattr(self, "vote_rule_") else _SHOWN
 
     @property
     def fitted_items(self) -> FittedItems:
@@ -249,9 +306,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         return tags
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
-        """Return distances and rows of the nearest fitted items, both of shape (n_queries, k); `n_neighbors_` by default."""
+        """Return distances and rows of the nearest fitted items, both of shape (n_queries, k); k is `n_neighbors_` or 5."""
         check_is_fitted(self, "index_")
-        k = self.n_neighbors_ if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        k = self._n_shown if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
 
     def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features") -> Explanation:
@@ -261,7 +318,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         ----------
         x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
         n_neighbors : int or None
-            `n_neighbors_` by default, of which the 10 nearest are shown.
+            `n_neighbors_` by default, of which the 10 nearest are shown; 5 where a machine predicts.
         by : {"features", "terms"}, default "features"
             By "terms", directions and joint tables stand by their own names; see `Semimetric.contributions`.
 
@@ -269,15 +326,33 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         -------
         Explanation
             Printed, a table; neighbors have the labels of the frame of pandas that was fitted, and each its fraction of all
-            votes for x. The rest to 1 goes to other neighbors, and to the smoothing.
+            votes for x. The rest to 1 goes to other neighbors, and to the smoothing. Under a machine no neighbor votes.
         """
         check_is_fitted(self, "index_")
-        k = min(self.n_neighbors_, _MOST_SHOWN) if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        k = min(self._n_shown, _MOST_SHOWN) if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
         query, _ = single_row(x, self.semimetric_.schema)
-        votes, kind = self._vote_fractions(query, found.indices), "class" if is_classifier(self) else "value"
+        votes = self._vote_fractions(query, found.indices) if hasattr(self, "vote_rule_") else None
+        kind = "class" if is_classifier(self) else "value"
         targets, labels = self._targets[found.indices], self._labels[found.indices]
         return replace(found, targets=targets, labels=labels, target_name=kind, votes=votes)
+
+
+def has_l1_coordinates(d: Semimetric) -> bool:
+    """Return True if the tables of a distance say that it embeds in L1."""
+    try:
+        return bool(d.coordinate_names)
+    except NotSupportedError:
+        return False
+
+
+def check_restored_machine(machine: KernelMachine, n_items: int, classes: NDArray[Any] | None) -> None:
+    """Refuse a machine of a file that is not of these items and classes; of values there are none."""
+    known, rows = 1 if classes is None else len(classes), machine.rows
+    if len(machine.offset) != known or (machine.shifts is None) != (classes is None):
+        raise InputError(f"the machine has {len(machine.offset)} outputs for {known} classes or values; restore the file")
+    if rows.dtype.kind != "i" or rows.ndim != 1 or not len(rows) or not 0 <= rows.min() <= rows.max() < n_items:
+        raise InputError(f"the centers of the machine are no rows of {n_items} items; restore the file")
 
 
 def as_chosen(learner: Any, fitted: Any) -> Any:

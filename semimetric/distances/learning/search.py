@@ -261,7 +261,8 @@ class Choices(tuple[Candidate, ...]):
     def _compared(self) -> tuple[str, ...]:
         """The settings beside alpha that name a row."""
         differing = self._differing("tables", "directions", "link", "base_exponents")
-        return ("groups",) if self.names else (*differing, "n_knots")
+        n_knots = ("n_knots",) if any("n_knots" in c.settings for c in self) else ()
+        return ("groups",) if self.names else (*differing, *n_knots)
 
     def _differing(self, *names: str) -> tuple[str, ...]:
         return tuple(name for name in names if len({str(c.settings.get(name)) for c in self}) > 1)
@@ -281,8 +282,8 @@ class Choices(tuple[Candidate, ...]):
             return []
         notes = []
         for name in ("alpha", "n_knots"):
-            tried = list(dict.fromkeys(str(c.settings[name]) for c in self))
-            at = str(self.chosen.settings[name])
+            tried = list(dict.fromkeys(str(c.settings.get(name)) for c in self))
+            at = str(self.chosen.settings.get(name))
             fewest = (name, at) == ("n_knots", "2")  # there are no fewer
             if len(tried) > 1 and at in (tried[0], tried[-1]) and not fewest:
                 notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")

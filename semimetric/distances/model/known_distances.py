@@ -11,12 +11,12 @@ each exactly; outside the knots it goes on with the same slopes. What is learned
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._foundation.arrays import as_vector, is_missing
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.tables import may_be_categories, texts_of
 from ..._foundation.types import ArrayLike, FeatureChoice, Floats
 from ..._foundation.validation import check_alpha, check_choice
@@ -148,21 +148,51 @@ def gap_to_missing(feature: Feature, column: Floats) -> tuple[float, float]:
     return _median(values), _FRACTION * _scale(feature, column, "iqr")
 
 
-def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: bool = False) -> dict[str, Any]:
-    """Return the parts of a distance with terms ``slopes[f]`` times the gaps of features, by the names of its parameters."""
-    columns = [column[~np.isnan(column)] for column in items.T]
-    grid = Grid([_knots(f, values) for f, values in zip(schema.features, columns, strict=True)], schema.kinds, schema.missing)
+class Scale(NamedTuple):
+    """A monotone, piecewise-linear scale of a number that is never missing."""
+
+    knots: Floats  # (n_knots,)
+    heights: Floats  # (n_knots,): the scale at the knots, nondecreasing
+
+
+def distance_parts(
+    schema: Schema, items: Floats, slopes: Floats, *, constant: bool = False, scales: Mapping[int, Scale] | None = None
+) -> dict[str, Any]:
+    """Return the parts of a distance with terms ``slopes[f]`` times the gaps of features, by the names of its parameters.
+
+    A number that has one of the ``scales`` takes its differences as its term; the slope is then that outside its knots.
+
+    Raises
+    ------
+    NotSupportedError
+        If there are scales, and a category has so many levels that its table does not fit into memory.
+    """
+    columns, given = [column[~np.isnan(column)] for column in items.T], scales or {}
+    knots = [
+        given[k].knots if k in given else _knots(f, values)
+        for k, (f, values) in enumerate(zip(schema.features, columns, strict=True))
+    ]
+    grid = Grid(knots, schema.kinds, schema.missing)
     numbers = [(f,) for f in range(grid.n_features) if grid.extends[f] and not grid.missing[f]]
     others = [(f,) for f in range(grid.n_features) if (f,) not in numbers]
     tables = PairEmbedding(grid, others or numbers)
     embedding: PairMap
     if not tables.holds_tables:  # all in one embedding, where large tables have no columns, but the slopes
+        if given:
+            large = max(others, key=lambda g: grid.sizes[g[0]])[0]
+            raise NotSupportedError(
+                f"feature {schema.names[large]!r} has {grid.sizes[large]} levels, whose table does not fit into memory beside "
+                "the scales of numbers; merge rare categories"
+            )
         tables = PairEmbedding(grid)
         tables = tables.restricted([v.keys if v.fits else np.empty(0, np.int64) for v in tables.vertices], slopes)
         embedding = tables
     else:
         embedding = scales_of(grid, [*numbers, *others])
     weights = embedding.prior(slopes)
+    for g, group in enumerate(embedding.groups):
+        if group[0] in given:
+            weights[embedding.group_of_column == g] = np.diff(given[group[0]].heights)
     if others:
         _set_missing(tables, weights[-tables.n_columns :], slopes, schema, columns, constant)
     return {

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import isnan
 from typing import Any, NamedTuple
@@ -367,6 +367,27 @@ class Semimetric(FrozenValue):
             The number of threads; None is one, -1 is one for each core.
         """
         x, y = (self._points(side) for side in self._both(X, X if Y is None else Y))
+        return self._pairwise(x, y, n_jobs=n_jobs, mirrored=Y is None)
+
+    def distances_to(self, items: Floats, *, n_jobs: int | None = None) -> Callable[[Floats], Floats]:
+        """Return a function of encoded queries (n, n_features) that gives their distances to encoded items, shape (n, n_items).
+
+        The items are located once, so that single queries are quick; the distances are those of `pairwise`.
+        """
+        points = self._points(items)
+        if isinstance(self.embedding, WarpedEmbedding) and not self.base_distances:
+            return partial(self._distances_to_coordinates, self._coordinates(self.embedding, self.weights, points), n_jobs)
+        return partial(self._distances_to_points, points, n_jobs)
+
+    def _distances_to_coordinates(self, right: Floats, n_jobs: int | None, queries: Floats) -> Floats:
+        assert isinstance(self.embedding, WarpedEmbedding)
+        left = self._coordinates(self.embedding, self.weights, self._points(queries))
+        return self.link_function.apply(l1_pairwise(left, right, n_jobs=n_jobs))
+
+    def _distances_to_points(self, right: GridPoints, n_jobs: int | None, queries: Floats) -> Floats:
+        return self._pairwise(self._points(queries), right, n_jobs=n_jobs)
+
+    def _pairwise(self, x: GridPoints, y: GridPoints, *, n_jobs: int | None, mirrored: bool = False) -> Floats:
         if isinstance(self.embedding, WarpedEmbedding):
             left, right = (self._coordinates(self.embedding, self.weights, side) for side in (x, y))
             out = l1_pairwise(left, right, n_jobs=n_jobs)
@@ -376,7 +397,7 @@ class Semimetric(FrozenValue):
             rises = left.any(axis=0) | right.any(axis=0)
             if rises.any():
                 out += l1_pairwise(left[:, rises], right[:, rises], n_jobs=n_jobs)
-        if Y is None and self.embedding.symmetric:
+        if mirrored and self.embedding.symmetric:
             mirror(out)
         for base in self.base_distances:
             base.add_pairwise(x.raw, y.raw, out)

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from semimetric import (
     DistanceRegressor,
     InputError,
-    KernelRegressionLearner,
+    KernelRidgeLearner,
     LargeMarginLearner,
     SemimetricClassifier,
     SemimetricRegressor,
@@ -106,7 +106,7 @@ def test_classes_of_several_types_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("kind", "learner"), [(SemimetricClassifier, LargeMarginLearner), (SemimetricRegressor, KernelRegressionLearner)]
+    ("kind", "learner"), [(SemimetricClassifier, KernelRidgeLearner), (SemimetricRegressor, KernelRidgeLearner)]
 )
 def test_parameters_of_the_default_learner_can_be_set(kind, learner):
     model = kind().set_params(learner__effort="fast", n_neighbors=4)
@@ -125,7 +125,7 @@ def test_parameters_of_the_default_learner_can_be_set(kind, learner):
 def test_parameters_of_the_default_learner_are_told(kind):
     model = kind()
     told = model.get_params()
-    assert {name for name in told if "__" in name} == {f"learner__{name}" for name in kind._default_learner().get_params()}
+    assert {name for name in told if "__" in name} == {f"learner__{name}" for name in kind()._default_learner().get_params()}
     assert told["learner"] is None
     assert not any("__" in name for name in model.get_params(deep=False))
     assert clone(model).set_params(**told).learner is None  # there and back is nothing new
@@ -143,7 +143,7 @@ def test_parameters_of_the_default_learner_are_searched():
 def test_threads_are_those_of_a_learner_that_says_none():
     assert [SemimetricClassifier(n_jobs=n)._own_learner().n_jobs for n in (None, 2)] == [None, 2]
     assert SemimetricClassifier(LargeMarginLearner(n_jobs=1), n_jobs=2)._own_learner().n_jobs == 1
-    assert "n_jobs" not in SemimetricRegressor(n_jobs=2)._own_learner().get_params()  # nor is it given any
+    assert "n_jobs" not in SemimetricRegressor(PCA(), n_jobs=2)._own_learner().get_params()  # nor is it given any
 
 
 def test_effort_is_that_of_the_learner():
@@ -301,14 +301,17 @@ def test_classes_of_one_and_two_items_have_votes():
 
 @pytest.mark.parametrize("random_state", [None, 3])
 def test_a_seed_makes_a_fit_the_same_again(random_state):
-    for model in (SemimetricClassifier(QUICK, random_state=random_state), SemimetricRegressor(random_state=random_state)):
+    for model in (
+        SemimetricClassifier(QUICK, random_state=random_state),
+        SemimetricRegressor(weights="kernel", random_state=random_state),
+    ):
         one, two = (clone(model).fit(X, Y) for _ in range(2))
         assert one.vote_rule_ == two.vote_rule_
         assert_array_equal(one.predict(X), two.predict(X))
 
 
 def test_the_learner_has_nine_tenths_of_a_time_budget():
-    model = SemimetricClassifier(time_budget=10_000).fit(X, Y)
+    model = SemimetricClassifier(predictor="neighbors", time_budget=10_000).fit(X, Y)
     assert model.learner_.time_budget == 9_000
     assert model.score(X, Y) > 0.9
     with pytest.raises(InputError, match="time_budget= is for the learner, and Told has none"):

@@ -11,7 +11,7 @@ from semimetric import (
     Columns,
     DistanceApproximator,
     DistanceRegressor,
-    KernelRegressionLearner,
+    KernelRidgeLearner,
     LargeMarginLearner,
     Lasso,
     NotSupportedError,
@@ -43,7 +43,7 @@ def test_what_is_set_to_what_it_was_stays():
     assert model.set_params(**model.get_params()).tables == "warped"
     assert model.columns is None
     assert model.set_params(tables__kind="warped").tables == "warped"
-    nested = SemimetricClassifier().set_params(learner__triplets__mu=1.0)
+    nested = SemimetricClassifier(predictor="neighbors").set_params(learner__triplets__mu=1.0)
     assert nested.learner is None
     assert nested.set_params(learner__triplets__mu=0.5).learner.triplets.mu == 0.5
 
@@ -114,7 +114,7 @@ def test_learners_of_labels_refuse_what_is_for_measured_distances():
 
 
 def test_an_approximator_takes_a_regressor_without_a_preprocessor():
-    other = DistanceApproximator(cityblock, KernelRegressionLearner(columns=Columns()))
+    other = DistanceApproximator(cityblock, KernelRidgeLearner(columns=Columns()))
     assert_refused(lambda: other.fit(ITEMS), "must be a DistanceRegressor", "or None")
     assert_refused(lambda: DistanceApproximator(cityblock, DistanceRegressor(**FAST)).fit(ITEMS), "has preprocessor=", "give X")
     learner = DistanceRegressor(n_knots=3, alpha=1e-3, effort="fast", n_jobs=2)

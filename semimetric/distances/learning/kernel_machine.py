@@ -1,0 +1,367 @@
+"""A convex machine on a distance: least squares in the reproducing kernel Hilbert space of exp(-d / h) + 1.
+
+    min_f  sum_i s_i |y_i - m - f(x_i)|^2 + lambda |f|^2,    f(x) = sum_j a_j k(x, x_j),    k(x, z) = exp(-d(x, z) / h) + 1
+
+This is kernel ridge regression. The targets y are values, or indicators of classes, one output each; m is their weighted mean.
+The kernel is positive definite for every d that embeds in L1 (Schoenberg 1938; docs/mathematics.md, section 10), so that the
+program is strictly convex. Its optimum solves (K + lambda S^-1) a = y - m. For any a with the residual
+r = y - m - (K + lambda S^-1) a, the objective is at most ``sum_i s_i r_i^2`` above its least value, by duality.
+
+The prediction of an item by all others needs no other fit. With A = K + lambda S^-1 and the leverage
+H_i = 1 - lambda (A^-1)_ii / s_i, its error is (y_i - m - f(x_i)) / (1 - H_i) (Allen 1974). Items that coincide are one row of
+the kernel with the sum of their weights, and an error leaves out one item of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from scipy.linalg.blas import dsymm
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.stored import storable
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers
+from ..._foundation.validation import check_alpha
+
+WIDTHS = (0.5, 2.0)  # of the kernel, in median distances; wider ones differ little, as exp(-d / h) is then a straight line
+STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
+MOST_COMPARED = 1_000  # items on which widths and strengths are compared
+MOST_EXACT = 5_000  # items of a machine whose centers are all of them
+N_LANDMARKS = 2_000
+_BLOCK = 1_000  # items whose features are computed at a time
+_ROUNDING = 1e-9  # of the diagonal of a kernel: what its least eigenvalue may lack by rounding
+_FLAT = 1e-3  # strength that draws the shifts of a calibration to 0
+
+
+class Targets(NamedTuple):
+    """Classes or values to be predicted: a row for each pair of a distinct item and what was seen there."""
+
+    outputs: Floats  # (n_rows, n_outputs): values, or indicators of classes
+    weight: Floats  # (n_rows,)
+    unit: Floats  # (n_rows,): the part of the weight that one item has, which is left out at a time
+    item: Integers  # (n_rows,): the number of the distinct item of each row
+    classes: Integers | None = None  # (n_rows,): numbers of classes; None for values
+
+    def take(self, items: Integers) -> Targets:
+        """Return the rows of some distinct items, which are numbered anew in this order."""
+        number = np.full(int(self.item.max()) + 1, -1)
+        number[items] = np.arange(len(items))
+        rows = np.flatnonzero(number[self.item] >= 0)
+        classes = None if self.classes is None else self.classes[rows]
+        return Targets(self.outputs[rows], self.weight[rows], self.unit[rows], number[self.item[rows]], classes)
+
+    @property
+    def mean(self) -> Floats:
+        """The weighted mean of the outputs, shape (n_outputs,)."""
+        return np.average(self.outputs, axis=0, weights=self.weight)
+
+    def of_items(self) -> tuple[Floats, Floats]:
+        """Return the mean outputs (n_items, n_outputs) and the weights (n_items,) of the distinct items."""
+        weight: Floats = np.bincount(self.item, weights=self.weight).astype(np.float64)
+        sums = np.stack([np.bincount(self.item, weights=self.weight * column) for column in self.outputs.T], axis=1)
+        return sums / weight[:, None], weight
+
+    def left_out(self, fitted: Floats, leverage: Floats, weight: Floats) -> Floats:
+        """Return the outputs (n_rows, n_outputs) without each row, from those, leverages and weights of all distinct items."""
+        removed = np.minimum(leverage, 1 - _ROUNDING)[self.item] * self.unit / weight[self.item]
+        return self.outputs - (self.outputs - fitted[self.item]) / (1.0 - removed)[:, None]
+
+    def losses(self, predicted: Floats) -> Floats:
+        """Return squared errors of the rows (n_rows,), of classes plus 1 where another class is predicted."""
+        errors: Floats = ((predicted - self.outputs) ** 2).sum(axis=1)
+        return errors if self.classes is None else errors + (predicted.argmax(axis=1) != self.classes)
+
+    def loss(self, predicted: Floats) -> float:
+        """Return the weighted mean of `losses`."""
+        return float(self.weight @ self.losses(predicted) / self.weight.sum())
+
+
+class Fit(NamedTuple):
+    """The solution of one program, and what it predicts of every row by all others."""
+
+    coefficients: Floats  # (n_items, n_outputs): a
+    left_out: Floats  # (n_rows, n_outputs): the prediction of each row without it
+    loss: float  # of these predictions
+    gap: float  # of the objective, relative to its value
+    width: float  # h
+    strength: float  # lambda
+
+
+def kernel_of(distances: Floats, width: float) -> Floats:
+    """Return exp(-d / width) + 1 of distances of any shape."""
+    out = np.divide(distances, -width)
+    np.exp(out, out=out)
+    out += 1.0
+    return out
+
+
+def solve(kernel: Floats, targets: Targets, width: float, strength: float) -> Fit:
+    """Solve the program of one kernel (n_items, n_items) and one strength.
+
+    Raises
+    ------
+    NotSupportedError
+        If the kernel of these items is not positive definite.
+    """
+    outputs, weight = targets.of_items()
+    n, right = len(kernel), outputs - targets.mean
+    system = kernel.copy()
+    system.flat[:: n + 1] += strength / weight
+    factor, failed = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
+    if failed:
+        raise _not_convex()
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    coefficients = dsymm(1.0, inverse, right, lower=1)
+    fitted = dsymm(1.0, kernel.T, coefficients, lower=1)
+    residual = right - fitted - strength / weight[:, None] * coefficients
+    objective = weight @ ((right - fitted) ** 2).sum(axis=1) + strength * float((coefficients * fitted).sum())
+    leverage = 1.0 - strength * np.diag(inverse) / weight
+    left_out = targets.left_out(fitted + targets.mean, leverage, weight)
+    gap = _relative(float(weight @ (residual**2).sum(axis=1)), objective)
+    return Fit(coefficients, left_out, targets.loss(left_out), gap, width, strength)
+
+
+def _relative(gap: float, objective: float) -> float:
+    """Return the gap as a fraction of the objective, with what rounding may hide: half of the last digit."""
+    return gap / max(objective, np.finfo(float).tiny) + float(np.finfo(float).eps)
+
+
+def solutions(
+    distances: Floats, targets: Targets, widths: Sequence[float], strengths: Sequence[float] = STRENGTHS
+) -> Iterator[Fit]:
+    """Yield the solutions of all widths and strengths, from distances (n_items, n_items) of distinct items."""
+    for width in widths:
+        kernel = kernel_of(distances, width)
+        for strength in strengths:
+            yield solve(kernel, targets, width, strength)
+
+
+def best_solution(distances: Floats, targets: Targets, width: float | None = None) -> Fit:
+    """Return the solution with the least leave-one-out loss; ``width`` None compares multiples of the median distance."""
+    median = median_distance(distances)
+    widths = [w * median for w in WIDTHS] if width is None else [width]
+    return min(solutions(distances, targets, widths), key=lambda fit: fit.loss)
+
+
+def median_distance(distances: Floats) -> float:
+    """Return the median of the distances above 0, and 1 if there are none."""
+    apart = distances[distances > 0]
+    return float(np.median(apart)) if len(apart) else 1.0
+
+
+def check_positive(kernel: Floats) -> None:
+    """Refuse a kernel (n, n) that is not positive semidefinite to rounding, by its Cholesky factorization.
+
+    Raises
+    ------
+    NotSupportedError
+        If it has a negative eigenvalue, relative to its diagonal.
+    """
+    raised = kernel.copy()
+    raised.flat[:: len(kernel) + 1] += _ROUNDING * len(kernel) * float(kernel.max(initial=0.0))
+    if lapack.dpotrf(raised, lower=1, overwrite_a=1)[1]:
+        raise _not_convex()
+
+
+def _not_convex() -> NotSupportedError:
+    return NotSupportedError(
+        "the kernel exp(-d / h) of the learned distance is not positive definite on these items, so that a machine on it is no "
+        'convex program; learn scales (tables="warped"), or set predictor="neighbors"'
+    )
+
+
+class Calibration(NamedTuple):
+    """Probabilities of classes from outputs z: softmax(slope z + shifts)."""
+
+    slope: float
+    shifts: Floats  # (n_classes,)
+
+    def probabilities(self, outputs: Floats) -> Floats:
+        """Return the probability of each class, shape (n, n_classes)."""
+        return softmax(self.slope * outputs + self.shifts, axis=1)
+
+    @classmethod
+    def fit(cls, outputs: Floats, classes: Integers, weight: Floats) -> Calibration:
+        """Return the calibration with the least log loss of outputs (n, n_classes) for items with weights; it is convex."""
+        n_classes, part = outputs.shape[1], weight / weight.sum()
+        own = np.eye(n_classes)[classes]
+
+        def loss(parameters: Floats) -> tuple[float, Floats]:
+            slope, shifts = parameters[0], parameters[1:]
+            logs = log_softmax(slope * outputs + shifts, axis=1)
+            excess = part[:, None] * (np.exp(logs) - own)
+            gradient = np.append((excess * outputs).sum(), excess.sum(axis=0) + _FLAT * shifts)
+            return float(-(part @ (logs * own).sum(axis=1)) + _FLAT / 2 * shifts @ shifts), gradient
+
+        start = np.append(1.0, np.zeros(n_classes))
+        bounds = [(0.0, None)] + [(None, None)] * n_classes
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        return cls(float(found.x[0]), found.x[1:])
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class KernelMachine:
+    """f(x) = sum_j a_j (exp(-d(x, x_j) / h) + 1) + m: values, or scores of classes, the optimum of a convex program.
+
+    ``min_f  sum_i s_i |y_i - m - f(x_i)|^2 + lambda |f|^2`` with weights s_i, values or indicators of classes y_i, their
+    weighted mean m, and the norm of the kernel's Hilbert space (kernel ridge regression). Width and strength have the least
+    leave-one-out loss of those compared. Probabilities are softmax(slope f + shifts), fitted to leave-one-out scores.
+    """
+
+    rows: Integers  # (n_centers,): row numbers of the centers x_j among the fitted items
+    coefficients: Floats  # (n_centers, n_outputs): a
+    offset: Floats  # (n_outputs,): m
+    width: float  # h, in the unit of the distance
+    strength: float  # lambda
+    gap: float  # certified: the objective is above its least value by at most this fraction of it
+    is_exact: bool  # every item is a center; otherwise the optimum is that of functions which the centers span
+    left_out_loss: float  # mean squared leave-one-out error, of classes plus the error rate
+    slope: float | None = None  # of the calibration; None for values
+    shifts: Floats | None = None  # (n_classes,)
+
+    def __post_init__(self) -> None:
+        n, k = len(self.rows), len(self.offset)
+        check_alpha("width", self.width, strict=True)
+        check_alpha("strength", self.strength, strict=True)
+        if self.coefficients.shape != (n, k) or not np.isfinite(self.coefficients).all():
+            raise InputError(
+                f"coefficients of shape {self.coefficients.shape} are given for {n} centers and {k} outputs; one finite number "
+                "each is required"
+            )
+        if (self.slope is None) != (self.shifts is None) or (self.shifts is not None and self.shifts.shape != (k,)):
+            raise InputError(f"a machine of {k} classes needs a calibration by a slope and {k} shifts, or none")
+
+    def outputs(self, distances: Floats) -> Floats:
+        """Return f of queries (n, n_outputs) from their distances to the centers (n, n_centers)."""
+        return kernel_of(distances, self.width) @ self.coefficients + self.offset
+
+    def probabilities(self, distances: Floats) -> Floats:
+        """Return calibrated probabilities of the classes (n, n_classes) from distances to the centers."""
+        assert self.slope is not None
+        assert self.shifts is not None
+        return Calibration(self.slope, self.shifts).probabilities(self.outputs(distances))
+
+    def __str__(self) -> str:
+        n = f"{len(self.rows):,} {'items' if self.is_exact else 'landmarks'}"
+        return f"kernel ridge regression on exp(-d / {self.width:.3g}) of {n}, strength {self.strength:g}, gap {self.gap:.1g}"
+
+
+class MachineFit(NamedTuple):
+    """A machine, and what it says of each row of its targets without that row."""
+
+    machine: KernelMachine
+    left_out: Floats  # (n_rows, n_outputs)
+
+
+Distances = Callable[[Integers, Integers], Floats]
+"""Distances (n, m) of items to items, both by the numbers of distinct items."""
+
+
+def fit_machine(
+    distances: Distances,
+    targets: Targets,
+    rows: Integers,
+    *,
+    embeds: bool,
+    random_state: int,
+    width: float | None = None,
+    most_exact: int = MOST_EXACT,
+    n_landmarks: int = N_LANDMARKS,
+) -> MachineFit:
+    """Choose width and strength, on some items of many, and fit a machine.
+
+    Parameters
+    ----------
+    distances : callable
+        Takes two arrays of numbers of distinct items.
+    targets : Targets
+    rows : ndarray of shape (n_items,)
+        The row number of each distinct item, by which the machine names its centers.
+    embeds : bool
+        True if the distance is known to embed in L1. The kernel of another one is checked.
+    random_state : int
+        Seed of the samples.
+    width : float or None
+        Width of the kernel; None compares some.
+    most_exact, n_landmarks : int
+        Of more items than ``most_exact``, ``n_landmarks`` are centers.
+
+    Raises
+    ------
+    NotSupportedError
+        If the kernel is not positive semidefinite.
+    """
+    n, rng = len(rows), np.random.default_rng(random_state)
+    some = np.sort(rng.choice(n, MOST_COMPARED, replace=False)) if n > MOST_COMPARED else np.arange(n)
+    between = distances(some, some)
+    if not embeds:
+        check_positive(np.exp(-between / median_distance(between)))
+    centers, fit = some, best_solution(between, targets.take(some), width)
+    if n > most_exact:
+        centers = np.sort(rng.choice(n, n_landmarks, replace=False))
+        fit = solve_by_landmarks(distances, centers, targets, fit.width, fit.strength)
+    elif n > len(some):
+        centers = np.arange(n)
+        fit = solve(kernel_of(distances(centers, centers), fit.width), targets, fit.width, fit.strength)
+    machine = KernelMachine(
+        rows=rows[centers],
+        coefficients=fit.coefficients,
+        offset=targets.mean,
+        width=fit.width,
+        strength=fit.strength,
+        gap=fit.gap,
+        is_exact=n <= most_exact,
+        left_out_loss=fit.loss,
+    )
+    if targets.classes is not None:
+        slope, shifts = Calibration.fit(fit.left_out, targets.classes, targets.weight)
+        machine = replace(machine, slope=slope, shifts=shifts)
+    return MachineFit(machine, fit.left_out)
+
+
+def solve_by_landmarks(distances: Distances, centers: Integers, targets: Targets, width: float, strength: float) -> Fit:
+    """Solve the program among the functions that some items span, by their features (Nystrom; Williams & Seeger 2001).
+
+    With the factor R of the kernel of the centers, R R' = K, the features of an item are R^-1 k(centers, x): the program is
+    that of ridge regression on them, and so are its gap and its leverages.
+    """
+    outputs, weight = targets.of_items()
+    right, n, m = outputs - targets.mean, len(weight), len(centers)
+    inner = kernel_of(distances(centers, centers), width)
+    inner.flat[:: m + 1] += _ROUNDING * m
+    factor, failed = lapack.dpotrf(inner, lower=1, overwrite_a=1, clean=1)
+    if failed:
+        raise _not_convex()
+    features = np.empty((n, m), dtype=np.float32)
+    gram, moment = np.zeros((m, m)), np.zeros((m, right.shape[1]))
+    for block in blocks(n, _BLOCK):
+        part = kernel_of(distances(np.arange(n)[block], centers), width)
+        part = solve_triangular(factor, part.T, lower=True, overwrite_b=True, check_finite=False).T
+        features[block] = part
+        part = features[block].astype(np.float64)  # the features of the program are these rounded numbers
+        scaled = part * np.sqrt(weight[block, None])
+        gram += scaled.T @ scaled
+        moment += part.T @ (weight[block, None] * right[block])
+    gram.flat[:: m + 1] += strength
+    system, _ = lapack.dpotrf(gram, lower=1, overwrite_a=0, clean=1)
+    slopes, _ = lapack.dpotrs(system, moment, lower=1)
+    residual = gram @ slopes - moment
+    inverse = solve_triangular(system, np.eye(m), lower=True, check_finite=False)
+    fitted, leverage = np.empty_like(right), np.empty(n)
+    for block in blocks(n, _BLOCK):
+        part = features[block].astype(np.float64)
+        fitted[block] = part @ slopes
+        leverage[block] = weight[block] * ((part @ inverse.T) ** 2).sum(axis=1)
+    objective = weight @ ((right - fitted) ** 2).sum(axis=1) + strength * float((slopes**2).sum())
+    left_out = targets.left_out(fitted + targets.mean, leverage, weight)
+    gap = _relative(float((residual**2).sum()) / strength, objective)
+    coefficients = solve_triangular(factor, slopes, lower=True, trans="T", check_finite=False)
+    return Fit(coefficients, left_out, targets.loss(left_out), gap, width, strength)
