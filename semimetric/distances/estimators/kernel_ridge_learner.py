@@ -27,7 +27,7 @@ from ..model.semimetric import Semimetric
 from ..search.votes import neighbor_counts
 from .base import LearnedCoordinates
 
-_ROUNDS = {"fast": 1, "default": 2, "thorough": 4}  # of gradients, by effort
+_ROUNDS = {"fast": 1, "default": 2, "thorough": 4}  # of gradients for classes, by effort; values take twice as many
 _MOST_ITEMS = {"fast": 500, "default": 1_000, "thorough": 2_000}  # that a round learns from
 
 
@@ -61,7 +61,8 @@ class KernelRidgeLearner(LearnedCoordinates):
     random_state : int or None, default 0
         Seed of samples.
     effort : {"fast", "default", "thorough"}, default "default"
-        Rounds, and items that they learn from, of more a sample: 1 and 500, 2 and 1,000, or 4 and 2,000.
+        Rounds for classes, and items that they learn from, of more a sample: 1 and 500, 2 and 1,000, or 4 and 2,000. Values take
+        twice as many rounds.
 
     Attributes
     ----------
@@ -161,7 +162,8 @@ class KernelRidgeLearner(LearnedCoordinates):
             some = np.arange(len(rows))
             if len(rows) > _MOST_ITEMS[self.effort]:
                 some = np.sort(rng.choice(len(rows), _MOST_ITEMS[self.effort], replace=False))
-            rounds = weight_rounds(base, some, targets.take(some), n_rounds=_ROUNDS[self.effort], rng=rng, n_jobs=self.n_jobs)
+            n_rounds = _ROUNDS[self.effort] * (1 if self.target == "classes" else 2)
+            rounds = weight_rounds(base, some, targets.take(some), n_rounds=n_rounds, rng=rng, n_jobs=self.n_jobs)
         self.losses_ = np.array([found.loss for found in rounds])
         self.round_ = int(self.losses_.argmin())
         best = rounds[self.round_]
