@@ -40,9 +40,10 @@ def dense_table(values: Any, name: str) -> Any:
 
 
 def _dense_frame(frame: Any, name: str) -> Any:
-    columns = [column for column, dtype in zip(frame.columns, frame.dtypes, strict=True) if str(dtype).startswith("Sparse[")]
-    if not columns:
+    is_sparse = {dtype: str(dtype).startswith("Sparse[") for dtype in set(frame.dtypes)}
+    if not any(is_sparse.values()):
         return frame
+    columns = [column for column, dtype in zip(frame.columns, frame.dtypes, strict=True) if is_sparse[dtype]]
     _check_size(frame, np.dtype(np.float64), f"{name}.sparse.to_dense()", name)
     if len(columns) == len(frame.columns):
         return frame.sparse.to_dense()

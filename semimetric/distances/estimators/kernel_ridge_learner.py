@@ -61,8 +61,8 @@ class KernelRidgeLearner(LearnedCoordinates):
     random_state : int or None, default 0
         Seed of samples.
     effort : {"fast", "default", "thorough"}, default "default"
-        Rounds for classes, and items that they learn from, of more a sample: 1 and 500, 2 and 1,000, or 4 and 2,000. Values take
-        twice as many rounds.
+        Rounds for classes, and items that they learn from, of more a sample: 1 and 500, 2 and 1,000, or 4 and 2,000. Values
+        take twice as many rounds.
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class KernelRidgeLearner(LearnedCoordinates):
         Mean squared leave-one-out error of each round, for classes plus the error rate; the first has uniform weights.
     round_ : int
         The round that was taken.
-    width_ : float
-        The width h in that round.
+    width_, strength_ : float
+        The width h and the strength lambda in that round.
     classes_ : ndarray of shape (n_classes,)
         With ``target="classes"``.
     n_features_in_ : int
@@ -96,6 +96,7 @@ class KernelRidgeLearner(LearnedCoordinates):
     losses_: Stored[Floats]
     round_: Stored[int]
     width_: Stored[float]
+    strength_: Stored[float]
     classes_: StoredIfSet[NDArray[Any]]
     solution_: Never  # every round has a program of its own
     recipe_: Never
@@ -167,7 +168,7 @@ class KernelRidgeLearner(LearnedCoordinates):
         self.losses_ = np.array([found.loss for found in rounds])
         self.round_ = int(self.losses_.argmin())
         best = rounds[self.round_]
-        self.weights_, self.width_ = best.weights, best.width
+        self.weights_, (self.width_, self.strength_) = best.weights, best.setting
         self.n_features_in_ = items.shape[1]
         self.semimetric_ = Semimetric(**base.parts(schema, distinct, best.weights))
         return self

@@ -30,7 +30,7 @@ from ...data.identical_items import identities
 from ...data.rows import single_row
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions
-from ..learning.kernel_machine import KernelMachine, fit_machine
+from ..learning.kernel_machine import KernelMachine, Setting, fit_machine
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
@@ -195,8 +195,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             return d.distances_to(items[rows[right]], n_jobs=self.n_jobs)(items[rows[left]])
 
         with blas_threads(self.n_jobs):
-            width = getattr(self.learner_, "width_", None)
-            fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, width=width)
+            learner = self.learner_
+            setting = Setting(learner.width_, learner.strength_) if isinstance(learner, KernelRidgeLearner) else None
+            fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, setting=setting)
         self._use_machine(fit.machine)
 
     def _use_machine(self, machine: KernelMachine) -> None:

@@ -25,7 +25,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.schema import Feature, Schema
 from ..model.known_distances import Scale, distance_parts, gap_to_missing
 from ..pairs.monotone_scales import l1_pairwise
-from .kernel_machine import Fit, Targets, best_solution, kernel_of, median_distance
+from .kernel_machine import Fit, Setting, Targets, best_solution, kernel_of, median_distance
 
 _DRAWN = 0.75  # part of a weight that the gradients give
 _MOST_GRADIENTS = 400  # items at which gradients are computed
@@ -136,7 +136,7 @@ class Round(NamedTuple):
 
     weights: Floats  # (n_features,): w
     loss: float  # of the leave-one-out predictions
-    width: float  # h of the machine
+    setting: Setting  # of the machine; the later rounds keep that of the first, with the width in median distances
 
 
 def weight_rounds(
@@ -157,14 +157,14 @@ def weight_rounds(
         Threads.
     """
     weights, found = (base.unit > 0).astype(np.float64), []
-    in_medians: float | None = None  # the width
+    in_medians: Setting | None = None  # with the width in median distances
     for k in range(1 + n_rounds):
         coordinates = base.coordinates.scaled(base.unit * weights, rows)
         distances = l1_pairwise(coordinates, coordinates, n_jobs=n_jobs)
         median = median_distance(distances)
-        fit = best_solution(distances, targets, None if in_medians is None else in_medians * median)
-        in_medians = fit.width / median
-        found.append(Round(weights, fit.loss, fit.width))
+        fit = best_solution(distances, targets, in_medians and Setting(in_medians.width * median, in_medians.strength))
+        in_medians = Setting(fit.width / median, fit.strength)
+        found.append(Round(weights, fit.loss, Setting(fit.width, fit.strength)))
         if k < n_rounds:
             weights = _next_weights(base, weights, coordinates, distances, fit, rng)
     return found

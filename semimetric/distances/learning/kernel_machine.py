@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
-from scipy.linalg.blas import dsymm
+from scipy.linalg.blas import dsymm, dsyrk
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
@@ -35,6 +35,7 @@ STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 MOST_COMPARED = 1_000  # items on which widths and strengths are compared
 MOST_EXACT = 5_000  # items of a machine whose centers are all of them
 N_LANDMARKS = 2_000
+_MOST_SCORED = 3_000  # items whose leave-one-out predictions are computed, where there are landmarks
 _BLOCK = 1_000  # items whose features are computed at a time
 _ROUNDING = 1e-9  # of the diagonal of a kernel: what its least eigenvalue may lack by rounding
 _FLAT = 1e-3  # strength that draws the shifts of a calibration to 0
@@ -87,7 +88,7 @@ class Fit(NamedTuple):
     """The solution of one program, and what it predicts of every row by all others."""
 
     coefficients: Floats  # (n_items, n_outputs): a
-    left_out: Floats  # (n_rows, n_outputs): the prediction of each row without it
+    left_out: Floats  # (n_rows, n_outputs): the prediction of each row without it; NaN where it was not computed
     loss: float  # of these predictions
     gap: float  # of the objective, relative to its value
     width: float  # h
@@ -143,11 +144,19 @@ def solutions(
             yield solve(kernel, targets, width, strength)
 
 
-def best_solution(distances: Floats, targets: Targets, width: float | None = None) -> Fit:
-    """Return the solution with the least leave-one-out loss; ``width`` None compares multiples of the median distance."""
+class Setting(NamedTuple):
+    """Width of the kernel and strength of the penalty."""
+
+    width: float  # h
+    strength: float  # lambda
+
+
+def best_solution(distances: Floats, targets: Targets, setting: Setting | None = None) -> Fit:
+    """Return the solution of a setting; None compares some, and takes that with the least leave-one-out loss."""
+    if setting is not None:
+        return solve(kernel_of(distances, setting.width), targets, *setting)
     median = median_distance(distances)
-    widths = [w * median for w in WIDTHS] if width is None else [width]
-    return min(solutions(distances, targets, widths), key=lambda fit: fit.loss)
+    return min(solutions(distances, targets, [w * median for w in WIDTHS]), key=lambda fit: fit.loss)
 
 
 def median_distance(distances: Floats) -> float:
@@ -272,7 +281,7 @@ def fit_machine(
     *,
     embeds: bool,
     random_state: int,
-    width: float | None = None,
+    setting: Setting | None = None,
     most_exact: int = MOST_EXACT,
     n_landmarks: int = N_LANDMARKS,
 ) -> MachineFit:
@@ -289,8 +298,8 @@ def fit_machine(
         True if the distance is known to embed in L1. The kernel of another one is checked.
     random_state : int
         Seed of the samples.
-    width : float or None
-        Width of the kernel; None compares some.
+    setting : Setting or None
+        Width and strength; None compares some.
     most_exact, n_landmarks : int
         Of more items than ``most_exact``, ``n_landmarks`` are centers.
 
@@ -300,17 +309,20 @@ def fit_machine(
         If the kernel is not positive semidefinite.
     """
     n, rng = len(rows), np.random.default_rng(random_state)
-    some = np.sort(rng.choice(n, MOST_COMPARED, replace=False)) if n > MOST_COMPARED else np.arange(n)
-    between = distances(some, some)
-    if not embeds:
-        check_positive(np.exp(-between / median_distance(between)))
-    centers, fit = some, best_solution(between, targets.take(some), width)
+    if setting is None or not embeds:
+        some = np.sort(rng.choice(n, MOST_COMPARED, replace=False)) if n > MOST_COMPARED else np.arange(n)
+        between = distances(some, some)
+        if not embeds:
+            check_positive(np.exp(-between / median_distance(between)))
+        best = best_solution(between, targets.take(some), setting)
+        setting = Setting(best.width, best.strength)
     if n > most_exact:
         centers = np.sort(rng.choice(n, n_landmarks, replace=False))
-        fit = solve_by_landmarks(distances, centers, targets, fit.width, fit.strength)
-    elif n > len(some):
+        scored = np.sort(rng.choice(n, min(n, _MOST_SCORED), replace=False))
+        fit = solve_by_landmarks(distances, centers, targets, setting, scored)
+    else:
         centers = np.arange(n)
-        fit = solve(kernel_of(distances(centers, centers), fit.width), targets, fit.width, fit.strength)
+        fit = solve(kernel_of(distances(centers, centers), setting.width), targets, *setting)
     machine = KernelMachine(
         rows=rows[centers],
         coefficients=fit.coefficients,
@@ -322,46 +334,48 @@ def fit_machine(
         left_out_loss=fit.loss,
     )
     if targets.classes is not None:
-        slope, shifts = Calibration.fit(fit.left_out, targets.classes, targets.weight)
+        known = np.isfinite(fit.left_out[:, 0])
+        slope, shifts = Calibration.fit(fit.left_out[known], targets.classes[known], targets.weight[known])
         machine = replace(machine, slope=slope, shifts=shifts)
     return MachineFit(machine, fit.left_out)
 
 
-def solve_by_landmarks(distances: Distances, centers: Integers, targets: Targets, width: float, strength: float) -> Fit:
+def solve_by_landmarks(distances: Distances, centers: Integers, targets: Targets, setting: Setting, scored: Integers) -> Fit:
     """Solve the program among the functions that some items span, by their features (Nystrom; Williams & Seeger 2001).
 
     With the factor R of the kernel of the centers, R R' = K, the features of an item are R^-1 k(centers, x): the program is
-    that of ridge regression on them, and so are its gap and its leverages.
+    that of ridge regression on them, and so are its gap and its leverages. Only the items ``scored`` have predictions by all
+    others.
     """
+    width, strength = setting
     outputs, weight = targets.of_items()
     right, n, m = outputs - targets.mean, len(weight), len(centers)
     inner = kernel_of(distances(centers, centers), width)
     inner.flat[:: m + 1] += _ROUNDING * m
-    factor, failed = lapack.dpotrf(inner, lower=1, overwrite_a=1, clean=1)
+    factor, failed = lapack.dpotrf(inner.T, lower=1, overwrite_a=1, clean=1)
     if failed:
         raise _not_convex()
     features = np.empty((n, m), dtype=np.float32)
-    gram, moment = np.zeros((m, m)), np.zeros((m, right.shape[1]))
+    gram, moment = np.zeros((m, m), order="F"), np.zeros((m, right.shape[1]))
     for block in blocks(n, _BLOCK):
         part = kernel_of(distances(np.arange(n)[block], centers), width)
-        part = solve_triangular(factor, part.T, lower=True, overwrite_b=True, check_finite=False).T
-        features[block] = part
+        features[block] = solve_triangular(factor, part.T, lower=True, overwrite_b=True, check_finite=False).T
         part = features[block].astype(np.float64)  # the features of the program are these rounded numbers
-        scaled = part * np.sqrt(weight[block, None])
-        gram += scaled.T @ scaled
         moment += part.T @ (weight[block, None] * right[block])
+        part *= np.sqrt(weight[block, None])
+        gram = dsyrk(1.0, part.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
     gram.flat[:: m + 1] += strength
-    system, _ = lapack.dpotrf(gram, lower=1, overwrite_a=0, clean=1)
+    system, _ = lapack.dpotrf(gram, lower=1, overwrite_a=0)
     slopes, _ = lapack.dpotrs(system, moment, lower=1)
-    residual = gram @ slopes - moment
-    inverse = solve_triangular(system, np.eye(m), lower=True, check_finite=False)
-    fitted, leverage = np.empty_like(right), np.empty(n)
-    for block in blocks(n, _BLOCK):
-        part = features[block].astype(np.float64)
-        fitted[block] = part @ slopes
-        leverage[block] = weight[block] * ((part @ inverse.T) ** 2).sum(axis=1)
+    residual = dsymm(1.0, gram, slopes, lower=1) - moment
+    fitted = np.concatenate([features[block].astype(np.float64) @ slopes for block in blocks(n, _BLOCK)])
+    leverage = np.full(n, np.nan)
+    rotated = solve_triangular(system, features[scored].T.astype(np.float64), lower=True, check_finite=False)
+    leverage[scored] = weight[scored] * (rotated**2).sum(axis=0)
     objective = weight @ ((right - fitted) ** 2).sum(axis=1) + strength * float((slopes**2).sum())
     left_out = targets.left_out(fitted + targets.mean, leverage, weight)
+    known = np.isfinite(left_out[:, 0])
+    loss = float(np.average(targets.losses(left_out)[known], weights=targets.weight[known]))
     gap = _relative(float((residual**2).sum()) / strength, objective)
     coefficients = solve_triangular(factor, slopes, lower=True, trans="T", check_finite=False)
-    return Fit(coefficients, left_out, targets.loss(left_out), gap, width, strength)
+    return Fit(coefficients, left_out, loss, gap, width, strength)

@@ -17,11 +17,15 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
+from ..._kernels.l1 import l1_to_columns
 from ..._kernels.simplex import Located
 from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
 from .base import Items, PairMap, Table
 from .rows import DenseRows
+
+_FEW = 8  # rows: of fewer, the copy that a compiled loop needs takes longer than it saves
+_BLOCK = 64  # rows whose distances a thread computes at a time
 
 
 @storable
@@ -122,7 +126,10 @@ def check_singles(groups: Sequence[tuple[int, ...]]) -> None:
 
 def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Floats:
     """Return L1 distances of all rows of ``left`` to all rows of ``right``, shape (n, m), computed by ``n_jobs`` threads."""
-    out = np.empty((len(left), len(right)))
-    if out.size:
-        map_blocks(lambda b: cdist(left[b], right, "cityblock", out=out[b]), len(left), size=16, n_jobs=n_jobs)
+    if not left.shape[1]:
+        return np.zeros((len(left), len(right)))
+    if len(left) < _FEW:  # for which the columns would be copied in vain
+        return cdist(left, right, "cityblock")
+    out, columns, rows = np.empty((len(left), len(right))), np.ascontiguousarray(right.T), np.ascontiguousarray(left)
+    map_blocks(lambda b: l1_to_columns(rows[b], columns, out[b]), len(left), size=_BLOCK, n_jobs=n_jobs)
     return out

@@ -13,6 +13,7 @@ from semimetric import NotSupportedError
 from semimetric.distances.estimators.kernel_ridge_learner import item_targets
 from semimetric.distances.learning.kernel_machine import (
     Calibration,
+    Setting,
     check_positive,
     fit_machine,
     kernel_of,
@@ -112,10 +113,18 @@ def test_no_other_coefficients_have_an_objective_below_what_the_gap_allows(seed)
 def test_with_every_item_a_landmark_the_solution_is_the_exact_one():
     items, targets = problem(ITEMS, CLASSES, np.arange(1.0, 25.0))
     exact = solve(kernel_of(l1(items, items), WIDTH), targets, WIDTH, STRENGTH)
-    spanned = solve_by_landmarks(lambda i, j: l1(items[i], items[j]), np.arange(24), targets, WIDTH, STRENGTH)
+    spanned = solve_by_landmarks(
+        lambda i, j: l1(items[i], items[j]), np.arange(24), targets, Setting(WIDTH, STRENGTH), np.arange(24)
+    )
     assert_allclose(predicted(items, spanned, targets, ITEMS), predicted(items, exact, targets, ITEMS), atol=1e-4)
     assert_allclose(spanned.left_out, exact.left_out, atol=1e-4)
     assert spanned.gap < 1e-9
+    few = solve_by_landmarks(
+        lambda i, j: l1(items[i], items[j]), np.arange(24), targets, Setting(WIDTH, STRENGTH), np.array([3, 5])
+    )
+    known = np.isfinite(few.left_out[:, 0])
+    assert set(targets.item[known]) == {3, 5}
+    assert_allclose(few.left_out[known], spanned.left_out[known])
 
 
 def test_many_items_have_landmarks_and_say_so(rng):

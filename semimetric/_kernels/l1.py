@@ -1,0 +1,22 @@
+"""L1 distances of all rows to all columns, in blocks of columns that stay in the cache."""
+
+import numpy as np
+
+from .jit import kernel
+
+_BLOCK = 512  # distances that are added up at a time
+
+
+@kernel
+def l1_to_columns(left, columns, out):
+    """out[i, j] = sum_f |left[i, f] - columns[f, j]|, of shapes (n, n_features), (n_features, m) and (n, m)."""
+    n, m = out.shape
+    for start in range(0, m, _BLOCK):
+        stop = min(start + _BLOCK, m)
+        for i in range(n):
+            for j in range(start, stop):
+                out[i, j] = 0.0
+            for f in range(left.shape[1]):
+                x = left[i, f]
+                for j in range(start, stop):
+                    out[i, j] += np.abs(x - columns[f, j])
