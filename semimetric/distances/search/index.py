@@ -571,8 +571,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return items
 
     def _queries(self, X: ArrayLike | None) -> NDArray[Any]:
+        if X is not None:
+            return self.encode(X)
         check_is_fitted(self)
-        return self.encoded_items_ if X is None else self.encode(X)
+        return self.encoded_items_
 
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
         d = self._view.semimetric

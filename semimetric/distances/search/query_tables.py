@@ -370,7 +370,7 @@ class QueryView:
         located, excess = self.semimetric.embedding.grid.locate(features), self.semimetric.value_limits.excess(features)
         return self._parts.positions(located, excess)
 
-    @property
+    @cached_property
     def n_pieces(self) -> int:
         """The number of linear pieces of which the one-feature parts of a query consist."""
         return int(2 * np.maximum(self.scales.size - 1, 1).sum())
