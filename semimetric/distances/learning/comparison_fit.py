@@ -2,8 +2,8 @@
 
     min_w  sum_i s_i loss(r_i) + penalty(w),    r = 1 + y (d - b) of pairs,   r = 1 + d_near - d_far of triplets
 
-There are no targets, so the unit is the margin, 1. The prior is found in two steps: the even L1 distance, to which all features
-contribute equally, at its best scale; then the weighted L1 distance, by the same loss with a ridge towards the even one.
+There are no targets, so the unit is the margin, 1. The prior takes two steps: the uniform L1 distance, to which all features
+contribute equally, at its best scale; then the weighted L1 distance, by the same loss with a ridge towards the uniform one.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ from .search import (
 from .structure import Structure, build_structure, l1_embedding
 
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
-_LEAST = 1e-2  # times the even distance is the least slope of the prior, which is never 0
+_LEAST = 1e-2  # times the uniform distance is the least slope of the prior, which is never 0
 
 
 class ComparisonPrior(NamedTuple):
@@ -68,7 +68,7 @@ def with_discriminants(recipe: Recipe, data: ComparisonBlock, names: Names) -> R
 
 
 def fit_comparison_prior(recipe: Recipe, structure: Structure, data: ComparisonData) -> ComparisonPrior:
-    """The even L1 distance at its best scale, then the weighted L1 distance by the squared hinge, with a ridge towards it.
+    """The uniform L1 distance at its best scale, then the weighted L1 distance by the squared hinge, with a ridge to it.
 
     Of a recipe with a given distance it is that one, at its best scale.
     """
@@ -149,7 +149,7 @@ def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple
 
 
 _DIRECTIONS = (None, "discriminant")
-_HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # share of the items, by the size of a tuple: a tuple counts if all its items are out
+_HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # fraction of the items, by the size of a tuple: a tuple counts if all its items are out
 # where nothing can be held out: a weighted L1 distance
 _FOR_FEW = {"tables": "warped", "directions": None, "n_knots": 2, "alpha": 1e-2}
 _MEASURE = "held-out error"

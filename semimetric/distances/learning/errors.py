@@ -44,7 +44,7 @@ class UnseenPairs:
     items: Integers  # shape (n_pairs, 2); the numbers of the distinct items of each pair
     teaches: NDArray[np.bool_]  # shape (n_pairs,); True for pairs that teach difficulty
     calibrates: NDArray[np.bool_]  # shape (n_pairs,); True for pairs that calibrate intervals: no item has pairs of both
-    # The share of the nearest neighbours that is found, for every item whose distances to all others were evaluated.
+    # The fraction of the nearest neighbours that is found, for every item whose distances to all others were evaluated.
     recalls: tuple[float, ...] = ()
 
     def __len__(self) -> int:

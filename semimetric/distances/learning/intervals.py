@@ -59,12 +59,12 @@ class ConformalQuantile(FrozenValue):
         return len(self.scores)
 
     def rank(self, level: float) -> int:
-        """The rank, counted from 1, of the score that covers a share ``level`` of new pairs; above `n_pairs` none does."""
+        """The rank, counted from 1, of the score that covers a fraction ``level`` of new pairs; above `n_pairs` none does."""
         plain = ceil(level * (self.n_pairs + 1) - _ROUNDING)
         return max(plain, int(self.ranks[max(ceil(level * self.n_pairs - _ROUNDING), 1) - 1]))
 
     def __call__(self, level: float) -> float:
-        """The score that covers a share ``level`` of new pairs."""
+        """The score that covers a fraction ``level`` of new pairs."""
         rank = self.rank(level)
         if rank > self.n_pairs:
             raise InputError(

@@ -7,7 +7,7 @@ The theory is in docs/mathematics.md, section 3.
 Targets j are the nearest items of the class of i, impostors l the nearest of other classes, both under the current distance;
 they are found again in a few passes, and each pass is a convex program, warm from the one before. The margin 1 is a share of
 the mean distance to a target under the even L1 distance, to which every feature contributes equally: units play no part. A
-given distance, `Recipe.prior`, takes the place of the even one as what targets are first found under and weights are drawn to,
+given distance, `Recipe.prior`, replaces the uniform one as what targets are first found under and weights are drawn to,
 times the number that makes the margin 0.7 of its mean distance to a target.
 """
 
@@ -64,8 +64,8 @@ from .search import (
 from .structure import Structure, l1_embedding
 
 _MARGIN = 0.7  # of the mean distance to a target
-_SHARE = 0.3  # of the even distance that directions have, beside raw features
-_SHARE_COMBINED = 0.6  # the share of components and discriminants together, which are more
+_SHARE = 0.3  # of the uniform distance that directions have, beside raw features
+_SHARE_COMBINED = 0.6  # the fraction of components and discriminants together, which are more
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 
@@ -116,7 +116,7 @@ def fit_large_margin(
 def make_problem(
     recipe: Recipe, rule: LargeMargin, structure: Structure, items: SearchableItems
 ) -> tuple[LargeMarginProblem, TripletNeighbors]:
-    """The problem, whose unit is the margin, and the neighbours under the even distance, which has no unit."""
+    """The problem, whose unit is the margin, and the neighbours under the uniform distance, which has no unit."""
     if not structure.embedding.holds_tables:
         raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
     measured = structure
@@ -132,7 +132,7 @@ def make_problem(
 def _from_given(problem: LargeMarginProblem, items: SearchableItems) -> tuple[LargeMarginProblem, TripletNeighbors]:
     """The problem with the given distance as its prior, in units of the margin, and the neighbours under it.
 
-    The even distance stays what penalties measure weights with.
+    The uniform distance stays what penalties measure weights with.
     """
     prior = replace(problem.prior, given=problem.recipe.prior)
     first = items.neighbors(replace(problem, prior=prior), prior.weights(problem.measured))
@@ -145,7 +145,7 @@ def _from_given(problem: LargeMarginProblem, items: SearchableItems) -> tuple[La
 
 
 def uniform_prior(recipe: Recipe, structure: Structure, items: LabeledItems) -> L1Prior:
-    """The even distance, to which all raw features contribute equally, as a prior; it has no unit."""
+    """The uniform distance, to which all raw features contribute equally, as a prior; it has no unit."""
     return _prior_of(structure, _uniform_weights(structure, structure, items, recipe))
 
 
@@ -167,7 +167,7 @@ def _uniform_weights(structure: Structure, measured: Structure, items: LabeledIt
 
 
 def _even_share(structure: Structure, n_features: int) -> Floats:
-    """The share of the even distance that each feature of the grid has, shape (n_features,)."""
+    """The fraction of the uniform distance that each feature of the grid has, shape (n_features,)."""
     groups, is_raw = structure.embedding.groups, structure.is_raw
     of_directions = _SHARE_COMBINED if are_combined(structure.directions) else _SHARE
     share = np.zeros(n_features)
@@ -244,7 +244,7 @@ _MEASURE = "wrong votes on items held out"
 
 
 class HeldOutLabels(HeldOutData[LabeledDataset]):
-    """Labelled items in folds; the loss is the weighted share of held-out items that their neighbours outvote.
+    """Labelled items in folds; the loss is the weighted fraction of held-out items that their neighbours outvote.
 
     ``n_passes``: the most passes of a candidate; None for what the effort of the recipe says. ``n_folds``: the most folds;
     None for as many as there are. A search of groups, which fits many models, takes fewer.
@@ -312,7 +312,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         return FittedModel(tuples, structure, weights, loss)
 
     def _wrong_votes(self, result: LargeMarginResult, part: LabeledDataset, held: LabeledDataset, n_jobs: int | None) -> float:
-        """Weighted share of the held-out items that their nearest neighbours in the part learned from outvote."""
+        """Weighted fraction of the held-out items that their nearest neighbours in the part learned from outvote."""
         raw = (self.schema.decode(side.items) for side in (held, part))
         distances = result.semimetric.pairwise(*raw, n_jobs=n_jobs)
         nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.rule.n_targets]

@@ -116,7 +116,7 @@ def best_multiple(given: Floats, target: Floats, weight: Floats) -> float:
 
 
 _LEAST_SPREAD = 0.25  # of the typical spread: a feature that hardly ever differs must not get a steep slope for it
-_LEAST_SLOPE = 1e-3  # of the slope of an even distance: a vertex that no example touches never gets the weight 0
+_LEAST_SLOPE = 1e-3  # of the slope of a uniform distance: a vertex that no example touches never gets the weight 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def spread_of_pairs(
     """The root mean square difference of every feature in a pair, shape (n_features,).
 
     ``embedding``: the `l1_embedding` of the structure. ``weight``: shape (n_pairs,); weights of the pairs, which sum to 1.
-    ``least``: the smallest spread that a feature can have, as a share of the typical one; a constant feature has the spread
+    ``least``: the smallest spread that a feature can have, as a fraction of the typical one; a constant feature has the spread
     1.
     """
     design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)

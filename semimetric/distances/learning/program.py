@@ -106,7 +106,7 @@ def columns_of(
 
 _SCALES = (1.0, 4.0, 0.25, 16.0, 1 / 16, 64.0, 1 / 64)
 _SHARED = ", the ceiling shared out among the groups as a weighted L1 distance has it"
-_ROUNDING = 1e-9  # a learned distance may miss a constraint by this share of the terms of a row: it is rounding
+_ROUNDING = 1e-9  # a learned distance may miss a constraint by this fraction of the terms of a row: it is rounding
 
 
 def constrained(

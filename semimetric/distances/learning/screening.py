@@ -4,7 +4,7 @@ whole structure -> screening -> directions moved -> narrow pairs (what is kept a
 
 What is kept is learned exactly as any narrow problem. In the distance that comes of it, directions without a weight are left
 out, and raw numbers that were not kept share one tiny multiple of the weighted L1 distance over all of them, which makes the
-distance of different items positive; it is a share of 1e-6 (``delta``), where a floor under each weight would add up.
+distance of different items positive; it is a fraction of 1e-6 (``delta``), where a floor under each weight would add up.
 """
 
 import warnings

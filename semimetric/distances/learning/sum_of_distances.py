@@ -2,7 +2,7 @@
 
     scales       sum over features |phi_f(x_f) - phi_f(y_f)|, by a large margin, with a table for every category (`fit`)
     components   |M phi(x) - M phi(y)|_1, by the votes of all items (`embeddings.directions.embedded_components`)
-    forest       the share of trees that part x and y (`embeddings.directions.partitions`)
+    forest       the fraction of trees that part x and y (`embeddings.directions.partitions`)
 
 Their sum with weights >= 0 is one distance of the family, over the features followed by components and trees: `structure` has a
 column for everything, and `weights` says what each of the three gives to the columns. Scales see one feature at a time and need
