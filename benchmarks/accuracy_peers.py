@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from modern_nca import ModernNCA
+from recursive_features import RecursiveFeatureMachine
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -165,6 +166,7 @@ FAMILIES: dict[tuple[str, ...], Callable[..., Iterator[Answer]]] = {
     ("leaves", "leaves_k"): neighbors("leaves", leaves, "hamming"),
     ("extra_leaves", "extra_leaves_k"): neighbors("extra_leaves", extra_leaves, "hamming"),
     ("modernnca", "modernnca3"): modern_nca,
+    ("rfm",): estimator("rfm", lambda: RecursiveFeatureMachine(classes=True)),
     ("rbf",): rbf,
     ("forest",): estimator("forest", lambda: RandomForestClassifier(random_state=0, n_jobs=1)),
     ("extra_trees",): estimator("extra_trees", lambda: ExtraTreesClassifier(random_state=0, n_jobs=1)),
@@ -179,7 +181,7 @@ def package(method: str) -> str:
     """The distribution whose version decides what a method answers."""
     if method.startswith("semimetric"):
         return "semimetric"
-    return PEERS.get(method.removesuffix("_k"), "numpy" if method.startswith("modernnca") else "scikit-learn")
+    return PEERS.get(method.removesuffix("_k"), "numpy" if method.startswith(("modernnca", "rfm")) else "scikit-learn")
 
 
 def full(p: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -6,7 +6,9 @@ splits 2 to 9 are reported. Compared, each with its defaults (`accuracy_peers.py
 
 - three neighbours under Euclid, scikit-learn's NCA, metric-learn's LMNN, ITML and SCML, and shared leaves of a forest and of
   extremely randomised trees; each also (`_k`) with k and uniform or inverse-distance votes chosen by cross-validation;
-- ModernNCA (`modern_nca.py`), one seed, and the mean probability of three;
+- ours: the default, scales alone (`semimetric_readable`), and votes under a sum of components and trees, which were the default
+  before (`semimetric_neighbors`);
+- ModernNCA (`modern_nca.py`), one seed, and the mean probability of three; the recipe of xRFM (`recursive_features.py`);
 - an RBF machine by cross-validation, a random forest, extremely randomised trees, and gradient boosting.
 
     python benchmarks/knn_accuracy.py [--sets wine sonar ...] [--splits 2 3 ...] [--report 2 3 ...] [--methods semimetric ...]

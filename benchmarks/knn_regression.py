@@ -23,6 +23,7 @@ import numpy as np
 from accuracy_peers import WEIGHTS, K
 from knn_accuracy import CHOICES, ROWS, SPLITS, arrays
 from rank_statistics import friedman, nemenyi, ranks, signed_rank
+from recursive_features import RecursiveFeatureMachine
 from report import add_results, append, data_folder, read, report, use_one_thread, with_origin
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
@@ -76,6 +77,7 @@ def chosen() -> GridSearchCV:
 
 METHODS: dict[str, Callable[[], object]] = {
     "semimetric": semimetric,
+    "rfm": lambda: RecursiveFeatureMachine(classes=False),
     "euclid": lambda: KNeighborsRegressor(5),
     "euclid_k": chosen,
     "forest": lambda: RandomForestRegressor(random_state=0, n_jobs=1),

@@ -64,13 +64,15 @@ def evidence_facts(model: Any) -> Iterator[dict[str, Any]]:
     """Yield tables of what a fitted model knows of itself."""
     if hasattr(model, "get_params"):
         learner = getattr(model, "learner_", None)
-        shown = {"model": model, "learner": learner, "votes": getattr(model, "vote_rule_", None)}
+        shown = {"model": model, "learner": learner}
+        shown |= {"votes": getattr(model, "vote_rule_", None), "machine": getattr(model, "machine_", None)}
         yield fact_table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
     source = getattr(model, "learner_", model)
     for name, of in (("link_choices_", " for the link"), ("choices_", ""), ("group_choices_", " for groups")):
         title = f"What was compared{of}"
-        if choices := getattr(source, name, None):
-            yield _choices(choices, title)
+        for held in dict.fromkeys((source, model)):
+            if choices := getattr(held, name, None):
+                yield _choices(choices, title)
     if (votes := vote_facts(model)) is not None:
         yield votes
     solution = getattr(source, "solution_", None)

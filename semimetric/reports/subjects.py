@@ -270,7 +270,7 @@ def _targets(model: Any, y: Any, n: int) -> tuple[NDArray[Any] | None, str]:
     if given.dtype == object and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in given.tolist()):
         given = np.array(given.tolist())  # numbers in cells are numbers
     # a learner of distances is a regressor too, but y are not its targets
-    predicts = hasattr(model, "vote_rule_") or (hasattr(model, "get_params") and not hasattr(model, "semimetric_"))
+    predicts = fitted_items(model) is not None or (hasattr(model, "get_params") and not hasattr(model, "semimetric_"))
     # text, truth values, or few different whole numbers
     are_classes = given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= MOST_CLASSES)
     if (predicts and is_regressor(model)) or not ((predicts and is_classifier(model)) or are_classes):

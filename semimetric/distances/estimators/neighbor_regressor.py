@@ -79,6 +79,8 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         The number of neighbors that vote, and their weights; printed, in words. Where neighbors predict.
     n_neighbors_ : int
     weights_ : str
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Fractions of the features in the distance, where the learner has them.
     n_features_in_ : int
 
     Examples

@@ -188,6 +188,11 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     def _fit_machine(self, known: NDArray[Any], seed: int, n_classes: int | None = None) -> None:
         """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``."""
         items, d = self.index_.encoded_items_, self.semimetric_
+        if not d.axioms.symmetric:
+            raise NotSupportedError(
+                "the learned distance is not symmetric, so that exp(-d / h) is no kernel; learn a symmetric one, or set "
+                'predictor="neighbors"'
+            )
         counts = np.ones(len(items)) if self._weight is None else self._weight
         rows, targets = item_targets(items, known, counts, self._factors, n_classes)
 
@@ -291,6 +296,12 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """The distance that `learner_` has learned."""
         check_is_fitted(self, "index_")
         return self.learner_.semimetric_
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The ``feature_importances_`` of the learner: fractions of the features in the distance, shape (n_features,)."""
+        check_is_fitted(self, "index_")
+        return self.learner_.feature_importances_
 
     @property
     def n_samples_fit_(self) -> int:

@@ -109,6 +109,7 @@ def test_a_loaded_machine_predicts_the_same(tmp_path):
 def test_no_neighbours_vote_where_a_machine_predicts():
     model = SemimetricRegressor().fit(ITEMS, VALUES)
     assert not hasattr(model, "n_neighbors_")
+    np.testing.assert_array_equal(model.feature_importances_, model.learner_.feature_importances_)
     with pytest.raises(AttributeError, match="no neighbors vote"):
         _ = model.weights_
     assert model.kneighbors(ITEMS[:2])[0].shape == (2, 5)
@@ -122,6 +123,11 @@ def test_the_machine_follows_a_learner_of_scales_and_refuses_distances_without_c
     model = SemimetricClassifier(scales, predictor="kernel_ridge").fit(ITEMS, CLASSES)
     assert model.score(ITEMS, CLASSES) > 0.95
     assert isinstance(SemimetricClassifier(scales).fit(ITEMS, CLASSES).vote_rule_.n_neighbors, int)
+    one_way = made(sm.LargeMarginLearner, n_knots=3, alpha=1e-2, tables="full", directions=None, axioms="quasimetric")
+    assert_refused(
+        lambda: SemimetricClassifier(one_way, predictor="kernel_ridge").fit(ITEMS, CLASSES),
+        "not symmetric", 'predictor="neighbors"', error=NotSupportedError,
+    )  # fmt: skip
 
 
 def test_scales_are_left_where_components_are_far_better():
