@@ -1,7 +1,8 @@
 """The recipe of xRFM (Beaglehole, Holzmüller, Radhakrishnan & Belkin 2026) in NumPy, for a few thousand rows.
 
 Kernel ridge regression on exp(-|W (x - z)|_1 / h); a diagonal W by the root mean squares of gradients of the machine, in rounds
-of both. Width, strength and round have the least leave-one-out error. Trees, which divide larger tables there, are left out.
+of both. Width and strength have the least leave-one-out error in the first round and stay, in units of the median distance; the
+round has the least of all. Trees, which divide larger tables there, are left out.
 """
 
 import numpy as np
@@ -23,11 +24,14 @@ class RecursiveFeatureMachine:
     def fit(self, X: np.ndarray, y: np.ndarray) -> "RecursiveFeatureMachine":
         Y = np.eye(int(y.max()) + 1)[y] if self.classes else y[:, None].astype(float)
         self.mean, rng = Y.mean(axis=0), np.random.default_rng(0)
-        weights, best = np.ones(X.shape[1]), np.inf
+        weights, best, widths, strengths = np.ones(X.shape[1]), np.inf, WIDTHS, STRENGTHS
         for _ in range(1 + ROUNDS):
             scaled = X * weights
             distances = cdist(scaled, scaled, "cityblock")
-            loss, width, coefficients = min((self._solved(distances, Y, w) for w in WIDTHS), key=lambda found: found[0])
+            median = np.median(distances[distances > 0])
+            solved = (self._solved(distances, Y, w * median, strengths) for w in widths)
+            loss, width, strength, coefficients = min(solved, key=lambda found: found[0])
+            widths, strengths = (width / median,), (strength,)
             if loss < best:
                 best, self.X, self.weights, self.width, self.coefficients = loss, scaled, weights, width, coefficients
             rows = rng.permutation(len(X))[:MOST_GRADIENTS]
@@ -37,13 +41,14 @@ class RecursiveFeatureMachine:
             weights = size / max(size.max(), 1e-300)
         return self
 
-    def _solved(self, distances: np.ndarray, Y: np.ndarray, in_medians: float) -> tuple[float, float, np.ndarray]:
-        width = in_medians * np.median(distances[distances > 0])
+    def _solved(
+        self, distances: np.ndarray, Y: np.ndarray, width: float, strengths: tuple[float, ...]
+    ) -> tuple[float, float, float, np.ndarray]:
         kernel, found = np.exp(-distances / width), []
-        for strength in STRENGTHS:
+        for strength in strengths:
             inverse = cho_solve(cho_factor(kernel + strength * np.eye(len(kernel))), np.eye(len(kernel)))
             coefficients = inverse @ (Y - self.mean)
-            found.append((np.mean((coefficients / np.diag(inverse)[:, None]) ** 2), width, coefficients))
+            found.append((np.mean((coefficients / np.diag(inverse)[:, None]) ** 2), width, strength, coefficients))
         return min(found, key=lambda each: each[0])
 
     def _outputs(self, X: np.ndarray) -> np.ndarray:

@@ -1,5 +1,5 @@
 """What does the progression of diabetes depend on?
-===============================================
+================================================
 
 For 442 patients ten measurements and the progression of their disease after a year are known. A distance with one scale a
 measurement is learned, under which kernel ridge regression predicts the progression. The fraction of a measurement in the

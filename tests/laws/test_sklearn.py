@@ -196,6 +196,7 @@ CHECKED = [
     SemimetricClassifier(predictor="kernel_ridge", class_weight="balanced", effort="fast", random_state=1),
     KernelRidgeLearner(),
     KernelRidgeLearner("classes", effort="thorough", n_knots=4),
+    KernelRidgeLearner("classes", random_state=None, effort="fast"),
     KernelRidgeLearner(columns=Columns(missing="level"), effort="fast", n_jobs=2),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5, algorithm="brute", random_state=1),

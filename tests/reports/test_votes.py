@@ -115,10 +115,10 @@ def test_a_page_of_a_machine_says_which_it_is_and_takes_whole_numbers_as_its_val
     X, y = items()
     values = np.round(10 * X[:, 0]).astype(int)
     model = sm.SemimetricRegressor().fit(X, values)
-    page = sm.report(model, X, values).page
-    assert page["votes"] is None
-    assert page["items"]["targetName"] == "value"
-    facts = {row[0]: row[1] for table in page["evidence"] if table["title"] == "Model" for row in table["rows"]}
+    report = sm.report(model, X, values)
+    assert report.page["votes"] is None
+    assert report.page["items"]["targetName"] == "value"
+    facts = {row[0]: row[1] for table in report.facts["evidence"] if table["title"] == "Model" for row in table["rows"]}
     assert facts["machine"].startswith("kernel ridge regression on exp(-d /")
-    compared = sm.report(sm.SemimetricClassifier().fit(X, y)).page["evidence"]
+    compared = sm.report(sm.SemimetricClassifier().fit(X, y)).facts["evidence"]
     assert "What was compared" in {table["title"] for table in compared}
