@@ -12,11 +12,10 @@ def l1_to_columns(left, columns, out):
     """out[i, j] = sum_f |left[i, f] - columns[f, j]|, of shapes (n, n_features), (n_features, m) and (n, m)."""
     n, m = out.shape
     for start in range(0, m, _BLOCK):
-        stop = min(start + _BLOCK, m)
         for i in range(n):
-            for j in range(start, stop):
-                out[i, j] = 0.0
+            total = out[i, start : start + _BLOCK]
+            total[:] = 0.0
             for f in range(left.shape[1]):
-                x = left[i, f]
-                for j in range(start, stop):
-                    out[i, j] += np.abs(x - columns[f, j])
+                x, column = left[i, f], columns[f, start : start + _BLOCK]
+                for j in range(len(total)):  # over one axis alone, so that the compiler takes several at a time
+                    total[j] += np.abs(x - column[j])
