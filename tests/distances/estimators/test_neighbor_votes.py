@@ -320,6 +320,14 @@ def test_the_learner_has_nine_tenths_of_a_time_budget():
         SemimetricClassifier(time_budget="5").fit(X, Y)
 
 
+def test_components_and_forest_have_the_time_that_the_machine_has_left(monkeypatch):
+    monkeypatch.setattr(SemimetricClassifier, "_scales_suffice", lambda model, seed: False)
+    model = SemimetricClassifier(time_budget=1_000).fit(X, Y)
+    assert 800 < model.learner_.time_budget < 900
+    assert not hasattr(model, "machine_")
+    assert model.score(X, Y) > 0.9
+
+
 class Told(BaseEstimator):
     """A learner without a time budget."""
 
