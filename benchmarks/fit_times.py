@@ -4,8 +4,8 @@ Tables of scikit-learn's `make_classification`, standardised, with three classes
 linear combinations of these. Every fit runs in a process of its own, after one of a small table, which compiles kernels or
 reads them from the cache. The peak of the memory is that of the whole process (`ru_maxrss`), the fit of the small table and the
 table itself included. The error is that of 1,000 queries. The classes lie along rotated directions, which scales alone do not
-see (`semimetric_readable`). `semimetric_2s`, `_5s` and `_10s` are fits with so many seconds as ``time_budget``; what they choose
-depends on the speed of the machine, and on what else it does.
+see (`semimetric_readable`). `semimetric_2s`, `_5s` and `_10s` are fits with so many seconds as ``time_budget``; what they
+choose depends on the speed of the machine, and on what else it does.
 
     python benchmarks/fit_times.py [--sizes 1000x20 10000x50 50000x50] [--methods semimetric nca boosting] [--limit 900]
                                    [--gibibytes 14] [--processor-clock] [--results FILE]

@@ -100,11 +100,12 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped")
-    >>> model = SemimetricClassifier(learner).fit(X[::2], y[::2])
+    >>> model = SemimetricClassifier().fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
     """
+
+    choices_: StoredIfSet[Choices]
 
     def __init__(
         self,
@@ -131,8 +132,6 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self.effort = effort
         self.time_budget = time_budget
 
-    choices_: StoredIfSet[Choices]
-
     def _default_learner(self) -> LargeMarginLearner | KernelRidgeLearner:
         return KernelRidgeLearner("classes") if self._asks_for_machine else LargeMarginLearner()
 
@@ -144,8 +143,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
-            An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
-            0 neither learns nor votes. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
+            An item of weight 3 learns and predicts like the item three times, and is three of the neighbours; one of weight
+            0 neither learns nor predicts. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
             weights that sum to 1 leave the number of neighbours what it is.
 
         Raises
@@ -165,9 +164,11 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         for name in ("machine_", "vote_rule_", "choices_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self._asks_for_machine:
-            self._learn(self._own_learner(self.random_state), X, y, labels, sample_weight)
+            scales, compares = self._own_learner(self.random_state), self.learner is None and self.predictor == "auto"
+            self._limit(scales, None if compares else seconds)
+            self._learn(scales, X, y, labels, sample_weight)
             self._fit_machine(self._codes, seed, len(self.classes_))
-            if self.learner is not None or self.predictor != "auto" or self._scales_suffice(seed):
+            if not compares or self._scales_suffice(seed):
                 return self
             del self.machine_
             seconds = None if seconds is None else max(seconds - watch.seconds, _LEAST_SECONDS)

@@ -316,6 +316,8 @@ def test_the_learner_has_nine_tenths_of_a_time_budget():
     assert model.score(X, Y) > 0.9
     with pytest.raises(InputError, match="time_budget= is for the learner, and Told has none"):
         SemimetricClassifier(Told(), time_budget=5).fit(X, Y)
+    with pytest.raises(InputError, match="time_budget= is for the learner, and KernelRidgeLearner has none"):
+        SemimetricClassifier(predictor="kernel_ridge", time_budget=5).fit(X, Y)
     with pytest.raises(InputError, match="time_budget='5': seconds"):
         SemimetricClassifier(time_budget="5").fit(X, Y)
 
