@@ -21,7 +21,7 @@ from .options import SearchCost
 from .search import Candidate, Choices
 from .sum_of_distances import MEASURE, first_unless_far_better
 
-_MOST_LEARNED, _MOST_HELD = 1_000, 1_000  # items
+_MOST_LEARNED, _MOST_HELD = 1_000, 4_000  # items
 _HELD = 0.25  # of few items
 _N_PARTS = 10  # of the items held out, by which the standard error is known
 _LEAST_HELD = 20  # items
