@@ -36,7 +36,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     The machine has a score for each class, ``f_c(x) = sum_i a_ic (exp(-d(x, x_i) / h) + 1) + m_c``, the optimum of
     ``min_f  sum_i s_i |y_i - m - f(x_i)|^2 + lambda |f|^2``  for indicators y_i of classes, in the Hilbert space of its kernel.
     This is a convex program, as d embeds in L1 (docs/mathematics.md, section 10). Probabilities are softmax(slope f + shifts),
-    fitted to leave-one-out scores. Up to 5,000 items all are centers x_i, of more 2,000 are.
+    fitted to leave-one-out scores. Up to 16,000 items all are centers x_i, of more 2,000 are.
 
     By default the distance has one scale a feature. Its user can read it. Where items held out say that components or a
     forest are better by over two standard errors, these are learned instead, with votes; ``choices_`` shows the losses.

@@ -32,7 +32,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
     The machine is ``f(x) = sum_i a_i (exp(-d(x, x_i) / h) + 1) + m``, the optimum of
     ``min_f  sum_i s_i (y_i - m - f(x_i))^2 + lambda |f|^2``  in the Hilbert space of its kernel. This is a convex program, as d
-    embeds in L1 (docs/mathematics.md, section 10). Up to 5,000 items all are centers x_i, of more 2,000 are.
+    embeds in L1 (docs/mathematics.md, section 10). Up to 16,000 items all are centers x_i, of more 2,000 are.
 
     Parameters
     ----------

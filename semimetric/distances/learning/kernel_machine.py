@@ -33,9 +33,12 @@ from ..._foundation.validation import check_alpha
 WIDTHS = (0.5, 2.0)  # of the kernel, in median distances; wider ones differ little, as exp(-d / h) is then a straight line
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 MOST_COMPARED = 1_000  # items on which widths and strengths are compared
-MOST_EXACT = 5_000  # items of a machine whose centers are all of them
+MOST_DOUBLE = 5_000  # items of a machine that is solved in double precision
+MOST_EXACT = 16_000  # items of a machine whose centers are all of them: their kernel in single precision has 1 GiB
 N_LANDMARKS = 2_000
-_MOST_SCORED = 3_000  # items whose leave-one-out predictions are computed, where there are landmarks
+_MOST_SCORED = 3_000  # items whose leave-one-out predictions are computed, of more than are solved in double precision
+_REFINED = 10  # most refinements of a solution in single precision
+_SOLVED = 1e-6  # relative gap that ends them
 _BLOCK = 1_000  # items whose features are computed at a time
 _ROUNDING = 1e-9  # of the diagonal of a kernel: what its least eigenvalue may lack by rounding
 _FLAT = 1e-3  # strength that draws the shifts of a calibration to 0
@@ -282,6 +285,7 @@ def fit_machine(
     embeds: bool,
     random_state: int,
     setting: Setting | None = None,
+    most_double: int = MOST_DOUBLE,
     most_exact: int = MOST_EXACT,
     n_landmarks: int = N_LANDMARKS,
 ) -> MachineFit:
@@ -300,8 +304,9 @@ def fit_machine(
         Seed of the samples.
     setting : Setting or None
         Width and strength; None compares some.
-    most_exact, n_landmarks : int
-        Of more items than ``most_exact``, ``n_landmarks`` are centers.
+    most_double, most_exact, n_landmarks : int
+        More items than ``most_double`` are solved by a factor in single precision. Of more than ``most_exact``, or where the
+        system has no such factor, ``n_landmarks`` are centers.
 
     Raises
     ------
@@ -316,13 +321,15 @@ def fit_machine(
             check_positive(np.exp(-between / median_distance(between)))
         best = best_solution(between, targets.take(some), setting)
         setting = Setting(best.width, best.strength)
-    if n > most_exact:
-        centers = np.sort(rng.choice(n, n_landmarks, replace=False))
-        scored = np.sort(rng.choice(n, min(n, _MOST_SCORED), replace=False))
-        fit = solve_by_landmarks(distances, centers, targets, setting, scored)
-    else:
-        centers = np.arange(n)
+    centers = np.arange(n)
+    if n <= most_double:
         fit = solve(kernel_of(distances(centers, centers), setting.width), targets, *setting)
+    else:
+        scored = np.sort(rng.choice(n, min(n, _MOST_SCORED), replace=False))
+        refined = solve_by_refinement(distances, targets, setting, scored) if n <= most_exact else None
+        if refined is None:
+            centers = np.sort(rng.choice(n, min(n, n_landmarks), replace=False))
+        fit = refined or solve_by_landmarks(distances, centers, targets, setting, scored)
     machine = KernelMachine(
         rows=rows[centers],
         coefficients=fit.coefficients,
@@ -330,7 +337,7 @@ def fit_machine(
         width=fit.width,
         strength=fit.strength,
         gap=fit.gap,
-        is_exact=n <= most_exact,
+        is_exact=len(centers) == n,
         left_out_loss=fit.loss,
     )
     if targets.classes is not None:
@@ -338,6 +345,51 @@ def fit_machine(
         slope, shifts = Calibration.fit(fit.left_out[known], targets.classes[known], targets.weight[known])
         machine = replace(machine, slope=slope, shifts=shifts)
     return MachineFit(machine, fit.left_out)
+
+
+def solve_by_refinement(distances: Distances, targets: Targets, setting: Setting, scored: Integers) -> Fit | None:
+    """Solve the program of many items by a Cholesky factor in single precision, and refine it (Moler 1967).
+
+    Residuals are computed in double precision, from distances that are computed anew. The gap is theirs. Leave-one-out
+    predictions of the items ``scored`` have the leverages of the factor. Returns None if there is no factor.
+    """
+    width, strength = setting
+    outputs, weight = targets.of_items()
+    right, n = outputs - targets.mean, len(weight)
+    every, raised = np.arange(n), strength / weight
+    system = np.empty((n, n), dtype=np.float32)
+    for block in blocks(n, _BLOCK):
+        system[block] = kernel_of(distances(every[block], every), width)
+    system.flat[:: n + 1] += raised
+    factor, failed = lapack.spotrf(system.T, lower=1, overwrite_a=1)
+    if failed:
+        return None
+    coefficients, residual = np.zeros_like(right), right
+    best = Fit(coefficients, right, np.inf, np.inf, width, strength)
+    fitted = best_fitted = coefficients
+    for _ in range(_REFINED):
+        step, _ = lapack.spotrs(factor, residual.astype(np.float32), lower=1)
+        coefficients = coefficients + step
+        fitted = np.concatenate(
+            [kernel_of(distances(every[block], every), width) @ coefficients for block in blocks(n, _BLOCK)]
+        )
+        residual = right - fitted - raised[:, None] * coefficients
+        objective = weight @ ((right - fitted) ** 2).sum(axis=1) + strength * float((coefficients * fitted).sum())
+        gap = _relative(float(weight @ (residual**2).sum(axis=1)), objective)
+        if gap >= best.gap:
+            break
+        best, best_fitted = best._replace(coefficients=coefficients, gap=gap), fitted
+        if gap <= _SOLVED:
+            break
+    columns = np.zeros((n, len(scored)), dtype=np.float32, order="F")
+    columns[scored, np.arange(len(scored))] = 1.0
+    rotated, _ = lapack.strtrs(factor, columns, lower=1, overwrite_b=1)
+    leverage = np.full(n, np.nan)
+    leverage[scored] = 1.0 - raised[scored] * np.einsum("ij,ij->j", rotated, rotated, dtype=np.float64)
+    left_out = targets.left_out(best_fitted + targets.mean, leverage, weight)
+    known = np.isfinite(left_out[:, 0])
+    loss = float(np.average(targets.losses(left_out)[known], weights=targets.weight[known]))
+    return best._replace(left_out=left_out, loss=loss)
 
 
 def solve_by_landmarks(distances: Distances, centers: Integers, targets: Targets, setting: Setting, scored: Integers) -> Fit:

@@ -19,6 +19,7 @@ from semimetric.distances.learning.kernel_machine import (
     kernel_of,
     solve,
     solve_by_landmarks,
+    solve_by_refinement,
 )
 
 ITEMS = np.random.default_rng(0).random((24, 3))
@@ -131,13 +132,40 @@ def test_many_items_have_landmarks_and_say_so(rng):
     X = rng.random((400, 2))
     y = np.sin(6 * X[:, 0])
     items, targets = problem(X, y)
-    options = {"embeds": True, "random_state": 0, "most_exact": 300, "n_landmarks": 150}
+    options = {"embeds": True, "random_state": 0, "most_double": 200, "most_exact": 300, "n_landmarks": 150}
     machine, left_out = fit_machine(lambda i, j: l1(items[i], items[j]), targets, np.arange(400), **options)
     assert (machine.is_exact, len(machine.rows), left_out.shape) == (False, 150, (400, 1))
     assert "150 landmarks" in str(machine)
     assert machine.left_out_loss < 0.01
     want = kernel_of(l1(X, items[machine.rows]), machine.width) @ machine.coefficients + machine.offset
     assert_allclose(machine.outputs(l1(X, items[machine.rows])), want)
+
+
+@pytest.mark.parametrize("known", [CLASSES, ITEMS @ [1.0, -2.0, 0.5]], ids=["classes", "values"])
+@pytest.mark.parametrize("strength", [1e-2, 1.0])
+def test_a_factor_in_single_precision_is_refined_to_the_optimum(known, strength):
+    items, targets = problem(ITEMS, known, np.arange(1.0, 25.0))
+    exact = solve(kernel_of(l1(items, items), WIDTH), targets, WIDTH, strength)
+    options = lambda i, j: l1(items[i], items[j]), targets, Setting(WIDTH, strength)  # noqa: E731
+    found = solve_by_refinement(*options, np.arange(24))
+    assert found.gap <= 1e-6
+    assert_allclose(predicted(items, found, targets, ITEMS), predicted(items, exact, targets, ITEMS), atol=1e-5)
+    assert_allclose(found.left_out, exact.left_out, atol=1e-3)
+    assert_allclose(found.loss, exact.loss, rtol=1e-2)
+    few = solve_by_refinement(*options, np.array([3, 5]))
+    assert set(targets.item[np.isfinite(few.left_out[:, 0])]) == {3, 5}
+
+
+def test_items_without_a_factor_in_single_precision_have_landmarks():
+    """Near-copies of an item of great weight: the least eigenvalue of the system is below its rounding."""
+    X = np.repeat(np.random.default_rng(0).random((20, 2)), 20, axis=0)
+    X += 1e-9 * np.arange(400)[:, None]
+    items, targets = problem(X, np.sin(6 * X[:, 0]), np.full(400, 1e5))
+    find = lambda i, j: l1(items[i], items[j])  # noqa: E731
+    setting = Setting(1.0, 1e-3)
+    assert solve_by_refinement(find, targets, setting, np.arange(5)) is None
+    options = {"embeds": True, "random_state": 0, "setting": setting, "most_double": 200, "n_landmarks": 15}
+    assert not fit_machine(find, targets, np.arange(400), **options).machine.is_exact
 
 
 def test_the_calibration_has_the_least_log_loss(rng):
