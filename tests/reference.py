@@ -1,7 +1,8 @@
 """Slow, obvious twins of the package in plain Python and NumPy: what the fast code must agree with."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
+from math import factorial
 
 import numpy as np
 from scipy.optimize import linprog
@@ -455,3 +456,18 @@ def _short_way(step, period):
     if period == np.inf:
         return step
     return 0.0 if abs(abs(step) % period - period / 2) < 1e-9 else step - period * round(step / period)
+
+
+def shapley_values(value, n_players):
+    """Shapley values (n_players, ...) of a game, by all coalitions (Shapley 1953)."""
+    players = range(n_players)
+    worth = {s: np.asarray(value(list(s))) for k in range(n_players + 1) for s in combinations(players, k)}
+    found = []
+    for j in players:
+        total = 0.0
+        for s in worth:
+            if j not in s:
+                share = factorial(len(s)) * factorial(n_players - len(s) - 1) / factorial(n_players)
+                total = total + share * (worth[tuple(sorted((*s, j)))] - worth[s])
+        found.append(total)
+    return np.array(found)

@@ -23,6 +23,8 @@ from ..learning.search import Choices
 from ..search.votes import HeldOutNeighbors, Voters, VoteRule, choose_votes
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 from .large_margin_learner import LargeMarginLearner
+from .prediction_counterfactuals import Reaches
+from .prediction_explanations import class_number
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
 
 _OF_LEARNER = 0.9  # of a time budget
@@ -266,9 +268,11 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return probabilities of classes: of the machine, or the fraction of votes for each, shape (n_queries, n_classes)."""
+        return self._probabilities(self._queries(X))
+
+    def _probabilities(self, queries: Floats) -> Floats:
         if hasattr(self, "machine_"):
-            return np.concatenate([self.machine_.probabilities(d) for _, d in self._distances_to_centers(X)])
-        queries = self._queries(X)
+            return self._by_machine(self.machine_.probabilities, queries)
         out = np.empty((len(queries), len(self.classes_)))
         for found in self._voters(queries):
             near = found.distances, self._codes[found.indices], self._class_shares, found.weight, self._factors
@@ -277,8 +281,29 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the class with the largest probability; of several, the first in ``classes_``."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[chosen]
+        return self._answers(self._queries(X))
+
+    def _answers(self, queries: Floats) -> Any:
+        return self.classes_[self._probabilities(queries).argmax(axis=1)]
+
+    def _reaches(self, query: Floats, target: Any) -> Reaches:
+        own = self._probabilities(query).argmax()
+        if target is None:
+            return lambda rows: self._probabilities(rows).argmax(axis=1) != own
+        number = class_number(target, self.classes_)
+        return lambda rows: self._probabilities(rows).argmax(axis=1) == number
+
+    @property
+    def _score_name(self) -> str:
+        if not hasattr(self, "machine_"):
+            return "probability"
+        return "log odds" if len(self.classes_) <= 2 else "mean log odds against each other class"
+
+    def _scores(self, queries: Floats) -> Floats:
+        return self._by_machine(self.machine_.scores, queries) if hasattr(self, "machine_") else self._probabilities(queries)
+
+    def _pushes_of_votes(self, fractions: Floats, rows: Integers, base: Floats) -> Floats:
+        return fractions[:, None] * np.where(self._codes[rows][:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
 
 
 def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], total: Floats) -> Floats | None:

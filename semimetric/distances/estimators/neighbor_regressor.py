@@ -20,6 +20,7 @@ from ...data.splits import sample_pairs
 from ..model.semimetric import Semimetric
 from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
 from .kernel_ridge_learner import KernelRidgeLearner
+from .prediction_counterfactuals import Reaches
 from .regressor import DistanceRegressor
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen, strata_of_values
 
@@ -222,10 +223,34 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return values (n_queries,) by the machine, or the mean or median of the neighbors' values by their votes."""
+        return self._answers(self._queries(X))
+
+    def _answers(self, queries: Floats) -> Floats:
+        return self._scores(queries)[:, 0]
+
+    def _reaches(self, query: Floats, target: Any) -> Reaches:
+        try:
+            low, high = (
+                infinite if end is None else float(end) for end, infinite in zip(target, (-np.inf, np.inf), strict=True)
+            )
+        except (TypeError, ValueError):
+            low, high = np.inf, -np.inf
+        if not low <= high:
+            raise InputError(f"target={target!r}: two numbers (low, high) in order are required; None is no bound")
+        return lambda rows: (self._answers(rows) >= low) & (self._answers(rows) <= high)
+
+    _score_name = "value"
+
+    def _scores(self, queries: Floats) -> Floats:
         if hasattr(self, "machine_"):
-            return np.concatenate([self.machine_.outputs(d)[:, 0] for _, d in self._distances_to_centers(X)])
-        queries = self._queries(X)
-        out = np.empty(len(queries))
+            return self._by_machine(self.machine_.outputs, queries)
+        out = np.empty((len(queries), 1))
         for found in self._voters(queries):
-            out[found.queries] = self.vote_rule_.values(found.distances, self._targets[found.indices], found.weight)
+            out[found.queries, 0] = self.vote_rule_.values(found.distances, self._targets[found.indices], found.weight)
         return out
+
+    def _probabilities(self, queries: Floats) -> Any:
+        return [None] * len(queries)
+
+    def _pushes_of_votes(self, fractions: Floats, rows: Integers, base: Floats) -> Floats:
+        return fractions[:, None] * (self._targets[rows][:, None] - base)

@@ -9,7 +9,7 @@ its own training set trust near neighbors too much: measured on 35 tables under 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
+from ..._foundation.optional_imports import optional
 from ..._foundation.stored import Stored, StoredIfSet
 from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.threads import blocks
@@ -28,6 +29,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
 from ...data.identical_items import identities
 from ...data.rows import single_row
+from ...data.schema import column_numbers
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions
 from ..learning.kernel_machine import KernelMachine, Setting, fit_machine
@@ -38,11 +40,23 @@ from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, Vo
 from .base import LearnedDistance
 from .indexed import StoredIndex
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
+from .prediction_counterfactuals import ChangeSearch, PredictionCounterfactual, Reaches, allowed_values, changed_columns
+from .prediction_explanations import (
+    PredictionExplanation,
+    Scores,
+    SpeakingItems,
+    adds_up_over_columns,
+    averaged,
+    class_number,
+    product_contributions,
+    sampled_contributions,
+)
 
 _FOR_FEW = 3  # neighbors that vote if nothing can be held out
 _WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbor
 _SHOWN, _MOST_SHOWN = 5, 10  # neighbors, unless more are asked for
 _BLOCK = 1_000  # queries whose distances to all centers are held at a time
+_MOST_SPEAKING = 100  # items that an explanation names
 
 _N_FOLDS = 3
 _STRATA, _LEAST_STRATUM = 10, 6  # of values, and the fewest items in one
@@ -209,11 +223,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         self.machine_ = machine
         self._to_centers = self.semimetric_.distances_to(self.index_.encoded_items_[machine.rows], n_jobs=self.n_jobs)
 
-    def _distances_to_centers(self, X: ArrayLike | None) -> Iterator[tuple[slice, Floats]]:
-        """Yield the distances of a block of queries to the centers of the machine."""
-        queries = self._queries(X)
-        for block in blocks(len(queries), _BLOCK):
-            yield block, self._to_centers(queries[block])
+    def _by_machine(self, answer: Scores, queries: Floats) -> Floats:
+        """Return what a function of the distances to the centers answers for encoded queries, by blocks of these."""
+        return np.concatenate([answer(self._to_centers(queries[block])) for block in blocks(len(queries), _BLOCK)])
 
     def _check(self) -> None:
         """Refuse parameters of the prediction that are unknown or do not go together, before the distance is learned."""
@@ -348,6 +360,207 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         kind = "class" if is_classifier(self) else "value"
         targets, labels = self._targets[found.indices], self._labels[found.indices]
         return replace(found, targets=targets, labels=labels, target_name=kind, votes=votes)
+
+    def explain(self, x: ArrayLike, target: Any = None, *, n_background: int = 100) -> PredictionExplanation:
+        """Explain a prediction: what each column adds to its score, and the items that speak for it or against it.
+
+        The score of a class under a machine is its mean log odds against each other class, for two classes its log odds; by
+        votes it is the probability. A value is its own score. Contributions are Shapley values (Shapley 1953) of
+
+        ``v(S) = mean over background items r of score(x in the columns S, r in the others)``
+
+        so that they add up to the score of x less the mean score of the background. Under a machine on scales they are exact
+        for the background; elsewhere they are estimated by two orders of the columns for each background item.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
+        target : object or None
+            The class that is explained; None is the predicted one.
+        n_background : int, default 100
+            Background items, drawn from the fitted ones with the seed 0; all if there are no more.
+
+        Returns
+        -------
+        PredictionExplanation
+            Printed, a table. ``errors`` are standard errors of contributions, as estimates of those with all fitted items as
+            background.
+
+        Raises
+        ------
+        InputError
+            If ``target`` is no class, or x is more than one row.
+        """
+        check_is_fitted(self, "index_")
+        check_count("n_background", n_background)
+        d, items = self.semimetric_, self.index_.encoded_items_
+        query, label = single_row(x, d.schema)
+        classes = getattr(self, "classes_", None)
+        scores = self._scores(query)[0]
+        named = int(scores.argmax()) if target is None else None
+        if named is None:
+            if classes is None:
+                raise InputError(f"target={target!r}: a value is predicted, so that there are no classes; leave it out")
+            named = class_number(target, classes)
+        rng = np.random.default_rng(0)
+        weight = np.ones(len(items)) if self._weight is None else self._weight
+        used = np.flatnonzero(weight > 0)
+        rows = used if len(used) <= n_background else np.sort(rng.choice(used, n_background, replace=False))
+        by_products = hasattr(self, "machine_") and adds_up_over_columns(d)
+        if by_products:
+            machine = self.machine_
+            centers, coefficients = items[machine.rows], machine.score_coefficients
+            values = product_contributions(d, centers, coefficients, machine.width, query, items[rows], self.n_jobs)
+        else:
+            values = sampled_contributions(self._scores, query, items[rows], rng)
+        exact = by_products and len(rows) == len(used)
+        found = averaged(values, weight[rows], self._scores(items[rows]), exact=exact)
+        speaking = self._speaking_items(query, found.base)
+        return PredictionExplanation(
+            prediction=scores[0] if classes is None else classes[scores.argmax()],
+            classes=classes,
+            probabilities=self._probabilities(query)[0],
+            target=named,
+            score_name=self._score_name,
+            scores=scores,
+            base_scores=found.base,
+            features=d.feature_names,
+            item=d.schema.display(query)[0],
+            label=label,
+            all_contributions=found.values,
+            all_errors=found.errors,
+            item_rows=speaking.rows,
+            item_labels=self._labels[speaking.rows],
+            item_targets=self._targets[speaking.rows],
+            item_contributions=speaking.pushes,
+        )
+
+    def counterfactual(
+        self,
+        x: ArrayLike,
+        target: Any = None,
+        *,
+        fixed: int | str | Sequence[int | str] = (),
+        within: Mapping[int | str, Any] | None = None,
+    ) -> PredictionCounterfactual:
+        """Return the smallest change of x found, under the learned distance, that changes the prediction.
+
+        Columns take values of fitted items. Two searches propose changes: towards the nearest items with the prediction, and
+        all changes of one or two columns to some values, in the order of their distances. Numbers then move back towards x as
+        far as the prediction holds. The changed row was predicted, so that its prediction is sure. That no smaller change
+        exists is not: ``n_smaller`` of one or two columns were predicted, and none of them suffices.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
+        target : object or None
+            The class to reach; None is any other one. For values it is required: (low, high), where None is no bound.
+        fixed : int, str, or sequence of these, default ()
+            Columns that keep their values, by number or name.
+        within : dict or None
+            Values that columns may take, by number or name: (low, high) of a number or a time, where None is no bound, or a
+            list of categories.
+
+        Raises
+        ------
+        InputError
+            If x has the prediction already, no change was found, or a column, a class or a bound is unknown.
+        """
+        found = self.counterfactuals(x, 1, target, fixed=fixed, within=within)
+        if not found:
+            raise InputError(
+                f"no change of the columns that are free leads to target={target!r}; fix fewer columns, or widen within="
+            )
+        return found[0]
+
+    def counterfactuals(
+        self,
+        x: ArrayLike,
+        n: int = 3,
+        target: Any = None,
+        *,
+        fixed: int | str | Sequence[int | str] = (),
+        within: Mapping[int | str, Any] | None = None,
+    ) -> list[PredictionCounterfactual]:
+        """Return at most ``n`` changes of x that differ in kind, the smallest first; see `counterfactual`.
+
+        No change alters all the columns that a smaller one alters. The list is empty if no change was found.
+
+        Raises
+        ------
+        InputError
+            If x has the prediction already, or a column, a class or a bound is unknown.
+        """
+        check_is_fitted(self, "index_")
+        check_count("n", n)
+        d, items = self.semimetric_, self.index_.encoded_items_
+        query, _ = single_row(x, d.schema)
+        free = np.ones(d.n_features, dtype=np.bool_)
+        free[column_numbers(fixed, d.feature_names, "fixed")] = False
+        allowed = allowed_values(within, d.schema)
+        reaches = self._reaches(query, target)
+        if reaches(query)[0]:
+            raise InputError(f"x is predicted as target={target!r} already; name another target")
+        used = items if self._weight is None else items[self._weight > 0]
+        before = self._answers(query)[0]
+        return [
+            PredictionCounterfactual(
+                changes=changed_columns(query[0], found.row, d.schema),
+                row=self._as_given(found.row[None]),
+                before=before,
+                prediction=self._answers(found.row[None])[0],
+                probability=None if (chances := self._probabilities(found.row[None])[0]) is None else float(chances.max()),
+                distance=found.distance,
+                n_smaller=found.n_smaller,
+            )
+            for found in ChangeSearch(d, query[0], used, reaches, free, allowed).found(n)
+        ]
+
+    def _as_given(self, rows: Floats) -> Any:
+        """Return encoded rows as a frame with the names of the fit, or where it had none as an array."""
+        values = self.semimetric_.schema.display(rows)
+        if not hasattr(self, "feature_names_in_"):
+            return values
+        return optional("pandas").DataFrame(values, columns=self.feature_names_in_).infer_objects()
+
+    def _reaches(self, query: Floats, target: Any) -> Reaches:
+        """Return a function that says which encoded rows have the prediction that is asked for an encoded query."""
+        raise NotImplementedError
+
+    def _answers(self, queries: Floats) -> Any:
+        """Return the predictions of encoded queries, shape (n_queries,)."""
+        raise NotImplementedError
+
+    def _speaking_items(self, query: Floats, base: Floats) -> SpeakingItems:
+        """Return the items that a prediction of one encoded row rests on most, and what each adds to every score."""
+        if hasattr(self, "machine_"):
+            machine = self.machine_
+            similar = np.exp(-self._to_centers(query)[0] / machine.width)
+            rows, pushes = machine.rows, similar[:, None] * machine.score_coefficients
+        else:
+            voters = next(v for v in self._voters(query) if len(v.queries))
+            votes = self._votes(voters)[0]
+            rows = voters.indices[0]
+            pushes = self._pushes_of_votes(votes / (votes.sum() + self.vote_rule_.smoothing), rows, base)
+        order = np.argsort(-np.abs(pushes).max(axis=1), kind="stable")[:_MOST_SPEAKING]
+        return SpeakingItems(rows[order], pushes[order])
+
+    @property
+    def _score_name(self) -> str:
+        """The meaning of a score, in words."""
+        raise NotImplementedError
+
+    def _scores(self, queries: Floats) -> Floats:
+        """Return what is explained of encoded queries, shape (n_queries, n_outputs)."""
+        raise NotImplementedError
+
+    def _probabilities(self, queries: Floats) -> Any:
+        """Return the probabilities of classes for encoded queries, (n_queries, n_classes), or for values a None for each."""
+        raise NotImplementedError
+
+    def _pushes_of_votes(self, fractions: Floats, rows: Integers, base: Floats) -> Floats:
+        """Return what the items of these rows add to every score, (k, n_outputs), from their fractions of all votes."""
+        raise NotImplementedError
 
 
 def has_l1_coordinates(d: Semimetric) -> bool:

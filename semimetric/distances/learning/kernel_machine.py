@@ -201,9 +201,14 @@ class Calibration(NamedTuple):
 
     @classmethod
     def fit(cls, outputs: Floats, classes: Integers, weight: Floats) -> Calibration:
-        """Return the calibration with the least log loss of outputs (n, n_classes) for items with weights; it is convex."""
+        """Return the calibration with the least log loss of outputs (n, n_classes) for items with weights; it is convex.
+
+        Of n items each has its own class to (n + 1) / (n + 2), and the others share the rest, so that no probability is 1 where
+        the scores part the classes (after Platt 1999).
+        """
         n_classes, part = outputs.shape[1], weight / weight.sum()
-        own = np.eye(n_classes)[classes]
+        doubt = 1.0 / (weight.sum() + 2.0)
+        own = np.where(np.eye(n_classes, dtype=bool)[classes], 1.0 - doubt, doubt / max(n_classes - 1, 1))
 
         def loss(parameters: Floats) -> tuple[float, Floats]:
             slope, shifts = parameters[0], parameters[1:]
@@ -261,9 +266,28 @@ class KernelMachine:
         assert self.shifts is not None
         return Calibration(self.slope, self.shifts).probabilities(self.outputs(distances))
 
+    def scores(self, distances: Floats) -> Floats:
+        """Return what is explained (n, n_outputs): f, or the mean log odds of each class against each other class."""
+        outputs = self.outputs(distances)
+        if self.slope is None:
+            return outputs
+        assert self.shifts is not None
+        return _against_others(self.slope * outputs + self.shifts)
+
+    @property
+    def score_coefficients(self) -> Floats:
+        """Coefficients of exp(-d / h) in `scores`, shape (n_centers, n_outputs)."""
+        return self.coefficients if self.slope is None else _against_others(self.slope * self.coefficients)
+
     def __str__(self) -> str:
         n = f"{len(self.rows):,} {'items' if self.is_exact else 'landmarks'}"
         return f"kernel ridge regression on exp(-d / {self.width:.3g}) of {n}, strength {self.strength:g}, gap {self.gap:.1g}"
+
+
+def _against_others(logits: Floats) -> Floats:
+    """Return each column less the mean of the others."""
+    n = logits.shape[1]
+    return (logits - logits.mean(axis=1, keepdims=True)) * (n / max(n - 1, 1))
 
 
 class MachineFit(NamedTuple):

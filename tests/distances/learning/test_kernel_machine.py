@@ -172,13 +172,22 @@ def test_the_calibration_has_the_least_log_loss(rng):
     z, classes, weight = rng.normal(size=(60, 3)), rng.integers(0, 3, 60), rng.random(60)
     z[np.arange(60), classes] += 1
 
+    doubt = 1 / (weight.sum() + 2)
+    own = np.where(np.eye(3)[classes] == 1, 1 - doubt, doubt / 2)
+
     def loss(c):
-        return -np.average(np.log(c.probabilities(z)[np.arange(60), classes]), weights=weight) + 5e-4 * (c.shifts**2).sum()
+        return -weight / weight.sum() @ (own * np.log(c.probabilities(z))).sum(axis=1) + 5e-4 * (c.shifts**2).sum()
 
     best = Calibration.fit(z, classes, weight)
     for _ in range(20):
         other = Calibration(best.slope + 0.01 * rng.normal(), best.shifts + 0.01 * rng.normal(size=3))
         assert loss(best) <= loss(other) + 1e-9
+
+
+def test_scores_that_part_the_classes_leave_a_doubt():
+    z, classes = np.repeat(np.eye(2), 20, axis=0), np.repeat([0, 1], 20)
+    chances = Calibration.fit(z, classes, np.ones(40)).probabilities(z)
+    assert_allclose(chances[np.arange(40), classes], 41 / 42, atol=1e-3)
 
 
 def test_a_kernel_that_is_not_positive_is_refused():

@@ -1,0 +1,302 @@
+"""Why a prediction is what it is: what each column adds to its score, and which items speak for it or against it.
+
+A player of the game is a column, and a coalition S has the value
+
+    v(S) = mean over background items r of score(x in the columns S, r in the others),
+
+so that v(all) is the score of x and v(none) the mean score of the background. Columns have their Shapley values (Shapley 1953;
+with the background as Lundberg & Lee 2017 have it): they add up to score(x) - mean score, columns that play no part have 0, and
+columns that play the same part have equal values.
+
+Under a kernel machine on a distance that adds up over columns, exp(-d / h) is a product with a factor a column. The multilinear
+extension of such a game (Owen 1972) is a sum of products of linear factors, whose integral Gauss-Legendre quadrature gives
+exactly for 2 m columns by m nodes. Other predictions replace columns one by one in random orders, each with its reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.errors import InputError
+from ..._foundation.optional_imports import optional
+from ..._foundation.text import cell_text, html_table, text_table
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.shapley import shapley_of_products
+from ..model.semimetric import Semimetric
+
+_MOST_NODES = 16  # exact up to 32 columns; of more, the rest is below rounding unless a few columns decide alone
+_MOST_SHOWN = 8  # columns that are printed
+_MOST_ITEMS = 3  # that are printed for a prediction, and as many against it
+
+Scores = Callable[[Floats], Floats]
+"""Scores (n, n_outputs) of encoded rows (n, n_features)."""
+
+
+class SpeakingItems(NamedTuple):
+    """Fitted items that a prediction rests on, and what each adds to every score."""
+
+    rows: Integers  # (k,): row numbers among the fitted items
+    pushes: Floats  # (k, n_outputs)
+
+
+class Contributions(NamedTuple):
+    """Shapley values of the columns of a row, beside the mean scores of the background."""
+
+    values: Floats  # (n_features, n_outputs)
+    errors: Floats  # (n_features, n_outputs): standard errors of a sampled background or sampled orders; 0 if all is exact
+    base: Floats  # (n_outputs,): the mean score of the background
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionExplanation:
+    """A prediction, what each column adds to its score, and the items that it rests on. Printed, a table.
+
+    Attributes
+    ----------
+    prediction : object
+        The predicted class or value.
+    classes : ndarray of shape (n_outputs,) or None
+        The classes; None where a value is predicted.
+    probabilities : ndarray of shape (n_outputs,) or None
+        The probability of each class.
+    target : int
+        The number of the class that is explained: `contributions` and what is printed are of it; 0 for a value.
+    score_name : str
+        The meaning of a score.
+    scores, base_scores : ndarray of shape (n_outputs,)
+        The scores of the row, and their means over the background items.
+    features : tuple of str
+    item : ndarray of shape (n_features,)
+        The values of the row.
+    label : object
+        The name of the row; None if it has none.
+    all_contributions, all_errors : ndarray of shape (n_features, n_outputs)
+        What the columns add to every score, which sums to ``scores - base_scores``, and the standard errors.
+    item_rows : ndarray of shape (k,)
+        The row numbers of the fitted items that the prediction rests on.
+    item_labels, item_targets : ndarray of shape (k,)
+        Their names, and their classes or values.
+    item_contributions : ndarray of shape (k, n_outputs)
+        What they add to every score; by votes, the fraction of all votes, negative where it goes to another class.
+    """
+
+    prediction: Any
+    classes: NDArray[Any] | None
+    probabilities: Floats | None
+    target: int
+    score_name: str
+    scores: Floats
+    base_scores: Floats
+    features: tuple[str, ...]
+    item: NDArray[Any]
+    label: Any
+    all_contributions: Floats
+    all_errors: Floats
+    item_rows: Integers
+    item_labels: NDArray[Any]
+    item_targets: NDArray[Any]
+    item_contributions: Floats
+
+    @property
+    def contributions(self) -> Floats:
+        """Shapley values of the columns for the score explained, shape (n_features,); their sum is `score` - `base_score`."""
+        return self.all_contributions[:, self.target]
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors of `contributions`, shape (n_features,), as estimates of those with all items as background."""
+        return self.all_errors[:, self.target]
+
+    @property
+    def score(self) -> float:
+        """The score that is explained."""
+        return float(self.scores[self.target])
+
+    @property
+    def base_score(self) -> float:
+        """The mean of this score over the background items."""
+        return float(self.base_scores[self.target])
+
+    def of(self, target: Any) -> PredictionExplanation:
+        """Return the explanation of another class.
+
+        Raises
+        ------
+        InputError
+            If there is no such class.
+        """
+        if self.classes is None:
+            raise InputError(f"target={target!r}: a value is predicted, so that there are no classes; leave it out")
+        return replace(self, target=class_number(target, self.classes))
+
+    def to_frame(self) -> Any:
+        """Return a frame of pandas with a row for each column, the largest first: its value, contribution and error."""
+        order = self._order
+        columns = {"value": self.item[order], "contribution": self.contributions[order], "standard_error": self.errors[order]}
+        return optional("pandas").DataFrame({"feature": np.array(self.features, dtype=object)[order]} | columns)
+
+    def items_to_frame(self) -> Any:
+        """Return a frame of pandas with a row for each item that the prediction rests on, the largest first."""
+        adds = self.item_contributions[:, self.target]
+        order = np.argsort(-np.abs(adds), kind="stable")
+        columns = {"item": self.item_labels[order], "target": self.item_targets[order], "contribution": adds[order]}
+        return optional("pandas").DataFrame(columns)
+
+    def plot(self, ax: Any = None, *, most: int = _MOST_SHOWN) -> Any:
+        """Draw a bar for each of the ``most`` largest contributions into the axes of matplotlib, and return the axes."""
+        axes = ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
+        lines = self._lines(most)
+        values, errors = np.array([line.adds for line in lines]), np.array([line.error for line in lines])
+        colors = np.where(values > 0, "#1f5f8b", "#d9622b")
+        axes.barh(range(len(lines)), values, xerr=errors if errors.any() else None, color=colors, height=0.7)
+        axes.set_yticks(range(len(lines)), [f"{line.name} = {line.value}" if line.value else line.name for line in lines])
+        axes.invert_yaxis()
+        axes.axvline(0.0, color="#222222", linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set(xlabel=f"adds to the {self.score_name}", title=self._title)
+        return axes
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, *map(str.rstrip, text_table(self._rows(), left=1)), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), title=self._title, notes=self._notes())
+
+    @property
+    def _order(self) -> Integers:
+        return np.argsort(-np.abs(self.contributions), kind="stable")
+
+    @property
+    def _title(self) -> str:
+        row = "The row" if self.label is None else f"Row {self.label}"
+        if self.classes is None or self.probabilities is None:
+            return f"{row} is predicted as {cell_text(self.prediction)}"
+        chances = ", ".join(
+            f"{cell_text(self.classes[c])} {100 * self.probabilities[c]:.3g} %" for c in np.argsort(-self.probabilities)[:4]
+        )
+        return f"{row} is predicted as {cell_text(self.prediction)}: {chances}"
+
+    def _lines(self, most: int) -> list[_Line]:
+        """Return the largest contributions, and the sum of all others."""
+        order = [f for f in self._order if self.contributions[f] != 0]
+        shown, rest = order[:most], order[most:]
+        lines = [
+            _Line(self.features[f], cell_text(self.item[f]), float(self.contributions[f]), float(self.errors[f])) for f in shown
+        ]
+        if rest:
+            name = f"{len(rest)} other column{'s' if len(rest) > 1 else ''}"
+            error = float(np.sqrt((self.errors[rest] ** 2).sum()))
+            lines.append(_Line(name, "", float(self.contributions[rest].sum()), error))
+        return lines
+
+    def _rows(self) -> list[list[str]]:
+        """Return the cells of the table that is printed: from the mean score to that of the row."""
+        what = self.score_name
+        target = "" if self.classes is None else f" of {cell_text(self.classes[self.target])}"
+        rows = [["column", "value", f"adds to the {what}{target}"], ["mean of the fitted items", "", f"{self.base_score:.4g}"]]
+        for line in self._lines(_MOST_SHOWN):
+            error = f" ± {line.error:.1g}" if line.error else ""
+            rows.append([line.name, line.value, f"{line.adds:+.3g}{error}"])
+        return [*rows, ["together", "", f"{self.score:.4g}"]]
+
+    def _notes(self) -> list[str]:
+        return list(self._items("for", 1.0)) + list(self._items("against", -1.0))
+
+    def _items(self, side: str, sign: float) -> Iterator[str]:
+        adds = sign * self.item_contributions[:, self.target]
+        order = np.argsort(-adds, kind="stable")[:_MOST_ITEMS]
+        shown = [
+            f"row {self.item_labels[i]} ({cell_text(self.item_targets[i])}) {sign * adds[i]:+.2g}" for i in order if adds[i] > 0
+        ]
+        if shown:
+            yield f"Items that speak {side} it most: {', '.join(shown)}"
+
+
+class _Line(NamedTuple):
+    name: str
+    value: str
+    adds: float
+    error: float
+
+
+def class_number(target: Any, classes: NDArray[Any]) -> int:
+    """Return the number of a class, refusing what is none."""
+    names = classes.tolist()
+    if target not in names:
+        raise InputError(f"target={target!r} is none of the classes {names}; name one of these")
+    return names.index(target)
+
+
+def adds_up_over_columns(d: Semimetric) -> bool:
+    """Return True if the distance is a sum with a part for each column, which no other column changes."""
+    single = all(len(group) == 1 for group in d.embedding.groups)
+    return single and d.directions is None and not d.base_distances and d.link_function.straight
+
+
+def product_contributions(
+    d: Semimetric,
+    centers: Floats,
+    coefficients: Floats,
+    width: float,
+    row: Floats,
+    background: Floats,
+    n_jobs: int | None,
+) -> Floats:
+    """Return the Shapley values of the columns for every background item, shape (n_background, n_features, n_outputs).
+
+    They are those of ``sum_i coefficients_i exp(-d(., centers_i) / width)`` between the encoded row (1, n_features) and the
+    encoded background (n_background, n_features).
+    """
+    n, p = len(centers), d.n_features
+    nodes, shares = np.polynomial.legendre.leggauss(min((p + 1) // 2, _MOST_NODES))
+    nodes, shares = (nodes + 1) / 2, shares / 2
+
+    def factors(item: Floats) -> Floats:
+        return np.exp(-d.contributions_of_encoded(np.repeat(item, n, axis=0), centers, by="features") / width)
+
+    own = factors(row)
+
+    def values(block: slice) -> Floats:
+        out = np.zeros((block.stop - block.start, p, coefficients.shape[1]))
+        for k, item in enumerate(background[block]):
+            shapley_of_products(own, factors(item[None]), coefficients, nodes, shares, out[k])
+        return out
+
+    return np.concatenate(map_blocks(values, len(background), size=4, n_jobs=n_jobs))
+
+
+def sampled_contributions(scores: Scores, row: Floats, background: Floats, rng: np.random.Generator) -> Floats:
+    """Return estimates of the Shapley values for every background item, shape (n_background, n_features, n_outputs).
+
+    The columns of the encoded row (1, n_features) take the place of those of a background item in a random order, and in the
+    reverse one. Both orders add up to the difference of the scores.
+    """
+    b, p = background.shape
+    rows, order = [], np.array([rng.permutation(p) for _ in range(b)])
+    place = np.argsort(order, axis=1)
+    for ranks in (place, p - 1 - place):  # the columns of rank < k are those of the row
+        rows.append(np.where(ranks[:, None] < np.arange(p + 1)[:, None], row[0], background[:, None]))
+    found = scores(np.concatenate(rows).reshape(-1, p)).reshape(2, b, p + 1, -1)
+    steps = np.diff(found, axis=2)
+    forward = np.take_along_axis(steps[0], place[:, :, None], axis=1)
+    backward = np.take_along_axis(steps[1], (p - 1 - place)[:, :, None], axis=1)
+    return (forward + backward) / 2
+
+
+def averaged(values: Floats, weight: Floats, base: Floats, *, exact: bool) -> Contributions:
+    """Return the mean of Shapley values (n_background, n_features, n_outputs) over background items with weights.
+
+    ``base`` are the scores (n_background, n_outputs) of these items. With ``exact`` the background is all items, and nothing
+    is sampled.
+    """
+    share = weight / weight.sum()
+    mean = np.einsum("b,bfk->fk", share, values)
+    spread = np.einsum("b,bfk->fk", share**2, (values - mean) ** 2)
+    errors = np.zeros_like(mean) if exact or len(values) < 2 else np.sqrt(spread * len(values) / (len(values) - 1))
+    return Contributions(mean, errors, share @ base)
