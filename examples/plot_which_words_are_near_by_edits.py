@@ -50,14 +50,14 @@ rank = spearmanr(true, intervals.predicted)[0]
 inside = np.mean((intervals.lower <= true) & (true <= intervals.upper))
 print(f"{len(pairs)} pairs of other words: rank correlation {rank:.3f}, {inside:.0%} lie within their intervals of 90 %")
 
-# Find the nearest of all words to unseen ones; `encode` turns words into the vectors of the learned metric.
-index = NeighborIndex(model.semimetric_).fit(model.encode(words))
+# Find the nearest of all words to unseen ones; the model turns words into the vectors of the learned metric.
+index = NeighborIndex(model).fit(words)
 asked = [word for word in others if 6 <= len(word) <= 9][:8]
-_, found = index.kneighbors(model.encode(asked), 6)
+_, found = index.kneighbors(asked, 6)
 
 # Find exact neighbours: call candidates in the learned order, until counts of letters prove that no other is nearer.
-proof = FilterRefineIndex(model.semimetric_, edits, bounds=EditBounds()).fit(words, features=model.encode(words))
-exact = proof.search(asked, 6, features=model.encode(asked))
+proof = FilterRefineIndex(model, edits, bounds=EditBounds()).fit(words)
+exact = proof.search(asked, 6)
 print(f"the 6 nearest, proved ({exact.certified.all()}): {exact.n_calls.mean():.0f} calls instead of {len(words)} for a word")
 
 figure, (first, second) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", width_ratios=(1, 1.7))

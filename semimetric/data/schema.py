@@ -112,6 +112,7 @@ class Feature:
     missing: bool = False  # True if a missing value is a level of its own, not an error
     time: str = ""  # the unit of times, "scale", "day", "week" or "year"; "" without times
     zone: str = ""  # the time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone
+    encoded: bool = False  # True if a model made the number of an object, such as a string, which is compared otherwise
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(self.categories))
@@ -292,6 +293,11 @@ class Schema:
     def plain(self) -> bool:
         """True if all features are numbers that are never missing, so that a table needs no encoding."""
         return all(f.kind == "numeric" and not f.missing and not f.time for f in self.features)
+
+    @property
+    def encoded(self) -> bool:
+        """True if a model made the features of objects, so that no vector of them is what a function of objects takes."""
+        return any(f.encoded for f in self.features)
 
     def renamed(self, names: Sequence[str]) -> Schema:
         """Return the schema with other names of the features."""

@@ -34,7 +34,7 @@ from ..._foundation.validation import check_alpha, check_choice, check_count, ch
 from ...data.calls import Distance, UserDistance, counted_calls
 from ...data.identical_items import identities
 from ...data.object_lists import Objects, as_objects, hold_out_objects, object_numbers, object_pairs
-from ...data.schema import Schema
+from ...data.schema import Feature, Schema
 from ...data.splits import hold_out, sample_pairs
 from ..features.fitted_directions import fit_directions
 from ..features.landmarks import LandmarkFeatures
@@ -193,8 +193,7 @@ class DistanceApproximator(MeasuredLearner):
     >>> near, far = model.predict([("abcd", "abce"), ("abcd", "efgh")])
     >>> bool(near < far)
     True
-    >>> index = NeighborIndex(model.semimetric_).fit(model.encode(words))
-    >>> index.kneighbors(model.encode(["abcd"]), 2)[1].shape
+    >>> NeighborIndex(model).fit(words).kneighbors(["abcd"], 2)[1].shape
     (1, 2)
     """
 
@@ -364,8 +363,8 @@ class DistanceApproximator(MeasuredLearner):
     def encode(self, X: Objects) -> Floats:
         """Return the features of objects, shape (n_objects, n_features), of which ``semimetric_`` is a distance.
 
-        So ``NeighborIndex(model.semimetric_).fit(model.encode(objects))`` finds neighbors of ``model.encode(others)``. With
-        landmarks it calls the distance once for every object and landmark.
+        ``NeighborIndex(model).fit(objects)`` encodes items and queries itself. With landmarks the distance is called once for
+        every object and landmark.
 
         Parameters
         ----------
@@ -725,7 +724,8 @@ class EncodedObjects:
             landmarks = self.learn[parts[0].landmark_indices_] if len(parts) == 1 else self.learn
             with self._positions_in_X(self.held, landmarks):
                 self.items[self.held] = feature_rows(self.features, self._taken(self.held), rows.shape[1])
-        self.schema = Schema.numeric(_names_of(self.features, rows.shape[1]))
+        names = _names_of(self.features, rows.shape[1])
+        self.schema = Schema(tuple(Feature(name, encoded=True) for name in names))
 
     @contextmanager
     def _positions_in_X(self, left: Integers, right: Integers) -> Iterator[None]:

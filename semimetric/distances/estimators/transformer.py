@@ -112,7 +112,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         if self.learner is None and sample_weight is not None:
             raise InputError("sample_weight is for a learner, but semimetric= is a distance already; drop it, or give learner=")
         self.__dict__.pop("learner_", None)  # An earlier fit may have left it.
-        semimetric: Any = self.semimetric
+        semimetric: Any = getattr(self.semimetric, "semimetric_", self.semimetric)  # X are its features, whatever makes them
         if self.learner is not None:
             learner = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
             self.learner_, semimetric = learner, learner.semimetric_

@@ -755,7 +755,9 @@ class Semimetric(FrozenValue):
         """Return what a file holds of the distance."""
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("schema", "base_distances")}
         terms = tuple(base.stored for base in self.base_distances)
-        return StoredDistance(**parts, schema=None if self.schema.plain else self.schema, base_terms=terms)
+        return StoredDistance(
+            **parts, schema=self.schema if self.schema.encoded or not self.schema.plain else None, base_terms=terms
+        )
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
@@ -804,7 +806,7 @@ class StoredDistance:
     feature_names: tuple[str, ...]
     directions: Directions | None
     link: str | float | Link
-    schema: Schema | None  # None if all features are numbers that are never missing
+    schema: Schema | None  # None if all features are numbers that are never missing, and given as such
     base_terms: tuple[StoredTerm, ...]
 
     def restored(self, functions: Sequence[object]) -> Semimetric:

@@ -16,6 +16,8 @@ from ..._foundation.errors import InputError
 from ..._foundation.estimator import ShortRepr
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...data.object_lists import listed_objects
+from ..model.semimetric import Semimetric
+from .index import encoder_of
 
 
 class Coordinates(NamedTuple):
@@ -154,7 +156,8 @@ class BoundedDistance:
     Parameters
     ----------
     distance : Semimetric or fitted learner
-        What has ``paired`` and ``pairwise``, or has learned it as ``semimetric_``.
+        What has ``paired`` and ``pairwise``, or has learned it as ``semimetric_``. Of objects give the model that encodes
+        them; both distances are then of the objects.
     bounds : Bounds
         `TransportBounds` or `LandmarkBounds`, fitted.
     clip : bool, default True
@@ -179,6 +182,12 @@ class BoundedDistance:
                 f"distance= is a {type(distance).__name__}, which has no paired and pairwise; give a Semimetric, or a "
                 "fitted learner"
             )
+        self._encode = encoder_of(distance)
+        if self._encode is None and isinstance(learned, Semimetric) and learned.schema.encoded:
+            raise InputError(
+                f"distance= compares the {learned.n_features} features that a model made of objects, and bounds= are of the "
+                "objects; give the fitted model in place of its semimetric_"
+            )
         if not isinstance(bounds, Bounds):
             raise InputError(f"bounds={bounds!r} must be fitted bounds, such as TransportBounds(cost_matrix).fit(X)")
         self.distance = learned
@@ -194,15 +203,19 @@ class BoundedDistance:
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Return the learned distance of two vectors, within the bounds if ``clip``."""
-        value = float(self.distance(x, y))
+        value = float(self.distance(*self._read([x, y])))
         return float(np.clip(value, *self.bounds(x, y))) if self.clip else value
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """Return the distances of the rows of X to the same rows of Y, shape (n,); threads compute those that were learned."""
-        values = self.distance.paired(X, Y, n_jobs=n_jobs)
+        values = self.distance.paired(self._read(X), self._read(Y), n_jobs=n_jobs)
         return np.clip(values, *self.bounds_.paired(X, Y)) if self.clip else values
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
         """Return the distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m)."""
-        values = self.distance.pairwise(X, Y, n_jobs=n_jobs)
+        values = self.distance.pairwise(self._read(X), None if Y is None else self._read(Y), n_jobs=n_jobs)
         return np.clip(values, *self.bounds_.pairwise(X, Y)) if self.clip else values
+
+    def _read(self, X: Any) -> Any:
+        """Return what the learned distance reads: features of objects, or X itself."""
+        return X if self._encode is None else self._encode(listed_objects(X))

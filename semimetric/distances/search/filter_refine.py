@@ -28,7 +28,7 @@ from ...data.object_lists import listed_objects
 from ...data.schema import Schema
 from ..model.semimetric import Semimetric
 from .bounds import Bounds, QueryBounds
-from .index import SearchesUnderLearned, encoder_of, searched_distance
+from .index import SearchesUnderLearned, encoder_of, objects_to_encode, refuse_encoded, searched_distance
 from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of
 from .query_tables import QueryView
 from .refinement import Refinement
@@ -48,14 +48,14 @@ class RefinedItems:
     @classmethod
     def encoded(cls, X: Any, encode: Callable[[Any], Floats], semimetric: Semimetric) -> RefinedItems:
         """Read objects whose features a model makes; its calls of the expensive distance are counted evenly among them."""
-        objects = listed_objects(X)
+        objects = objects_to_encode(X, semimetric)
         with counted_calls() as count:
             rows = encode(objects)
         ends = np.arange(len(objects) + 1, dtype=np.int64) * count.n // len(objects)
         return cls(objects, semimetric.schema.encode(rows), QueryView(semimetric), ends[1:] - ends[:-1])
 
     @classmethod
-    def read(cls, X: Any, features: Any, semimetric: Semimetric | None) -> RefinedItems:
+    def read(cls, X: Any, features: Any, semimetric: Semimetric | None, rerank: Callable[..., Any] | None) -> RefinedItems:
         """Read the items that a user gives: vectors that both distances read, or objects with features beside them."""
         if semimetric is None:
             if features is not None:
@@ -63,6 +63,7 @@ class RefinedItems:
             return cls(listed_objects(X), None, None)
         view = QueryView(semimetric)
         if features is None:
+            refuse_encoded(semimetric, rerank)
             encoded = semimetric.schema.encode(X)
             return cls(list(semimetric.schema.decode(encoded)), encoded, view)
         objects, encoded = listed_objects(X), semimetric.schema.encode(features, name="features")
@@ -447,7 +448,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         self._has_warned = False
         self._encode = encoder_of(self.semimetric) if features is None else None
         if self._encode is None or learned is None:
-            self.items_ = RefinedItems.read(X, features, learned)
+            self.items_ = RefinedItems.read(X, features, learned, self.rerank)
         else:
             self.items_ = RefinedItems.encoded(X, self._encode, learned)
         n = len(self.items_)
@@ -606,7 +607,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             raise InputError("the items have features beside them, which the learned distance reads; give features= of X too")
         if features is not None and not self._beside:
             raise InputError("features= are given, and fit had none: the learned distance reads the queries; drop them")
-        return RefinedItems.read(X, features, self.semimetric_), False
+        return RefinedItems.read(X, features, self.semimetric_, self.rerank), False
 
     def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
         """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""

@@ -28,6 +28,7 @@ from ..._foundation.tables import row_labels
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, distinct
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
+from ...data.object_lists import listed_objects
 from ...data.rows import single_row
 from ...data.schema import MISSING_ADVICE
 from ..model.explanations import Explanation
@@ -39,6 +40,7 @@ from .items import (
     ItemColumns,
     ItemRows,
     Neighbors,
+    Queries,
     Recall,
     SegmentedItems,
     as_graph,
@@ -97,6 +99,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     Parameters
     ----------
     semimetric : Semimetric, fitted learner, "gower" or "l1"
+        Under a `DistanceApproximator` with ``features=`` the index takes the objects themselves, as items and as queries.
         A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
         ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
         A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
@@ -122,7 +125,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         that nobody can write to, as an array of ``np.load(..., mmap_mode="r")``, are then not copied, and stay in their file.
     rerank : callable or None
         An expensive distance, of two vectors or of two batches, that ``semimetric`` approximates: the ``n_candidates``
-        nearest are sorted by it, and its values are returned. `FilterRefineIndex` calls it until they are proved.
+        nearest are sorted by it, and its values are returned. Of objects it takes two, and the index must be given the model
+        that encodes them. `FilterRefineIndex` calls it until they are proved.
     n_jobs : int or None
         Threads; None is one, -1 all.
     random_state : int or None, default 0
@@ -153,6 +157,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     segments_: list[Segment]
     n_features_in_: int
     _view: QueryView
+    _encode: Callable[[Any], Floats] | None = None  # what makes the items, and queries, of objects
 
     def __init__(
         self,
@@ -192,28 +197,32 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         ----------
         X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
             Items as the distance takes them; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add`
-            takes more, part by part.
+            takes more, part by part. Under a model with ``features=``: a sequence of n objects, which are kept and not copied.
         y : ignored
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
         """
         self._check_parameters()
         other = copy(self)
+        other._encode = encoder_of(self.semimetric)
         view = QueryView(searched_distance(self.semimetric, X), self.side)
-        items = other._encoded(X, view.semimetric, reset=True)
-        other.fit_encoded(view, items, np.arange(len(items)) if ids is None else check_ids(ids, len(items)))
+        if other._encode is None:
+            refuse_encoded(view.semimetric, self.rerank)
+        items = other._read(X, view.semimetric, reset=True)
+        n = len(items)
+        other.fit_encoded(view, items.rows, np.arange(n) if ids is None else check_ids(ids, n), objects=items.objects)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         return self
 
-    def fit_encoded(self, view: QueryView, items: NDArray[Any], ids: NDArray[Any]) -> Self:
-        """Index items (n, n_features) that are encoded already, with their checked ids (n,), under a view."""
+    def fit_encoded(self, view: QueryView, items: NDArray[Any], ids: NDArray[Any], **beside: Any) -> Self:
+        """Index items (n, n_features) that are encoded already, with their checked ids (n,), and what is beside them."""
         layout = CellLayout.fit(view, items, self.random_state)
-        self._set(view, layout, [self._build(view, layout, ids, items)])
+        self._set(view, layout, [self._build(view, layout, ids, items, **beside)])
         return self.build_graph() if self.algorithm == "graph" else self
 
-    def _build(self, view: QueryView, layout: CellLayout, ids: NDArray[Any], items: NDArray[Any]) -> Segment:
+    def _build(self, view: QueryView, layout: CellLayout, ids: NDArray[Any], items: NDArray[Any], **beside: Any) -> Segment:
         options: dict[str, Any] = {"n_lists": self.n_lists, "seed": self.random_state, "storage": self.storage}
-        return Segment.build(view, layout, ids, items, n_jobs=self.n_jobs, **options)
+        return Segment.build(view, layout, ids, items, n_jobs=self.n_jobs, **options, **beside)
 
     def _set(self, view: QueryView, layout: CellLayout, segments: list[Segment]) -> Self:
         self._view = view
@@ -239,7 +248,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         view = QueryView(semimetric, self.side)
         if not view.same_cells(self._view):
             raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
-        other.n_features_in_ = self.n_features_in_
+        other.n_features_in_, other._encode = self.n_features_in_, self._encode
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
         return other._set(view, self.layout_, [s.under(view) for s in self.segments_])
@@ -258,7 +267,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features) or None
+        X : array-like of shape (n_queries, n_features), sequence of objects where `fit` was given such, or None
             None: every item, which is then not its own neighbour.
         n_neighbors : int
             1 to the number of items.
@@ -283,11 +292,19 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
     def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
         """Answer as `kneighbors`, with a report: items refined, and queries whose first items were the nearest."""
-        return self.search_encoded(self._queries(X), n_neighbors, exclude=self.ids_ if X is None else None, **options)
+        return self._search(self._queries(X), n_neighbors, exclude=self.ids_ if X is None else None, **options)
 
-    def search_encoded(
+    def search_encoded(self, queries: NDArray[Any], n_neighbors: int, **options: Any) -> Neighbors:
+        """Answer queries (n_queries, n_features) that are encoded already, as `search` does, with its options.
+
+        ``exclude`` (n_queries,) names an item for each query that is not answered, as the query itself; ``n_probe`` is
+        that of the class, for this call.
+        """
+        return self._search(Queries(queries), n_neighbors, **options)
+
+    def _search(
         self,
-        queries: NDArray[Any],
+        queries: Queries,
         n_neighbors: int,
         *,
         exclude: NDArray[Any] | None = None,
@@ -296,11 +313,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         n_probe: int | None = None,
         where: ArrayLike | Iterable | None = None,
     ) -> Neighbors:
-        """Answer queries (n_queries, n_features) that are encoded already, as `search` does.
-
-        ``exclude`` (n_queries,) names an item for each query that is not answered, as the query itself; ``n_probe`` is
-        that of the class, for this call.
-        """
+        if queries.objects is None:
+            refuse_encoded(self.semimetric_, self.rerank)
         items, n_own = self._items(where), int(exclude is not None)
         algorithm = self.algorithm if algorithm is None else algorithm
         k = check_neighbors(algorithm, n_neighbors, self.n_samples_fit_ - n_own)
@@ -310,7 +324,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             return no_neighbors(len(queries), self.segments_[0].ids.dtype)
         n_probe = check_count("n_probe", self.n_probe if n_probe is None else n_probe)
         request = SearchRequest(wanted, algorithm, candidates + n_own, n_probe)
-        found = items.nearest(queries, request, n_jobs=self.n_jobs, verbose=self.verbose)
+        found = items.nearest(queries.rows, request, n_jobs=self.n_jobs, verbose=self.verbose)
         if exclude is not None:
             found = without_own(found, exclude)
         if self.rerank is None:
@@ -331,7 +345,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """
         queries = self._queries(X)
         check_radius(radius, self._view.least)
-        found = self._items(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
+        found = self._items(where).within(queries.rows, radius, n_jobs=self.n_jobs, verbose=self.verbose)
         if X is None:
             found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
         ids = as_objects([ids for _, ids in found])
@@ -359,12 +373,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         queries = self._queries(X)
         if len(queries) > check_count("max_queries", max_queries):
             rng = np.random.default_rng(self.random_state)
-            queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
-        true = self.search_encoded(queries, n_neighbors, algorithm="exact", where=where)
+            queries = queries.take(np.sort(rng.choice(len(queries), max_queries, replace=False)))
+        true = self._search(queries, n_neighbors, algorithm="exact", where=where)
         if not true.distances.size:
             raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
         algorithm = "graph" if self.algorithm == "graph" else "approximate"
-        got = self.search_encoded(queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
+        got = self._search(queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
         return Recall.of(true.distances, got.distances)
 
     def searcher(
@@ -384,7 +398,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         Returns
         -------
         Searcher
-            Called with one query, of shape (n_features,), or several, (n_queries, n_features), it gives distances and ids.
+            Called with one query, of shape (n_features,), or several, (n_queries, n_features), it gives distances and ids;
+            of objects it takes a sequence.
             An index with ``rerank``, which is asked item by item, has none (NotSupportedError).
 
         Examples
@@ -407,7 +422,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             raise InputError(f"where={where!r} leaves no item that may be answered; give a condition that some items fulfil")
         candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, wanted)
         request = SearchRequest(min(wanted, items.n_eligible), algorithm, candidates, self.n_probe)
-        return Searcher(self.encode, items, request, self.n_jobs if n_jobs is None else n_jobs)
+        return Searcher(self.encode, items, request, self.n_jobs if n_jobs is None else n_jobs, self._encode is not None)
 
     def tune(self, X: ArrayLike, *, recall: float = 0.95, n_neighbors: int = 10, max_queries: int = 400) -> Tuning:
         """Choose the fastest search that finds a share of the true neighbours of queries like these, and use it from now on.
@@ -431,7 +446,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         check_is_fitted(self)
         n_lists = max(1 if s.lists is None else len(s.lists.codes) for s in self.segments_)
         tuning = tune(
-            self.search_encoded, self._queries(X), recall=recall, n_neighbors=n_neighbors, max_queries=max_queries,
+            self._search, self._queries(X), recall=recall, n_neighbors=n_neighbors, max_queries=max_queries,
             n_lists=n_lists, has_graph=self._has_graph(), n_items=self.n_samples_fit_, n_probe=self.n_probe,
             seed=self.random_state, verbose=self.verbose,
         )  # fmt: skip
@@ -448,7 +463,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), series of pandas, or table of one row
+        x : array-like of shape (n_features,), series of pandas, table of one row, or an object where `fit` was given such
         ids : an id, array-like of ids, or None
             The items to explain; None is for the nearest.
         n_neighbors : int, default 5
@@ -461,18 +476,22 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         check_is_fitted(self)
         if ids is not None and where is not None:
             raise InputError("ids= names the items to explain, and where= chooses among the nearest; give one of the two")
-        if isinstance(x, str):
+        d = self.semimetric_
+        if self._encode is not None:
+            query, label = self._queries([x]), None
+        elif isinstance(x, str):
             raise InputError(f"x={x!r} is no item; for that of an id of the index give index.get_items([{x!r}])")
-        d = self._view.semimetric
-        query, label = single_row(x, d.schema)
+        else:
+            row, label = single_row(x, d.schema)
+            query = Queries(row)
         if ids is None:
-            known = self.search_encoded(query, n_neighbors, where=where).ids[0]
+            known = self._search(query, n_neighbors, where=where).ids[0]
         else:
             known = known_ids(ids, self.ids_)
         if not len(known):
             raise InputError("there is no item to explain; give ids of items, or a condition where= that some items fulfil")
         items = self._items().vectors(known).astype(np.float64)
-        return d.explanation(query, items, by=by, flip=self._view.side == "query-last", indices=known, label=label)
+        return d.explanation(query.rows, items, by=by, flip=self._view.side == "query-last", indices=known, label=label)
 
     def explain_graph(self, graph: Any, X: ArrayLike | None = None, *, by: str = "features") -> Any:
         """Explain every edge of a graph between items, such as one of neighbours: what each feature adds to its distance.
@@ -507,6 +526,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         2     2   1       3.0  0.0  3.0
         """
         check_is_fitted(self)
+        X = X if X is None or self._encode is None else self.encode(X)
         return explain_edges(self._items(), self.ids_, graph, X, by=by, n_jobs=self.n_jobs)
 
     @property
@@ -537,26 +557,45 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
-    def get_items(self, ids: ArrayLike) -> NDArray[Any]:
+    def get_items(self, ids: ArrayLike) -> Any:
         """Return the items of these ids (n, n_features), or (n_features,) of one id, exactly as they were given.
 
-        Categories are words, angles lie within their period, and times on a scale are `datetime` objects; with categories,
-        periods or missing values the array holds objects. A category that the distance does not know is "(other)", which it
-        takes for one again. An unknown id raises an InputError.
+        Objects are a list, or the object of one id; a loaded index has none, and returns their features. Categories are words,
+        angles lie within their period, and times on a scale are `datetime` objects; with categories, periods or missing values
+        the array holds objects. A category that the distance does not know is "(other)", which it takes for one again. An
+        unknown id raises an InputError.
         """
         check_is_fitted(self)
-        found = self.semimetric_.schema.display(self._items().vectors(known_ids(ids, self.ids_)))
+        items, known = self._items(), known_ids(ids, self.ids_)
+        found = items.objects(known).tolist() if items.holds_objects else self.semimetric_.schema.display(items.vectors(known))
         return found[0] if np.ndim(ids) == 0 and not isinstance(ids, (set, frozenset)) else found
 
     def encode(self, X: ArrayLike) -> NDArray[Any]:
-        """Encode rows as the distance reads them, for `search_encoded`: shape (n_rows, n_features)."""
+        """Encode rows, or objects, as the distance reads them, for `search_encoded`: shape (n_rows, n_features)."""
         check_is_fitted(self)
-        return self._encoded(X, self.semimetric_)
+        return self._read(X, self.semimetric_).rows
 
     @property
     def encoded_items_(self) -> NDArray[Any]:
         """Items as `encode` gives them, in the order of `ids_`, shape (n_samples_fit_, n_features_in_)."""
         return np.concatenate([s.points.raw[s.alive] for s in self.segments_])
+
+    def _read(self, X: Any, d: Semimetric, *, reset: bool = False) -> Queries:
+        if self._encode is None:
+            try:
+                return Queries(self._encoded(X, d, reset=reset))
+            except ValueError as error:
+                if not d.schema.encoded:
+                    raise
+                raise InputError(
+                    f"{error}. The features are those that a model makes of objects: give the fitted model in place of its "
+                    "semimetric_, and the index takes the objects; or give model.encode(objects)"
+                ) from error
+        objects = objects_to_encode(X, d)
+        if reset:
+            self.n_features_in_ = d.n_features
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        return Queries(d.schema.encode(self._encode(objects)), as_objects(objects))
 
     def _encoded(self, X: ArrayLike, d: Semimetric, *, reset: bool = False) -> NDArray[Any]:
         if (table := d.schema.table(X)) is not X and not reset:
@@ -570,11 +609,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 
-    def _queries(self, X: ArrayLike | None) -> NDArray[Any]:
-        if X is not None:
-            return self.encode(X)
+    def _queries(self, X: Any) -> Queries:
         check_is_fitted(self)
-        return self.encoded_items_
+        if X is not None:
+            return self._read(X, self.semimetric_)
+        items = self._items()
+        return Queries(self.encoded_items_, items.objects(self.ids_) if items.holds_objects else None)
 
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
         d = self._view.semimetric
@@ -587,15 +627,17 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
         New ids are of the kind of those that are there, else an InputError is raised; None numbers on from the largest integer.
         """
-        items = self.encode(X)
-        given, segments = new_ids(ids, len(items), self.ids_), list(self.segments_)
+        new, segments = self._queries(X), list(self.segments_)
+        items, objects, given = new.rows, new.objects, new_ids(ids, len(new), self.ids_)
         # Segments at the end join the new items if they are small, or not twice as large as these.
         while segments and len(segments[-1]) < max(2 * len(given), _TAIL):
             last = segments.pop()
             given = np.concatenate([last.ids[last.alive], given])
             items = np.concatenate([last.points.raw[last.alive], items])
+            if last.objects is not None and objects is not None:
+                objects = np.concatenate([last.objects[last.alive], objects])
         first = self.segments_[0]
-        segments.append(self._build(first.view, first.cells.layout, given, items))
+        segments.append(self._build(first.view, first.cells.layout, given, items, objects=objects))
         self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
         return self
 
@@ -614,7 +656,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         if n == segment.n_alive:
             return segment
         if 0 < n < (1 - _REMOVED) * len(segment):
-            return self._build(segment.view, segment.cells.layout, segment.ids[alive], segment.points.raw[alive])
+            objects = None if segment.objects is None else segment.objects[alive]
+            parts = segment.ids[alive], segment.points.raw[alive]
+            return self._build(segment.view, segment.cells.layout, *parts, objects=objects)
         return segment.with_alive(alive)
 
     def build_graph(self) -> Self:
@@ -691,7 +735,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Write the index to a folder; `semimetric.load` reads it. With ``key`` it is signed, see ``docs/files.md``.
 
         Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
-        callable ``rerank`` is not saved: give it again by ``set_params``.
+        callable ``rerank`` is not saved: give it again by ``set_params``. Objects and the model that encodes them are not
+        saved either: a loaded index takes ``model.encode(objects)``, and no ``rerank``.
         """
         check_is_fitted(self)
         names, values = getattr(self, "feature_names_in_", None), self.parameter_values
@@ -815,6 +860,27 @@ def searched_distance(given: Any, X: Any = None) -> Semimetric:
         f"semimetric= is a {kind}, which is no distance; give a Semimetric, a fitted learner, or "
         f"{' or '.join(map(repr, _MADE))}, which are made of the items"
     )
+
+
+def refuse_encoded(d: Semimetric, function: Callable[..., Any] | None) -> None:
+    """Refuse a function of objects where only their features are at hand."""
+    if function is not None and d.schema.encoded:
+        raise InputError(
+            f"rerank= takes the objects, but here are only the {d.n_features} features that a model made of each, on which it "
+            "would return other distances; give the fitted model in place of its semimetric_, and objects in place of "
+            "model.encode(objects): NeighborIndex(model, rerank=f) or FilterRefineIndex(model, f), then .fit(objects). "
+            "A loaded index holds features alone: fit it again, or search without rerank="
+        )
+
+
+def objects_to_encode(X: Any, d: Semimetric) -> list[Any]:
+    """Return the objects that a model is to encode, and refuse an array that may be encoded already."""
+    if isinstance(X, np.ndarray) and d.schema.encoded and X.ndim == 2 and X.shape[1] == d.n_features:
+        raise InputError(
+            f"X is an array of {d.n_features} columns, as many as the features that the model makes of an object; the objects "
+            "themselves are required: give them in place of model.encode(objects), and list(X) if these rows are the objects"
+        )
+    return listed_objects(X)
 
 
 def encoder_of(given: Any) -> Callable[[Any], Floats] | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,6 +21,21 @@ from ...data.schema import Schema
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Encoded queries, and the objects that a model encoded, where the queries are such."""
+
+    rows: NDArray[Any]  # (n_queries, n_features)
+    objects: NDArray[Any] | None = None  # (n_queries,)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, chosen: Integers) -> "Queries":
+        """Return the queries of these numbers."""
+        return Queries(self.rows[chosen], None if self.objects is None else self.objects[chosen])
 
 
 class ItemRows(NamedTuple):
@@ -207,21 +222,42 @@ class SegmentedItems(NamedTuple):
 
     def vectors(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
+        return self._gathered(ids, lambda segment, rows: segment.points.raw[rows])
+
+    @property
+    def holds_objects(self) -> bool:
+        """True if the objects that a model made the items of are there."""
+        return all(segment.objects is not None for segment in self.segments)
+
+    def objects(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Return the objects of items by id, of an index that `holds_objects`: shape of ``ids``."""
+        return self._gathered(ids, lambda segment, rows: cast(NDArray[Any], segment.objects)[rows])
+
+    def _gathered(self, ids: NDArray[Any], read: Callable[[Segment, Integers], NDArray[Any]]) -> NDArray[Any]:
+        """Return what ``read`` has of rows of each segment, in the order of ids, all of which are there."""
         rows = [np.flatnonzero(s.alive & np.isin(s.ids, ids)) for s in self.segments]
         found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
-        vectors = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
+        values = np.concatenate([read(s, of_segment) for s, of_segment in zip(self.segments, rows, strict=True)])
         order = np.argsort(found, kind="stable")
-        return vectors[order[np.searchsorted(found, ids, sorter=order)]]
+        return values[order[np.searchsorted(found, ids, sorter=order)]]
 
     def reranked(
-        self, X: NDArray[Any], found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
+        self, queries: Queries, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
     ) -> Neighbors:
-        """Select the k nearest of the neighbours that were found by another distance, with its values as distances."""
+        """Select the k nearest of the neighbours that were found by another distance, with its values as distances.
+
+        It is called on the objects where there are any, else on vectors as they were given.
+        """
         n, m = found.ids.shape
-        vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
         pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
         pairs = pairs if self.view.side == "query-first" else pairs[:, ::-1]
-        function = UserDistance.of_vectors(distance, vectors, schema=self.view.semimetric.schema)
+        if queries.objects is None:
+            vectors = np.concatenate([queries.rows, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
+            function = UserDistance.of_vectors(distance, vectors, name="rerank", schema=self.view.semimetric.schema)
+        else:
+            vectors = np.empty((n + n * m, 0))  # of objects the positions alone count
+            objects = [*queries.objects, *self.objects(found.ids).ravel()]
+            function = UserDistance(distance, objects=objects, name="rerank")
         true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
         return _nearest_first(found._replace(distances=true), k)
 

@@ -36,12 +36,14 @@ class Searcher:
     """
 
     def __init__(
-        self, encode: Callable[[Any], NDArray[Any]], items: SegmentedItems, request: SearchRequest, n_jobs: int | None
-    ) -> None:
+        self, encode: Callable[[Any], NDArray[Any]], items: SegmentedItems, request: SearchRequest, n_jobs: int | None,
+        takes_objects: bool = False,
+    ) -> None:  # fmt: skip
         self._encode = encode
         self._items = items
         self._request = request
         self.n_jobs = n_jobs
+        self._takes_objects = takes_objects  # which are no rows: several are a sequence
         self._takes_rows = items.view.semimetric.schema.plain
 
     @property
@@ -53,7 +55,7 @@ class Searcher:
         return f"Searcher of the {self.k} nearest of {self._items.n_eligible} items, {self._request.algorithm}"
 
     def __call__(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Find the nearest items of one query (n_features,), or of each row of X, as `NeighborIndex.kneighbors` does.
+        """Find the nearest items of one query (n_features,), or of each row or object of X, as `NeighborIndex.kneighbors` does.
 
         Distances and ids are arrays of shape (k,) or (n_queries, k).
         """
@@ -70,6 +72,8 @@ class Searcher:
     def _queries(self, X: Any) -> tuple[NDArray[Any], bool]:
         """Return the encoded queries, and True if X is a single one."""
         d = self._items.view.semimetric
+        if self._takes_objects:
+            return self._encode(X), False
         if isinstance(X, np.ndarray) and self._takes_rows and X.dtype in (np.float32, np.float64):
             rows = X[None] if X.ndim == 1 else X
             if rows.shape == (len(rows), d.n_features) and np.isfinite(rows).all():

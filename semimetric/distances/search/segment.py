@@ -261,6 +261,7 @@ class Segment:
     alive: NDArray[np.bool_]  # (n,), the items that have not been removed
     lists: Lists | None = None  # the division of the items for the approximate search
     graph: NeighborGraph | None = None  # edges between items that walks of queries follow; they stay under another distance
+    objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
 
     @classmethod
     def build(
@@ -274,6 +275,7 @@ class Segment:
         n_jobs: int | None,
         seed: int | None,
         storage: str = "float64",
+        objects: NDArray[Any] | None = None,
     ) -> Self:
         """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
         points = located_items(view, X, storage, n_jobs=n_jobs)
@@ -282,7 +284,7 @@ class Segment:
         divided = n > 1 and view.n_tables > 0
         lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
         held = ItemCodes(codes, layout.n_columns, None if lists is None else lists.member)
-        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists)
+        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists, objects=objects)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, text_table
 from ..._foundation.validation import check_count
-from .items import Neighbors, Recall
+from .items import Neighbors, Queries, Recall
 
 _LEAST_QUERIES = 20  # by half of which a search is chosen, and by the other half measured
 _REPEATS = 3  # of a measurement, of which the shortest counts
@@ -74,7 +73,7 @@ class Tuning(NamedTuple):
 
 def tune(
     search: Callable[..., Neighbors],
-    queries: NDArray[Any],
+    queries: Queries,
     *,
     recall: float,
     n_neighbors: int,
@@ -86,14 +85,14 @@ def tune(
     seed: int | None,
     verbose: bool,
 ) -> Tuning:
-    """Choose the fastest search that reaches a recall by ``search``, an index's `search_encoded`: see `NeighborIndex.tune`."""
+    """Choose the fastest search that reaches a recall by ``search``, that of an index: see `NeighborIndex.tune`."""
     if isinstance(recall, bool) or not isinstance(recall, (int, float, np.number)) or not 0 < recall <= 1:
         raise InputError(f"recall={recall!r}: a share of the true neighbours above 0 and up to 1 is required")
     if len(queries) < _LEAST_QUERIES:
         raise InputError(f"X has {len(queries)} queries; {_LEAST_QUERIES} or more are required to choose by half of them")
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(queries))[: max(check_count("max_queries", max_queries), _LEAST_QUERIES)]
-    choosing, checking = queries[order[::2]], queries[order[1::2]]
+    choosing, checking = queries.take(order[::2]), queries.take(order[1::2])
     k = check_count("n_neighbors", n_neighbors)
     true = search(choosing, k, algorithm="exact")
     exact = TunedSearch("exact", n_probe, k, 1.0, 0.0)
@@ -112,7 +111,7 @@ def tune(
 
 
 def _find_fewest_candidates(
-    recall: float, ways: Sequence[TunedSearch], search: Callable[..., Neighbors], queries: NDArray[Any], true: Neighbors
+    recall: float, ways: Sequence[TunedSearch], search: Callable[..., Neighbors], queries: Queries, true: Neighbors
 ) -> TunedSearch:
     """Return the first of ways with ever more candidates that reaches the recall, or one that does not where none does."""
     low, high = 0, len(ways) - 1
@@ -128,11 +127,11 @@ def _find_fewest_candidates(
     return reached
 
 
-def _found(search: Callable[..., Neighbors], queries: NDArray[Any], k: int, way: TunedSearch) -> Neighbors:
+def _found(search: Callable[..., Neighbors], queries: Queries, k: int, way: TunedSearch) -> Neighbors:
     return search(queries, k, algorithm=way.algorithm, n_candidates=way.n_candidates, n_probe=way.n_probe)
 
 
-def _microseconds(search: Callable[..., Neighbors], queries: NDArray[Any], k: int, way: TunedSearch) -> float:
+def _microseconds(search: Callable[..., Neighbors], queries: Queries, k: int, way: TunedSearch) -> float:
     times = []
     for _ in range(_REPEATS):
         start = time.process_time()
