@@ -20,7 +20,7 @@ WIDTHS = (10, 16, 24, 40, 64, 100)
 def rows(n: int, n_queries: int) -> list[dict]:
     """What lists and graph answer at n points, and what they take."""
     d, X = learned("landsat_satimage", 32)
-    points, queries, others = more(X, n, 1), more(X, n_queries, 2), more(X, 400, 3)
+    points, queries, others = more(X, n, 1), more(X, n_queries, 2), more(X, 1000, 3)
     compiled = NeighborIndex(d).fit(points[:20_000]).build_graph()  # before it is timed
     compiled.kneighbors(queries[:2], K, algorithm="graph")
     fit_s, index = once(lambda: NeighborIndex(d).fit(points))

@@ -113,7 +113,7 @@ def large(d: Semimetric, X: np.ndarray, n: int, n_queries: int) -> list[dict]:
     build, index = indexes["lists"]
     for least in (0.95, 0.99):
         index.set_params(n_jobs=1)
-        tune_s, tuning = once(lambda r=least: index.tune(more(X, 400, 3), recall=r, n_neighbors=K))
+        tune_s, tuning = once(lambda r=least: index.tune(more(X, 1000, 3), recall=r, n_neighbors=K))
         row = {"engine": f"tuned to {least}", "threads": 1, "build_s": build, "tune_s": tune_s}
         row |= {"n_probe": index.n_probe, "n_candidates": index.n_candidates, "told": tuning.recall.mean}
         row |= timed(index.searcher(K), queries, 100) | {"bytes_a_point": bytes_a_point(index, points)}

@@ -104,8 +104,13 @@ class Recall(NamedTuple):
     @classmethod
     def of(cls, true: Floats, got: Floats) -> "Recall":
         """Measure the recall of found distances, given the exact ones, both (n_queries, k) and increasing in every row."""
-        shares = (got <= true[:, -1:]).mean(axis=1)
+        shares = cls.shares(true, got)
         return cls(float(shares.mean()), float(np.quantile(shares, 0.05)), *true.shape)
+
+    @staticmethod
+    def shares(true: Floats, got: Floats) -> Floats:
+        """Return the share of the true neighbours of each query that is found, (n_queries,), of the same distances."""
+        return np.asarray((got <= true[:, -1:]).mean(axis=1))
 
     def __str__(self) -> str:
         return f"recall@{self.n_neighbors} {self.mean:.4f} (5th percentile {self.p5:.3f}, {self.n_queries} queries)"
