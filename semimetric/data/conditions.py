@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.names import did_you_mean
 from .moments import Moment, TimeCells, looks_like_time, read_moment, times_in_text
 
 _OPERATORS: dict[str, Callable] = {
@@ -47,6 +48,14 @@ _REQUIRED = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class TextCells:
+    """A column of texts, of which many are the same; a missing one is ""."""
+
+    codes: NDArray[np.integer]  # (n_rows,), numbers of texts
+    texts: NDArray[Any]  # (n_texts,), those that differ, as objects
+
+
 @dataclass(frozen=True)
 class Predicate:
     """A column compared with a number or a text, or with several by the signs "in" and "not in"."""
@@ -63,9 +72,16 @@ class Predicate:
         """Return the rows on which the comparison is true, shape (n_rows,); it is false where a number or a time is missing."""
         if self.column not in columns:
             known = ", ".join(list(columns)[:10]) + (", ..." if len(columns) > 10 else "")
-            raise InputError(f"the condition names {self.column!r}, which is no column of the items; their columns are {known}")
+            near = did_you_mean(self.column, columns)
+            raise InputError(
+                f"the condition names {self.column!r}, which is no column of the items; their columns are {known}{near}"
+            )
         cells = columns[self.column]
         named = next((value for value in self.values if isinstance(value, Moment)), None)
+        if isinstance(cells, TextCells):
+            if named is None:  # Then each text is compared once.
+                return self.holds({self.column: cells.texts})[cells.codes]
+            cells = cells.texts[cells.codes]
         if named is not None and not isinstance(cells, TimeCells) and cells.dtype.kind != "f":
             cells = times_in_text(cells, self.column, named)
         if isinstance(cells, TimeCells):
@@ -106,7 +122,7 @@ class Compound:
         return np.asarray(join.reduce([part.holds(columns) for part in self.parts]))
 
 
-Cells: TypeAlias = NDArray[Any] | TimeCells
+Cells: TypeAlias = NDArray[Any] | TimeCells | TextCells
 Condition: TypeAlias = Predicate | Compound
 
 

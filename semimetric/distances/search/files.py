@@ -26,6 +26,7 @@ from ..._foundation.stored import Members, check_array, located, refused_as_stor
 from ..._foundation.unfinished import discard, undoing, uninterrupted
 from ..._foundation.validation import check_choice
 from ..._kernels.simplex import Located
+from ...data.payload import KINDS, DistinctTexts, Payload, PayloadColumn
 from ..model.semimetric import Semimetric
 from ..pairs.base import Items
 from .cells import CODES, Boxes, CellLayout, Cells
@@ -59,13 +60,14 @@ def read_segments(
         semimetric = value_of(State("Semimetric", members.any("model"), of_model), Semimetric, base_distances)
         view = QueryView(semimetric, members.text("side"))
         layout = _read_layout(members, view)
-        names = [_names(part, view) for part in members.parts("segments")]
+        payload = [_payload_column(part) for part in members.parts("payload")] if "payload" in members else []
+        names = [_names(part, view, payload) for part in members.parts("segments")]
         if not names or len({n["ids"] for n in names}) < len(names):
             raise StorageError("there are no segments, or two of the same ids; restore the index, or build it again")
         cells = [_read_cells(members, k, layout, view) for k in range(len(names))]
     files = read_arrays(root / "arrays", [digest for of_segment in names for digest in of_segment.values()], mmap=mmap)
     with located(root), refused_as_stored("the index"):
-        segments = [_segment(view, c, n, files) for c, n in zip(cells, names, strict=True)]
+        segments = [_with_payload(_segment(view, c, n, files), n, files, payload) for c, n in zip(cells, names, strict=True)]
         for segment in segments:
             if segment.storage == "float64":  # Otherwise all that follows from the items was found anew.
                 check_items(segment, files.release)
@@ -106,12 +108,46 @@ def storage_of(members: Members) -> str:
     return given
 
 
-def _names(part: Members, view: QueryView) -> dict[str, str]:
+def _payload_column(part: Members) -> PayloadColumn:
+    """Return a column of the payload without its cells."""
+    name, kind, zone, dtype = (part.text(key) for key in ("name", "kind", "zone", "dtype"))
+    part.done()
+    check_choice("kind", kind, tuple(KINDS))
+    check_choice("dtype", dtype, ("int32",) if kind == "text" else ("float64", "float32"))
+    return PayloadColumn(name, kind, np.empty(0, dtype), zone)
+
+
+_PARTS = ("", "_letters", "_ends")  # of the names of the arrays of a column
+
+
+def _names_of_payload(k: int, column: PayloadColumn) -> list[str]:
+    return [f"payload_{k}{part}" for part in (_PARTS if column.kind == "text" else _PARTS[:1])]
+
+
+def _with_payload(segment: Segment, names: dict[str, str], files: ArrayFiles, columns: Sequence[PayloadColumn]) -> Segment:
+    if not columns:
+        return segment
+    filled = []
+    for k, column in enumerate(columns):
+        cells, *text = (files.arrays[names[name]] for name in _names_of_payload(k, column))
+        check_array(f"payload_{k}", cells, column.cells.dtype, len(segment), infinite=True)
+        if text:
+            check_array(f"payload_{k}_letters", text[0], np.uint8, None)
+            check_array(f"payload_{k}_ends", text[1], np.int64, None)
+            column = replace(column, texts=DistinctTexts(*text))
+        filled.append(replace(column, cells=cells))
+        filled[-1].check()
+    return replace(segment, payload=Payload(tuple(filled)))
+
+
+def _names(part: Members, view: QueryView, payload: Sequence[PayloadColumn]) -> dict[str, str]:
     derived = [*Located._fields, "order"] if view.joint is not None else []
     names = ["raw", "ids", "alive"]
     names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
     names += ["member", "centroids"] if "member" in part or "centroids" in part else []
     names += _OF_GRAPH if any(name in part for name in _OF_GRAPH) else []
+    for k, column in enumerate(payload):
+        names += _names_of_payload(k, column)
     digests = {name: part.text(name) for name in names}
     part.done()
     return digests
@@ -119,7 +155,7 @@ def _names(part: Members, view: QueryView) -> dict[str, str]:
 
 def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayFiles) -> Segment:
     """Build the segment of these arrays, of the right types and shapes; its items are still to be proved."""
-    found = {name: files.arrays[digest] for name, digest in names.items()}
+    found = {name: files.arrays[digest] for name, digest in names.items() if not name.startswith("payload_")}
     n, n_bytes = len(found["ids"]) if found["ids"].ndim else 0, (cells.layout.n_columns + 1) // 2
     raw, ids = found["raw"].dtype, found["ids"].dtype
     member = found["member"].dtype if "member" in found else None
@@ -220,6 +256,9 @@ def _with_arrays_written(
         large.append({name: write_array(root / "arrays", array) for name, array in _large_arrays(segment).items()})
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
     stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
+    if (payload := segments[0].payload) is not None:
+        facts = [{"name": c.name, "kind": c.kind, "zone": c.zone, "dtype": c.cells.dtype.name} for c in payload.columns]
+        stored |= {"payload": facts}
     return State("NeighborIndex", stored, small), _array_files(large)
 
 
@@ -252,6 +291,8 @@ def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
         arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}
     if segment.graph is not None:
         arrays |= {f"graph_{field.name}": getattr(segment.graph, field.name) for field in fields(segment.graph)}
+    if segment.payload is not None:
+        arrays |= dict(segment.payload.arrays())
     if points.coded is not None:  # A file is to be small: positions, joint features and codes are found again from the items.
         return arrays
     arrays |= {"positions": points.positions, "codes": segment.codes.packed}

@@ -25,11 +25,12 @@ from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ..._kernels.search import SearchedItems
 from ...data.calls import UserDistance, counted_calls
 from ...data.object_lists import listed_objects
+from ...data.payload import Payload
 from ...data.schema import Schema
 from ..model.semimetric import Semimetric
 from .bounds import Bounds, QueryBounds
 from .index import SearchesUnderLearned, encoder_of, objects_to_encode, refuse_encoded, searched_distance
-from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of
+from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of, payload_frame
 from .query_tables import QueryView
 from .refinement import Refinement
 from .segment import check_neighbors, check_radius
@@ -89,20 +90,20 @@ class RefinedItems:
         block = self.view.block(self.view.points(queries.features[q : q + 1]))
         return self.view.linked(refinement.sums(block, 0, rows))
 
-    def mask(self, where: ArrayLike | Iterable | None, ids: NDArray[Any]) -> NDArray[np.bool_]:
+    def mask(self, where: ArrayLike | Iterable | None, ids: NDArray[Any], payload: Payload | None) -> NDArray[np.bool_]:
         """Mask the eligible items, shape (n_items,): see ``where`` of `NeighborIndex.kneighbors`."""
         if where is None:
             return np.ones(len(self), dtype=bool)
         if self.view is None or self.features is None:
-            if isinstance(where, str):
+            if isinstance(where, str) and payload is None:
                 raise NotSupportedError(
-                    f"where={where!r} is a condition on features, and without semimetric= the items have none; give a mask "
-                    "over ids_, or a list of ids"
+                    f"where={where!r} is a condition on features, and without semimetric= the items have none; give payload= "
+                    "to fit, a mask over ids_, or a list of ids"
                 )
             schema, raw = Schema.numeric(()), np.empty((len(self), 0))
         else:
             schema, raw = self.view.semimetric.schema, self.features
-        rows = ItemRows(raw, ids, np.ones(len(self), dtype=bool))
+        rows = ItemRows(raw, ids, np.ones(len(self), dtype=bool), payload)
         (mask,) = masks_of(where, ItemColumns(schema.names, schema, (rows,)))
         return np.asarray(mask)
 
@@ -371,6 +372,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         Fitted to the items.
     ids_ : ndarray of shape (n_samples_fit_,)
     n_samples_fit_ : int
+    payload_ : Payload or None
+        Columns beside the items.
     n_features_in_ : int
         Of the vectors, or features, that the learned distance reads.
     n_calls_ : int
@@ -417,7 +420,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, *, features: ArrayLike | None = None, ids: ArrayLike | None = None
+        self, X: Any, y: Any = None, *, features: ArrayLike | None = None, ids: ArrayLike | None = None, payload: Any = None
     ) -> FilterRefineIndex:
         """Index the items X, and fit the bounds to them; what fails or is interrupted leaves the index as it was.
 
@@ -430,15 +433,17 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             What the learned distance reads, where it does not read X; a model with ``features=`` makes it, if None is given.
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
+        payload : frame or dict of columns, with n rows, or None
+            As in `NeighborIndex.fit`: columns for conditions ``where=``, which no distance reads.
         """
         self._expensive()
         self._check_parameters()
         other = copy(self)
-        other._set(X, features, ids)
+        other._set(X, features, ids, payload)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         return self
 
-    def _set(self, X: Any, features: ArrayLike | None, ids: ArrayLike | None) -> None:
+    def _set(self, X: Any, features: ArrayLike | None, ids: ArrayLike | None, payload: Any) -> None:
         learned = None
         if self.semimetric is not None:
             learned = searched_distance(self.semimetric, X if features is None else features)
@@ -453,11 +458,18 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             self.items_ = RefinedItems.encoded(X, self._encode, learned)
         n = len(self.items_)
         self.ids_ = np.arange(n) if ids is None else check_ids(ids, n)
+        self.payload_ = None if payload is None else Payload.read(payload, n, learned.feature_names if learned else ())
         self.bounds_ = [copy(bounds).fit(self.items_.objects) for bounds in self._given_bounds()]
         n_calls = 0 if self.items_.n_calls is None else int(self.items_.n_calls.sum())
         self.n_calls_ = n_calls + sum(getattr(bounds, "n_calls_", 0) for bounds in self.bounds_)
         self._ranks = np.empty(n, dtype=np.int64)
         self._ranks[np.argsort(self.ids_, kind="stable")] = np.arange(n)
+
+    def get_payload(self, ids: ArrayLike) -> Any:
+        """Return the payload of these ids, or of one, as a frame of pandas; see `NeighborIndex.get_payload`."""
+        check_is_fitted(self, "items_")
+        all_there = np.ones(len(self.items_), dtype=bool)
+        return payload_frame(ids, [ItemRows(np.empty((len(self.items_), 0)), self.ids_, all_there, self.payload_)])
 
     @property
     def n_samples_fit_(self) -> int:
@@ -516,7 +528,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             If the queries are no items, or ``max_calls`` is less than n_neighbors and the calls to landmarks.
         """
         queries, own = self._queries(X, features)
-        mask = self.items_.mask(where, self.ids_)
+        mask = self.items_.mask(where, self.ids_, self.payload_)
         k = check_neighbors("exact", n_neighbors, len(self.items_) - own)
         budget = self._budget(max_calls, k, queries, own)
 
@@ -559,7 +571,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         """Answer as `radius_neighbors`, with the items of which it is not known, and the calls of each query."""
         queries, own = self._queries(X, features)
         check_radius(radius, 0.0)
-        mask = self.items_.mask(where, self.ids_)
+        mask = self.items_.mask(where, self.ids_, self.payload_)
         budget = self._budget(max_calls, 0, queries, own)
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:

@@ -29,6 +29,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, distinct
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ...data.object_lists import listed_objects
+from ...data.payload import Payload, check_names
 from ...data.rows import single_row
 from ...data.schema import MISSING_ADVICE
 from ..model.explanations import Explanation
@@ -51,6 +52,7 @@ from .items import (
     masks_of,
     new_ids,
     no_neighbors,
+    payload_frame,
     without_own,
 )
 from .neighbor_graph import GRAPH_FROM
@@ -64,7 +66,7 @@ _MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
 _L1 = ("cityblock", "manhattan")
 _L2 = ("l2", "euclidean", "sqeuclidean")
 _SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "storage", "n_jobs", "random_state", "verbose")
-_USES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "mapped")  # of memory
+_USES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "payload", "mapped")  # of memory
 _BLOCK = 8_192  # edges whose parts are computed at once
 _TAIL = 8_192  # A segment holds at least so many items before another is begun.
 _REMOVED = 0.25  # From this fraction of removed items on, a segment is built anew.
@@ -190,7 +192,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Return the parameters of an index that is itself a parameter of a saved model, with a learner as its distance."""
         return self.get_params(deep=False) | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
-    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None, payload: Any = None) -> Self:
         """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
 
         Parameters
@@ -201,6 +203,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         y : ignored
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings (else an InputError is raised); row numbers by default.
+        payload : frame or dict of columns, with n rows, or None
+            Columns that the distance does not read, for conditions ``where=``: numbers, text, truth values, dates and times,
+            with gaps. Their names are not those of columns of the distance. Whole numbers are below 2^53, and times are kept
+            to the microsecond. They are saved and mapped with the index, and `get_payload` returns them.
         """
         self._check_parameters()
         other = copy(self)
@@ -210,7 +216,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             refuse_encoded(view.semimetric, self.rerank)
         items = other._read(X, view.semimetric, reset=True)
         n = len(items)
-        other.fit_encoded(view, items.rows, np.arange(n) if ids is None else check_ids(ids, n), objects=items.objects)
+        beside = None if payload is None else Payload.read(payload, n, other._column_names(view.semimetric))
+        given = np.arange(n) if ids is None else check_ids(ids, n)
+        other.fit_encoded(view, items.rows, given, objects=items.objects, payload=beside)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         return self
 
@@ -251,6 +259,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         other.n_features_in_, other._encode = self.n_features_in_, self._encode
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
+        if (payload := self.segments_[0].payload) is not None:
+            check_names(payload.names, other._column_names(semimetric))
         return other._set(view, self.layout_, [s.under(view) for s in self.segments_])
 
     def kneighbors(
@@ -274,11 +284,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return_distance : bool
         algorithm, n_candidates : as in the class, for this call
         where : str, boolean mask over `ids_`, or list of ids; None
-            The eligible items, which answers are chosen from. Either a condition on features holds for them, such as
-            ``'alcohol > 13 and (hue < 1 or origin in ("France", "Italy"))'``, or they have these ids. Ids that are not in the
-            index are ignored. Columns of times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a
-            time zone, and then also with ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a
-            number.
+            The eligible items, which answers are chosen from. Either a condition on features and columns of the payload holds
+            for them, such as ``'alcohol > 13 and (hue < 1 or origin in ("France", "Italy"))'``, or they have these ids. Ids
+            that are not in the index are ignored. Columns of times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in
+            UTC if they have a time zone, and then also with ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the
+            week or year, is a number. Truth values are 1 and 0. A missing text is ``""``, and nothing holds of a missing number
+            or time.
 
         Returns
         -------
@@ -580,6 +591,19 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         check_is_fitted(self)
         return self._read(X, self.semimetric_).rows
 
+    def get_payload(self, ids: ArrayLike) -> Any:
+        """Return the payload of these ids, or of one, as a frame of pandas with the ids as its index.
+
+        An unknown id raises an InputError, as does an index without payload.
+        """
+        check_is_fitted(self)
+        return payload_frame(ids, self._parts)
+
+    @property
+    def payload_(self) -> Payload | None:
+        """The payload of the items, in the order of `ids_`; None if `fit` was given none."""
+        return self._items().payload
+
     @property
     def encoded_items_(self) -> NDArray[Any]:
         """Items as `encode` gives them, in the order of `ids_`, shape (n_samples_fit_, n_features_in_)."""
@@ -623,17 +647,25 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
         d = self._view.semimetric
-        parts = [ItemRows(s.points.raw, s.ids, s.alive) for s in self.segments_]
-        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, parts)
+        columns = ItemColumns(self._column_names(d), d.schema, self._parts)
         return SegmentedItems(self._view, self.segments_, masks_of(where, columns))
 
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
+    @property
+    def _parts(self) -> list[ItemRows]:
+        return [ItemRows(s.points.raw, s.ids, s.alive, s.payload) for s in self.segments_]
+
+    def _column_names(self, d: Semimetric) -> tuple[str, ...]:
+        return tuple(getattr(self, "feature_names_in_", d.feature_names))
+
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None, *, payload: Any = None) -> Self:
         """Add the rows of X, (n, n_features).
 
         New ids are of the kind of those that are there, else an InputError is raised; None numbers on from the largest integer.
+        ``payload`` has the columns and kinds of that of `fit`, and is required if `fit` had one.
         """
         new, segments = self._queries(X), list(self.segments_)
         items, objects, given = new.rows, new.objects, new_ids(ids, len(new), self.ids_)
+        beside = Payload.added(payload, len(new), segments[0].payload)
         # Segments at the end join the new items if they are small, or not twice as large as these.
         while segments and len(segments[-1]) < max(2 * len(given), _TAIL):
             last = segments.pop()
@@ -641,8 +673,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             items = np.concatenate([last.points.raw[last.alive], items])
             if last.objects is not None and objects is not None:
                 objects = np.concatenate([last.objects[last.alive], objects])
+            if last.payload is not None and beside is not None:
+                beside = Payload.joined([last.payload.take(last.alive), beside])
         first = self.segments_[0]
-        segments.append(self._build(first.view, first.cells.layout, given, items, objects=objects))
+        segments.append(self._build(first.view, first.cells.layout, given, items, objects=objects, payload=beside))
         self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
         return self
 
@@ -662,8 +696,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             return segment
         if 0 < n < (1 - _REMOVED) * len(segment):
             objects = None if segment.objects is None else segment.objects[alive]
+            payload = None if segment.payload is None else Payload.joined([segment.payload.take(alive)])
             parts = segment.ids[alive], segment.points.raw[alive]
-            return self._build(segment.view, segment.cells.layout, *parts, objects=objects)
+            return self._build(segment.view, segment.cells.layout, *parts, objects=objects, payload=payload)
         return segment.with_alive(alive)
 
     def build_graph(self) -> Self:
@@ -719,8 +754,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint groups;
         "codes" are the cells of the items, and the boxes of joint groups, once a query has made them. The first query that
         scans makes cells into "faiss": codes in FAISS's layout, with row numbers. "ids" are the ids and their order, "alive"
-        says which items are not removed, "lists" the list of every item, "graph" edges and levels. "mapped" are all arrays that
-        lie in files mapped into memory: they are in no other number, and the system may drop their pages at any time.
+        says which items are not removed, "lists" the list of every item, "graph" edges and levels, and "payload" its columns.
+        "mapped" are all arrays that lie in files mapped into memory: they are in no other number, and the system may drop their
+        pages at any time.
 
         Examples
         --------
@@ -789,6 +825,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
                 )
             values.done()
         other.n_features_in_ = n
+        if (payload := segments[0].payload) is not None:
+            with located(path), refused_as_stored("the index"):
+                check_names(payload.names, other._column_names(semimetric))
         return other._set(view, segments[0].cells.layout, segments)
 
     def __sklearn_tags__(self) -> Any:

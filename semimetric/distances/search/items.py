@@ -17,6 +17,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance
 from ...data.conditions import Cells, read_condition
 from ...data.moments import TimeCells
+from ...data.payload import Payload, PayloadColumn
 from ...data.schema import Schema
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
@@ -44,11 +45,12 @@ class ItemRows(NamedTuple):
     raw: NDArray[Any]  # (n, n_features)
     ids: NDArray[Any]  # (n,)
     alive: NDArray[np.bool_]  # (n,), True for items that have not been removed
+    payload: Payload | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ItemColumns(Mapping[str, Cells]):
-    """Features of the items that have not been removed, by name: an array of numbers or of text for each, or times.
+    """Payload and features of the items that have not been removed, by name: numbers, text or times for each.
 
     A missing category is "", or NaN among numbers. Where some categories of a feature are text, all are.
     """
@@ -58,15 +60,23 @@ class ItemColumns(Mapping[str, Cells]):
     parts: Sequence[ItemRows]
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.names) + len(self._beside)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter([*self._beside, *self.names])
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._beside or name in self.names
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        payload = self.parts[0].payload
+        return () if payload is None else payload.names
 
     def __getitem__(self, name: str) -> Cells:
+        if name in self._beside:
+            taken = [part.payload[name].take(part.alive) for part in self.parts if part.payload is not None]
+            return (taken[0] if len(taken) == 1 else PayloadColumn.joined(taken)).compared
         k = self.names.index(name)
         feature = self.schema.features[k]
         cells = np.concatenate([part.raw[part.alive, k] for part in self.parts])
@@ -238,6 +248,12 @@ class SegmentedItems(NamedTuple):
         """Return the objects of items by id, of an index that `holds_objects`: shape of ``ids``."""
         return self._gathered(ids, lambda segment, rows: cast(NDArray[Any], segment.objects)[rows])
 
+    @property
+    def payload(self) -> Payload | None:
+        """The payload of the items that have not been removed, segment after segment; None if they have none."""
+        parts = [s.payload.take(s.alive) for s in self.segments if s.payload is not None]
+        return Payload.joined(parts) if parts else None
+
     def _gathered(self, ids: NDArray[Any], read: Callable[[Segment, Integers], NDArray[Any]]) -> NDArray[Any]:
         """Return what ``read`` has of rows of each segment, in the order of ids, all of which are there."""
         rows = [np.flatnonzero(s.alive & np.isin(s.ids, ids)) for s in self.segments]
@@ -352,6 +368,18 @@ def known_ids(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
     given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
     check_known(given, old_ids)
     return given
+
+
+def payload_frame(ids: ArrayLike, parts: Sequence[ItemRows]) -> Any:
+    """Return the payload of ids as a frame of pandas; an unknown id raises an InputError, as do items without payload."""
+    known = known_ids(ids, np.concatenate([part.ids[part.alive] for part in parts]))
+    rows = [np.flatnonzero(part.alive & np.isin(part.ids, known)) for part in parts]
+    taken = [part.payload.take(own) for part, own in zip(parts, rows, strict=True) if part.payload is not None]
+    if not taken:
+        raise InputError("the index has no payload; give payload= to fit, or use get_items(ids) for the items themselves")
+    found = np.concatenate([part.ids[own] for part, own in zip(parts, rows, strict=True)])
+    order = np.argsort(found, kind="stable")
+    return Payload.joined(taken).take(order[np.searchsorted(found, known, sorter=order)]).to_frame(known)
 
 
 def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:

@@ -22,6 +22,7 @@ from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ..._kernels.search import Candidates, NamedItems, SearchedItems, cell_minima
 from ..._kernels.whole_tables import magnitudes
+from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
 from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans, rounded_down, whole_numbers
 from .joint import JointCodes, JointScan, has_boxes
@@ -262,6 +263,7 @@ class Segment:
     lists: Lists | None = None  # the division of the items for the approximate search
     graph: NeighborGraph | None = None  # edges between items that walks of queries follow; they stay under another distance
     objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
+    payload: Payload | None = None  # columns beside the items, which conditions name
 
     @classmethod
     def build(
@@ -276,6 +278,7 @@ class Segment:
         seed: int | None,
         storage: str = "float64",
         objects: NDArray[Any] | None = None,
+        payload: Payload | None = None,
     ) -> Self:
         """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
         points = located_items(view, X, storage, n_jobs=n_jobs)
@@ -284,7 +287,7 @@ class Segment:
         divided = n > 1 and view.n_tables > 0
         lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
         held = ItemCodes(codes, layout.n_columns, None if lists is None else lists.member)
-        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists, objects=objects)
+        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists, objects=objects, payload=payload)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -361,6 +364,8 @@ class Segment:
         yield "alive", self.alive
         if self.lists is not None:
             yield "lists", self.lists.member
+        if self.payload is not None:
+            yield from (("payload", array) for _, array in self.payload.arrays())
         if self.graph is not None:
             yield from (("graph", array) for array in (self.graph.codes, self.graph.edges, self.graph.below))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from ..._foundation.validation import check_choice, check_count
 from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
 from ...data.parts.row_parts import LazyRows, parse_memory, slices
+from ...data.payload import Payload
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from .cells import Warp
@@ -131,6 +132,7 @@ class ItemPart:
     pieces: tuple[Any, ...]  # arrays, tables or LazyRows: the rows of the items, one after the other
     ids: int | str | tuple[Any, ...] | None  # the number of the first item, the column that holds the ids, or the ids
     n: float = np.nan  # of items, NaN where it is not known before reading
+    payload: Payload | None = None  # of the items
 
     def read(self) -> tuple[Any, Any]:
         """Return the items and their ids, or the number of the first item."""
@@ -184,7 +186,7 @@ def _built_shard(
     try:
         X, ids = part.read()
         numbered = np.arange(ids, ids + len(X)) if isinstance(ids, int) else ids
-        index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered)
+        index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered, payload=part.payload)
     except (SemimetricError, ValueError) as error:
         raise InputError(f"{part.name}: {error}") from error
     shard = save_shard(root, index)
@@ -363,6 +365,7 @@ class ShardedIndex:
         key: bytes | None = None,
         storage: str = "float64",
         partition: str = "rows",
+        payload: Any = None,
     ) -> Self:
         """Index the rows of X, shard after shard; items need not fit into memory.
 
@@ -388,6 +391,8 @@ class ShardedIndex:
             on, of an array or a .npy file under a distance of single features. Exact queries pass over shards whose
             items all lie too far away, which clusters let them. Shards are then as large as their clusters, and fewer where a
             cluster is empty.
+        payload : frame or dict of columns, with n rows, or None
+            As in `NeighborIndex.fit`; it is held in memory while shards are built.
         """
         semimetric = searched_distance(semimetric)
         size = shard_size(semimetric.n_features, parse_memory(memory_limit))
@@ -398,6 +403,12 @@ class ShardedIndex:
         check_choice("partition", partition, ("rows", "kmeans"))
         check_choice("storage", storage, STORAGES)
         parts = parts_of(rows, ids) if partition == "rows" else clustered_parts(semimetric, rows, ids)
+        if payload is not None:
+            table, starts = Payload.read(payload, n, semimetric.feature_names), np.cumsum([0, *map(len, rows)])
+            own = [np.arange(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+            if partition == "kmeans":
+                own = [piece.rows for part in parts for piece in part.pieces]
+            parts = [replace(part, payload=Payload.joined([table.take(of)])) for part, of in zip(parts, own, strict=True)]
         build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key, storage=storage)
         return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
@@ -451,11 +462,15 @@ class ShardedIndex:
         """Explain why items of any shard are near a query; see `NeighborIndex.explain`."""
         return self._joined.explain(x, ids, n_neighbors, **options)
 
-    def add(self, X: Any, ids: ArrayLike | None = None) -> Self:
+    def get_payload(self, ids: ArrayLike) -> Any:
+        """Return the payload of these ids as a frame of pandas; see `NeighborIndex.get_payload`."""
+        return self._joined.get_payload(ids)
+
+    def add(self, X: Any, ids: ArrayLike | None = None, *, payload: Any = None) -> Self:
         """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""
         given = new_ids(ids, len(X), self.ids_)
         smallest = min(range(len(self.shards)), key=lambda k: self.shards[k].n)
-        return self._changed({smallest: self._copy(smallest).add(X, given)})
+        return self._changed({smallest: self._copy(smallest).add(X, given, payload=payload)})
 
     def remove(self, ids: ArrayLike) -> Self:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
@@ -528,5 +543,11 @@ def _divided_shard(task: list[tuple[ShardLocation, int, int]], root: str) -> Sha
     X = np.concatenate([index.encoded_items_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
     ids = np.concatenate([index.ids_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
     first = indexes[0]
-    new = type(first)(**first.get_params(deep=False)).fit(X, ids=ids)
+    beside = [
+        index.payload_.take(np.arange(a, b))
+        for index, (_, a, b) in zip(indexes, task, strict=True)
+        if index.payload_ is not None
+    ]
+    payload = Payload.joined(beside) if beside else None
+    new = type(first)(**first.get_params(deep=False)).fit(X, ids=ids, payload=payload)
     return save_shard(root, new)
