@@ -16,7 +16,7 @@ from ..distances.search.index import NeighborIndex
 from ..distances.search.sharded import ShardedIndex
 from .model_files import check_all_numeric, check_output, load_model, load_whole, searchable
 from .output import CommandResult
-from .tables import column_names, read_items, rows_of
+from .tables import read_items, rows_of
 
 _FEWEST_OF_A_RUN = 3  # numbered terms, above which `info` says the first and the last of them
 _MOST_LINES = 30  # terms and features that `info` prints by name
@@ -48,7 +48,7 @@ def _values_of_index(index: NeighborIndex | ShardedIndex, path: str) -> dict[str
     ids = index.ids_
     values: dict[str, Any] = {
         "n_items": index.n_samples_fit_, "ids": "integers" if ids.dtype.kind == "i" else "text", "first_ids": ids[:5].tolist(),
-        "columns": column_names(path, index.semimetric.feature_names), "bytes": size,
+        "columns": [*index.semimetric.feature_names, *(() if index.payload_ is None else index.payload_.names)], "bytes": size,
     }  # fmt: skip
     if isinstance(index, ShardedIndex):
         values["shards"] = {shard.name: shard.n for shard in index.shards}

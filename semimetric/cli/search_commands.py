@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
-from ..data.conditions import read_condition
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
+from ..data.payload import Payload
 from ..data.tables import Frame, SplitTable
 from ..distances.model.item_statistics import warn_outside
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.files import FILE
 from ..distances.search.index import NeighborIndex
 from ..distances.search.shard_files import FILE as SHARDS
-from ..distances.search.sharded import ShardedIndex, build_shards, parts_of
+from ..distances.search.sharded import ShardedIndex, build_shards, parts_of, with_payload
 from ..out_of_core.calls import kneighbors
 from ..out_of_core.dask import Cluster
 from .dask_client import dask_client
@@ -32,12 +32,9 @@ from .table_names import form_of_name
 from .tables import (
     check_memory,
     columns_of,
-    features_of,
-    read_columns,
     read_frame,
     read_items,
     read_pairs,
-    write_columns,
     write_table,
 )
 
@@ -96,24 +93,25 @@ def _printed_or_written(frame: Frame, values: dict[str, Any], output: str | None
 
 
 def run_index(arguments: Namespace) -> CommandResult:
-    """Build an index of a table of items, save it, and write the columns of the table beside it."""
+    """Build an index of a table of items, with its other columns as payload, and save it."""
     _check_output(arguments.output)
     d = load_model(arguments.model)
     items = _read_items(d, arguments.items, arguments)
     X, ids = items.frame, items.ids.astype(str) if items.is_named else None
-    if arguments.shards or arguments.scheduler or arguments.workers:
-        check_all_numeric(d, arguments.model, "a sharded index")
-        return _index_shards(arguments, d, d.schema.encode(X), ids)
-    begin = time.perf_counter()
     categories = [f.name for f in d.schema.features if any(isinstance(category, str) for category in f.categories)]
     columns = columns_of(arguments.items, arguments.id, categories)
+    beside = {name: cells for name, cells in columns.items() if name not in X.columns}
+    payload = Payload.read(beside, len(X), d.feature_names) if beside else None
+    if arguments.shards or arguments.scheduler or arguments.workers:
+        check_all_numeric(d, arguments.model, "a sharded index")
+        return _index_shards(arguments, d, d.schema.encode(X), ids, payload)
+    begin = time.perf_counter()
     index = NeighborIndex(d, n_jobs=arguments.n_jobs)
-    index.fit(X, ids=ids)
+    index.fit(X, ids=ids, payload=payload)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
     root = Path(arguments.output)
     size = sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()]) / len(X)
-    write_columns(arguments.output, columns)
     values = {
         "index": arguments.output, "n_items": len(X), "bytes_per_item": size, "seconds": seconds, "columns": list(columns),
     }  # fmt: skip
@@ -121,12 +119,15 @@ def run_index(arguments: Namespace) -> CommandResult:
     return CommandResult(values, text)
 
 
-def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray[Any], ids: NDArray[Any] | None) -> CommandResult:
-    """Build a sharded index; it stores no columns of the items, since an update may move items between shards."""
+def _index_shards(
+    arguments: Namespace, d: Semimetric, X: NDArray[Any], ids: NDArray[Any] | None, payload: Payload | None
+) -> CommandResult:
+    """Build a sharded index of encoded items."""
     begin = time.perf_counter()
     with dask_client(arguments) as client:
         n_shards = arguments.shards or arguments.workers or max(len(client.nthreads()), 1)
         parts = parts_of(item_rows(X, -(-len(X) // n_shards)), ids)
+        parts = parts if payload is None else with_payload(parts, payload)
         engine = SerialEngine() if client is None else Cluster(client)
         shards = build_shards(engine, arguments.output, d, parts, n_jobs=arguments.n_jobs)
     seconds = time.perf_counter() - begin
@@ -147,9 +148,7 @@ def run_query(arguments: Namespace) -> CommandResult:
     d = index.semimetric
     names = getattr(index, "feature_names_in_", None)
     queries = _read_items(d, arguments.queries, arguments, () if names is None else tuple(names))
-    where = arguments.where  # a sharded index reads the condition, and knows the features of its items only
-    if where is not None and isinstance(index, NeighborIndex):
-        where = read_condition(where).holds(read_columns(arguments.index))
+    where = arguments.where
     X = queries.frame.to_numpy() if names is None else queries.frame
     with dask_client(arguments) as client:
         if client is not None and where is None:
@@ -274,12 +273,13 @@ def _items_of_index(index: NeighborIndex, arguments: Namespace) -> _SearchedItem
     path, label, d = arguments.model, arguments.label, index.semimetric
     if not arguments.explain and not label:
         return _SearchedItems(d, index, None, index.ids_)
-    columns = read_columns(path)
-    absent = [name for name in (*d.feature_names, *([label] if label else [])) if name not in columns]
-    if absent:
-        raise InputError(f"the items of {path} have no column {absent[0]!r}; correct the name, or build the index again")
-    frame = optional("pandas").DataFrame({name: columns[name] for name in d.feature_names})
-    return _SearchedItems(d, index, features_of(d.schema, frame, path), index.ids_, columns[label] if label else None)
+    frame = optional("pandas").DataFrame(index.get_items(index.ids_), columns=list(d.feature_names))
+    beside = () if index.payload_ is None else index.payload_.names
+    if label and label not in beside and label not in frame:
+        known = ", ".join([*beside, *frame])
+        raise InputError(f"the items of {path} have no column {label!r}, but {known}; correct the name, or build it again")
+    labels = index.get_payload(index.ids_)[label] if label in beside else frame[label] if label else None
+    return _SearchedItems(d, index, frame, index.ids_, None if labels is None else labels.to_numpy())
 
 
 def _largest_terms(d: Semimetric, queries: Any, items: _SearchedItems, nearest: _NearestItems) -> list[list[tuple[str, float]]]:

@@ -6,19 +6,10 @@ memory, or if a row has more cells than the header has names.
 
 Columns of numbers are features, and so are columns of text. Their cells are categories, or times if all are written as in
 2026-11-22 or 2026-11-22 16:30 (ISO 8601). Empty cells are missing values.
-
-Beside an index, two files hold the columns of its items, so that ``query --where`` can compare them:
-
-    columns.csv    all columns of the table of items except its ids, one row for each item, in the order of the index
-    columns.json   digests of columns.csv and of the index that it belongs to, and which columns are numbers
-
-Both are written under other names and then renamed, columns.json last. So files that do not belong together are detected by
-their digests.
 """
 
 import gzip
 import io
-import json
 import os
 import re
 import sys
@@ -34,15 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._foundation.errors import InputError, StorageError, warn
-from .._foundation.files import file_digest, write_beside, write_file
+from .._foundation.errors import InputError, warn
+from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from ..data.keys import as_key
 from ..data.parts.row_parts import format_memory
 from ..data.schema import Feature, Schema
 from ..data.tables import SplitTable, column_named, keys_of, split_table
-from ..distances.search.files import FILE
 from .output import first_line, print_message, shows_progress
 from .parser import STANDARD_INPUT, Period, periods_of
 from .table_names import LONGEST_HEADER, TableForm, check_is_file, form_of_name, no_such_id
@@ -54,8 +44,6 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)
 _NO_VALUES = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")  # cells of a column of numbers that are missing
 _MOST_CATEGORIES = 0.5  # text with more different values than this share of the rows is taken for names, not categories
 _NOT_NUMERIC = "that are not numeric"
-_TABLE = "columns.csv"
-_FACTS = "columns.json"
 
 
 def read_frame(path: str, text: Sequence[str] = ()) -> Any:
@@ -466,42 +454,3 @@ def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ())
         cells = frame[name].astype(object)
         columns[name] = cells.where(cells.notna(), "").astype(str).to_numpy(dtype=object) if numbers is None else numbers
     return columns
-
-
-def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write the columns of its items beside the index in ``folder``, which must be saved before."""
-    root = Path(folder)
-    content = optional("pandas").DataFrame(dict(columns)).to_csv(index=False, lineterminator="\n").encode()
-    kinds = {name: "number" if cells.dtype.kind == "f" else "text" for name, cells in columns.items()}
-    write_beside(root / _TABLE, lambda file: file.write(content))
-    facts = {_TABLE: file_digest(root / _TABLE), FILE: file_digest(root / FILE), "kinds": kinds}
-    write_beside(root / _FACTS, lambda file: file.write(json.dumps(facts, indent=1).encode()))
-
-
-def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """Return the columns that `write_columns` wrote into ``folder``."""
-    root = Path(folder)
-    if not (root / _FACTS).is_file() or not (root / _TABLE).is_file():
-        raise StorageError(f"{root} has no columns for --where; build it with semimetric index, which stores them")
-    try:
-        facts = json.loads((root / _FACTS).read_bytes())
-        table, index, kinds = facts[_TABLE], facts[FILE], dict(facts["kinds"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise StorageError(f"{root / _FACTS} is damaged ({error}); restore it or run semimetric index again") from error
-    if file_digest(root / _TABLE) != table:
-        raise StorageError(f"{root / _TABLE} was altered after it was saved; restore it or run semimetric index again")
-    if file_digest(root / FILE) != index:
-        raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
-    try:
-        frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
-        stored: dict[str, NDArray[Any]] = {name: frame[name].to_numpy(dtype=object) for name in kinds}
-        for name in (name for name, kind in kinds.items() if kind == "number"):
-            stored[name] = np.array([float(cell or "nan") for cell in frame[name]])
-        return stored
-    except (KeyError, ValueError) as error:
-        raise StorageError(f"{root / _TABLE} is not as {_FACTS} says ({error}); run semimetric index again") from error
-
-
-def column_names(folder: str | os.PathLike[str], features: Sequence[str]) -> list[str]:
-    """Return the columns of items that a condition may name: those beside the index in ``folder``, or its features."""
-    return list(read_columns(folder) if (Path(folder) / _FACTS).is_file() else features)

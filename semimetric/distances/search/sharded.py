@@ -261,6 +261,17 @@ def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any,
     ]
 
 
+def with_payload(parts: Sequence[ItemPart], payload: Payload) -> list[ItemPart]:
+    """Give each part its rows of a payload of all items, which is in the order of the rows that the parts were made of."""
+    start, out = 0, []
+    for part in parts:
+        n = sum(map(len, part.pieces))
+        own = [piece.rows for piece in part.pieces if isinstance(piece, ChosenRows)] or [np.arange(start, start + n)]
+        out.append(replace(part, payload=Payload.joined([payload.take(np.concatenate(own))])))
+        start += n
+    return out
+
+
 def _positions(view: QueryView, X: NDArray[Any]) -> Floats:
     raw = np.asarray(view.semimetric.schema.encode(X), dtype=np.float64)
     return view.positions(raw)[:, : view.n_tables]
@@ -404,11 +415,7 @@ class ShardedIndex:
         check_choice("storage", storage, STORAGES)
         parts = parts_of(rows, ids) if partition == "rows" else clustered_parts(semimetric, rows, ids)
         if payload is not None:
-            table, starts = Payload.read(payload, n, semimetric.feature_names), np.cumsum([0, *map(len, rows)])
-            own = [np.arange(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
-            if partition == "kmeans":
-                own = [piece.rows for part in parts for piece in part.pieces]
-            parts = [replace(part, payload=Payload.joined([table.take(of)])) for part, of in zip(parts, own, strict=True)]
+            parts = with_payload(parts, Payload.read(payload, n, semimetric.feature_names))
         build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key, storage=storage)
         return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
@@ -461,6 +468,11 @@ class ShardedIndex:
     def explain(self, x: ArrayLike, ids: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Explanation:
         """Explain why items of any shard are near a query; see `NeighborIndex.explain`."""
         return self._joined.explain(x, ids, n_neighbors, **options)
+
+    @property
+    def payload_(self) -> Payload | None:
+        """The payload of the items, shard after shard; None if there is none."""
+        return self._joined.payload_
 
     def get_payload(self, ids: ArrayLike) -> Any:
         """Return the payload of these ids as a frame of pandas; see `NeighborIndex.get_payload`."""
