@@ -5,7 +5,7 @@ from inspect import signature
 from semimetric import Columns, DistanceApproximator, DistanceRegressor, Program, Tables, Triplets
 
 VALUES = {
-    "columns": (Columns, {"categorical_features": "categorical", "periodic": "periodic", "missing": "missing"}),
+    "columns": (Columns, {"categorical_features": "categorical", "periodic": "periodic", "missing": "missing", "drop": "drop"}),
     "tables": (
         Tables,
         {n: n for n in ("groups", "knots", "symmetry", "outside", "delta", "base_distances", "base_exponents")},

@@ -89,6 +89,23 @@ def _row(given: Mapping[Any, Any], names: Sequence[str], name: str) -> Any:
     return out
 
 
+def without_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return a frame, series of pandas, dict, or list of dicts without some columns; anything else as it is."""
+    if not names:
+        return X
+    if isinstance(X, Mapping):
+        return {key: cell for key, cell in X.items() if key not in names}
+    if isinstance(X, list | tuple) and _holds_dicts(X):
+        return [without_columns(row, names) for row in X]
+    table = read_table(X)
+    if hasattr(table, "iloc"):
+        labels = table.columns if hasattr(table, "columns") else table.index
+        found = [label for label in labels if isinstance(label, str) and label in names]
+        return table.drop(found, axis=len(table.shape) - 1) if found else X
+    found = [name for name in getattr(table, "columns", ()) if name in names]
+    return table.drop(found) if found else X
+
+
 def take_rows(X: Any, rows: Any) -> Any:
     """Return the rows with these numbers of an array, a frame, a sparse matrix or a list, as the same kind."""
     if hasattr(X, "iloc"):
@@ -126,11 +143,19 @@ def texts_of(cells: Sequence[Any]) -> list[str]:
     return [cell for cell in cells if isinstance(cell, str)]
 
 
-def may_be_categories(texts: Sequence[str]) -> bool:
-    """Return True for texts of which few differ, so that they may be categories, and that are no times."""
-    if not texts or (is_time(texts[0]) and is_time(texts[-1])):
-        return False
-    return len(set(texts)) <= max(_FEW, len(texts) / _REPEATED)
+def kind_of_texts(texts: Sequence[str]) -> str:
+    """Return the kind of a column of texts, one at least: "times", "categories", "numbers", or "names" and free text.
+
+    Texts are categories if at most 20 of them, or a tenth, differ, and of 20 or more also not over half. They are numbers if
+    all others are blank.
+    """
+    if is_time(texts[0]) and is_time(texts[-1]) and all(is_time(text) for text in texts):
+        return "times"
+    n = len(set(texts))
+    if n <= max(_FEW, len(texts) / _REPEATED) and (len(texts) < _FEW or 2 * n <= len(texts)):
+        return "categories"
+    written = [text for text in texts if text.strip()]
+    return "numbers" if written and all(is_number(text) for text in written) else "names"
 
 
 def offer(cells: Sequence[Any]) -> str:
@@ -139,7 +164,7 @@ def offer(cells: Sequence[Any]) -> str:
     if texts and is_time(texts[0]) and is_time(texts[-1]):
         return "it reads like times: make its dtype datetime, as by pandas.to_datetime, and such columns are read"
     n = len(set(texts))
-    if texts and not may_be_categories(texts):
+    if texts and kind_of_texts(texts) != "categories":
         return (
             f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
             "such as lengths or the vectors of a text embedding; if they are categories, name it in Columns(categorical=)"
@@ -149,6 +174,14 @@ def offer(cells: Sequence[Any]) -> str:
         f"it holds {held}; if it holds categories, name it in categorical_features= or, of a learner, in "
         "Columns(categorical=), or make its dtype category; else drop it, or encode it in numbers"
     )
+
+
+def is_number(text: str) -> bool:
+    """Return True for a number as `float` reads it."""
+    try:
+        return np.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def is_time(text: str) -> bool:

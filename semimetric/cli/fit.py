@@ -27,7 +27,7 @@ from ..out_of_core.calls import fit
 from .dask_client import dask_client
 from .model_files import check_output
 from .output import ABOUT_COLUMNS, CommandResult, shows_progress
-from .parser import LABEL_SETTINGS, periods_of
+from .parser import LABEL_SETTINGS
 from .tables import read_new_items, read_numbers, read_pairs, read_target
 
 _SETTINGS = ("n_knots", "loss", "alpha", "link", "n_jobs", "random_state", "effort")
@@ -72,11 +72,10 @@ def _fit_and_check(
     """Return the model fitted to all pairs, and its errors on pairs held out of a fit before, or None."""
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
-    periods = periods_of(arguments.periodic, schema.names, table.name)
     settings |= {
         "directions": _directions_of_pairs(arguments.directions),
         "tables": Tables(arguments.tables, groups=_groups(arguments.groups, table), outside=arguments.outside),
-        "columns": Columns(_categories(schema) or None, periodic=periods, missing=arguments.missing),
+        "columns": Columns.as_read(schema),
         "program": Program(penalty=arguments.penalty, relative=arguments.relative),
     }
     model = DistanceRegressor(preprocessor=table.frame, verbose=shows_progress(arguments), **settings)
@@ -171,12 +170,13 @@ def run_fit_labels(arguments: Namespace) -> CommandResult:
     output = arguments.output or "model.smm"
     check_output(output, arguments.items)
     table, schema = read_new_items(
-        arguments.items, arguments.id, arguments.label, periodic=arguments.periodic, missing=arguments.missing
-    )
+        arguments.items, arguments.id, arguments.label,
+        categorical=arguments.categorical, periodic=arguments.periodic, missing=arguments.missing,
+    )  # fmt: skip
     labels = table.labels
     assert labels is not None  # --label names them
     model = _make_learner(arguments, table, schema)
-    check = _check_of_votes(model, table, arguments) if arguments.held_out else None
+    check = _check_of_votes(model, table, schema, arguments) if arguments.held_out else None
     with silent(*(ABOUT_COLUMNS if check else ())):
         model.fit(table.frame, labels)
     d = model.semimetric_
@@ -206,17 +206,20 @@ def _make_learner(arguments: Namespace, table: SplitTable, schema: Schema) -> La
         if directions not in _DIRECTIONS:
             raise InputError(f"--directions {directions} does not go with --label; use one of {', '.join(_DIRECTIONS)}")
         settings["directions"] = None if directions == "none" else directions
-    periods = periods_of(arguments.periodic, schema.names, table.name)
-    columns = Columns(_categories(schema), periodic=periods, missing=arguments.missing)
     learner = LargeMarginLearner(
-        columns=columns, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments)
+        columns=Columns.as_read(schema),
+        n_jobs=arguments.n_jobs,
+        random_state=arguments.random_state,
+        verbose=shows_progress(arguments),
     )
     return learner.set_params(**{_NESTED.get(name, name): value for name, value in settings.items()})
 
 
-def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Namespace) -> dict[str, Any] | None:
+def _check_of_votes(
+    model: LargeMarginLearner, table: SplitTable, schema: Schema, arguments: Namespace
+) -> dict[str, Any] | None:
     """Return errors of votes on items held out, by the learned distance and by Euclid's; None where items are too few."""
-    parts = _held_out_items(table, arguments.held_out, arguments.random_state)
+    parts = _held_out_items(table, schema, arguments.held_out, arguments.random_state)
     if parts is None:
         return None
     train, test = parts
@@ -227,7 +230,6 @@ def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Nam
     voters.fit(X.iloc[train], y[train])
     chosen = as_chosen(model, voters.learner_).get_params(deep=False)
     model.set_params(**{name: chosen[name] for name in _CHOSEN_SETTINGS})
-    schema = voters.semimetric_.schema
     numbers = schema.coordinates(schema.encode(X))
     coordinates = np.asarray(StandardScaler().fit(numbers[train]).transform(numbers))
     euclid = KNeighborsClassifier(voters.n_neighbors).fit(coordinates[train], y[train])
@@ -238,12 +240,11 @@ def _check_of_votes(model: LargeMarginLearner, table: SplitTable, arguments: Nam
     }  # fmt: skip
 
 
-def _held_out_items(table: SplitTable, share: float, random_state: int) -> tuple[Integers, Integers] | None:
+def _held_out_items(table: SplitTable, schema: Schema, share: float, random_state: int) -> tuple[Integers, Integers] | None:
     """Return the sorted rows to learn from, and rows of every class to check on; None, with a warning, if too few."""
     labels = table.labels
     assert labels is not None
     n_classes = len(np.unique(labels))
-    schema = Schema.fit(table.frame, categorical_features="text", missing="level")
     train, test = ItemClasses(schema.encode(table.frame), labels).split(share, random_state)
     if not len(test) or len(np.unique(labels[train])) < min(n_classes, 2):
         warn(

@@ -134,19 +134,19 @@ def _add_fit(commands: Any) -> None:
     )
     command = _add(commands, "fit", "fit.run_fit", about, example)
     command.set_defaults(given={}, check=partial(_check_fit, command))
-    items = "table: a row an item, numeric columns are features; with --label, columns of text are categories, or dates"
+    items = "table: a row an item; columns are numbers, text of few values (categories) or dates; names and ids are left out"
     command.add_argument("items", type=_table, metavar="ITEMS", help=items)
     pairs = "table: two columns that name items, one with distances; none with --label"
     command.add_argument("pairs", type=_table, metavar="PAIRS", nargs="?", help=pairs)
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
     add = partial(command.add_argument, action=_StoreGiven)
-    categorical = "columns of ITEMS that are categories; with --label all columns of text are that hold no dates"
+    categorical = "columns of ITEMS that are categories beside those of text of few values, such as numbers of districts"
     add("--categorical", nargs="+", default=[], metavar="COLUMN", help=categorical)
     periodic = "columns that are circles, with their periods: --periodic hour=24 angle=360; of dates day, week or year"
     add("--periodic", nargs="+", type=period, default=[], metavar="COLUMN=PERIOD", help=periodic)
-    missing = "refuse empty cells, or make them a level of their own (error)"
-    add("--missing", choices=("error", "level"), default="error", help=missing)
+    missing = "empty cells are a level of their own where there are some (auto), are refused, or are a level in every column"
+    add("--missing", choices=("auto", "error", "level"), default="auto", help=missing)
     add("--target", default="distance", metavar="COLUMN", help="measured distances (%(default)s)")
     _add_pair_columns(command)
     share = "share of the items that check the model, before it learns from all; 0 for no check (%(default)s)"
@@ -167,8 +167,11 @@ def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) 
         command.error(f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)")
 
 
+_OF_COLUMNS = ("categorical", "missing", "periodic")  # options that both kinds of fit take
+
+
 def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing", "periodic")]
+    wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, *_OF_COLUMNS)]
     wrong += [f"--{name}" for name in ("scheduler", "workers") if getattr(arguments, name) is not None]
     if arguments.pairs is not None:
         wrong.insert(0, f"PAIRS ({arguments.pairs})")

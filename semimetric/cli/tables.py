@@ -42,7 +42,6 @@ _COPIES = 2  # of a file that reading it takes in memory, at least: its cells, a
 _OFFSET = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _NO_VALUES = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")  # cells of a column of numbers that are missing
-_MOST_CATEGORIES = 0.5  # text with more different values than this share of the rows is taken for names, not categories
 _NOT_NUMERIC = "that are not numeric"
 
 
@@ -232,7 +231,8 @@ def features_of(schema: Schema, frame: Any, path: str) -> Any:
             "give a table with the features that the model was fitted on"
         )
     features = {f.name: _feature(frame[f.name], f, path) for f in schema.features}
-    _check_cells(features, path, any(schema.missing))
+    for name, may_miss in zip(schema.names, schema.missing, strict=True):
+        _check_cells({name: features[name]}, path, "learn from a table that has such rows, or with --missing level", may_miss)
     return optional("pandas").DataFrame(features)
 
 
@@ -241,47 +241,39 @@ def read_new_items(
     id_column: str | None,
     label: str | None = None,
     *,
-    categorical: Sequence[str] | None = None,
+    categorical: Sequence[str] = (),
     periodic: Sequence[Period] = (),
-    missing: str = "error",
+    missing: str = "auto",
 ) -> tuple[SplitTable, Schema]:
-    """Return the items of a table from which a model is to be learned, and their schema; warn of unused columns.
+    """Return the items of a table from which a model is to be learned, and their schema; warn of columns that are left out.
 
-    Columns of text are categories if ``categorical`` names them; if it is None, all are categories or times.
+    Columns are read as `Schema.fit` reads those of a frame; ``categorical`` names others that are categories.
     """
-    text = [*(categorical or ()), *(name for name in (id_column, label) if name is not None)]
-    table = split_table(read_frame(path, text), id=id_column, label=label, name=path)
+    table = split_table(
+        read_frame(path, [*categorical, *(name for name in (id_column, label) if name is not None)]),
+        id=id_column, label=label, name=path,
+    )  # fmt: skip
     frame = table.frame
-    if absent := [name for name in categorical or () if name not in frame.columns]:
+    if absent := [name for name in categorical if name not in frame.columns]:
         raise InputError(f"--categorical names {absent[0]!r}, which is no column of features of {path}; correct it")
-    if categorical is None:
-        known = {name: _values(frame[name], path) for name in frame.columns}
-        texts = {name: cells for name, cells in known.items() if cells is not None and cells.dtype == object}
-        names = [name for name, cells in texts.items() if len({*cells} - {None}) > max(_MOST_CATEGORIES * len(cells), 2)]
-        none = [name for name, cells in known.items() if cells is None]
-        unused = {"that are neither numbers nor text": none, "with another text on most rows are no categories and": names}
-    else:
-        chosen = set(categorical)
-        known = {name: _categories(frame[name]) if name in chosen else _numbers(frame[name], path) for name in frame.columns}
-        none = [name for name, cells in known.items() if cells is None]
-        unused = {_NOT_NUMERIC: none}
-    unused["that are empty"] = [name for name, cells in known.items() if cells is not None and _is_empty(cells).all()]
-    dropped = {name for left_out in unused.values() for name in left_out}
-    features = {name: cells for name, cells in known.items() if name not in dropped}
-    if not features or not len(frame):
+    known = {name: _categories(frame[name]) if name in categorical else _values(frame[name], path) for name in frame.columns}
+    if none := [name for name, cells in known.items() if cells is None]:
+        warn(f"columns of {path} that are neither numbers nor text are not used: {_named(none)}")
+    cells = optional("pandas").DataFrame({name: column for name, column in known.items() if column is not None})
+    if cells.empty:
         raise InputError(
-            f"{path} has {len(frame)} rows and {len(features)} columns of features; at least one of each is required"
+            f"{path} has {len(frame)} rows and {cells.shape[1]} columns of features; at least one of each is required"
         )
-    for what, left_out in unused.items():
-        if left_out:
-            advice = "; name categories by --categorical" if what == _NOT_NUMERIC else ""
-            warn(f"columns of {path} {what} are not used: {_named(left_out)}{advice}")
-    _check_cells(features, path, missing == "level")
+    read = Schema.fit(
+        cells, categorical_features=list(categorical), periodic=periods_of(periodic, list(cells), path), missing=missing,
+        drop="auto", name=path,
+    )  # fmt: skip
+    schema = Schema(read.features)
+    features = {name: known[name] for name in schema.names}
+    _check_cells(features, path, "learn with --missing auto", missing != "error")
     if id_column is None:
         _warn_of_ids(features, path)
-    table = table._replace(frame=optional("pandas").DataFrame(features))
-    periods = periods_of(periodic, list(features), path)
-    return table, Schema.fit(table.frame, categorical_features="text", periodic=periods, missing=missing, name=path)
+    return table._replace(frame=optional("pandas").DataFrame(features)), schema
 
 
 def read_numbers(path: str) -> Any:
@@ -294,7 +286,7 @@ def read_numbers(path: str) -> Any:
         raise InputError(
             f"{path} has {len(frame)} rows and {numbers.shape[1]} numeric columns; at least one of each is required"
         )
-    _check_cells({name: numbers[name].to_numpy() for name in numbers}, path, False)
+    _check_cells({name: numbers[name].to_numpy() for name in numbers}, path, "give another table")
     return numbers
 
 
@@ -421,13 +413,13 @@ def _is_empty(cells: Any) -> NDArray[np.bool_]:
     return np.asarray(optional("pandas").isna(cells))
 
 
-def _check_cells(features: Mapping[str, Any], path: str, missing: bool) -> None:
+def _check_cells(features: Mapping[str, Any], path: str, remedy: str, may_miss: bool = False) -> None:
     for name, cells in features.items():
         empty = np.flatnonzero(_is_empty(cells))
-        if len(empty) and not missing:
+        if len(empty) and not may_miss:
             raise InputError(
                 f"row {empty[0]} of {path} has no {name} ({len(empty)} such rows in all); fill them in, drop the rows, or "
-                "learn with --missing level, which makes a missing value a level of its own"
+                f"{remedy}"
             )
         if cells.dtype.kind == "f" and np.isinf(cells).any():
             row = int(np.argmax(np.isinf(cells)))

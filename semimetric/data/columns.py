@@ -13,7 +13,7 @@ import numpy as np
 
 from .._foundation.arrays import as_cells, dense_table, is_missing
 from .._foundation.errors import InputError, InputTypeError
-from .._foundation.tables import offer, read_table
+from .._foundation.tables import offer, read_table, texts_of
 from .._foundation.types import Floats
 
 Category: TypeAlias = str | bool | int | float
@@ -27,12 +27,9 @@ def is_categorical(column: Any) -> bool:
     return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
 
 
-def is_text(column: Any) -> bool:
-    """Return True if all cells of a column that are not missing are text, and some are."""
-    if not str(column.dtype).lower().startswith(_TEXT):
-        return False
-    cells = [cell for cell in cells_of(column) if not is_missing(cell)]
-    return bool(cells) and all(isinstance(cell, str) for cell in cells)
+def column_texts(column: Any) -> list[str]:
+    """Return the cells of a column that are text."""
+    return texts_of(cells_of(column)) if str(column.dtype).lower().startswith(_TEXT) else []
 
 
 def as_table(X: Any, name: str = "X") -> Any:
@@ -44,6 +41,11 @@ def as_table(X: Any, name: str = "X") -> Any:
 def column_of(X: Any, k: int) -> Any:
     """Return the column number ``k`` of a frame or array."""
     return X.iloc[:, k] if hasattr(X, "iloc") else X[:, k]
+
+
+def has_gaps(column: Any) -> bool:
+    """Return True if cells of a column are missing."""
+    return any(map(is_missing, cells_of(column)))
 
 
 def cells_of(column: Any) -> Sequence[Any]:
@@ -68,12 +70,16 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
         try:
             return np.array(column, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
+            cells = [np.nan if is_missing(cell) or _is_blank(cell) else cell for cell in cells_of(column)]
     try:
         return np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         refused = InputTypeError if isinstance(error, TypeError) else InputError
         raise refused(f"column {title!r} of {source} is not of numbers ({error}); {offer(cells_of(column))}") from error
+
+
+def _is_blank(cell: Any) -> bool:
+    return isinstance(cell, str) and not cell.strip()
 
 
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:

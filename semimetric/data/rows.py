@@ -19,10 +19,10 @@ from .._foundation.errors import InputError, warn
 from .._foundation.names import did_you_mean
 from .._foundation.tables import read_table, row_labels, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
-from .columns import as_table
+from .columns import as_table, column_texts, numbers_of
 from .identical_items import identities, surely_differ
 from .schema import Feature, Schema
-from .times import SCALE, times_of
+from .times import SCALE, times_of, with_texts_read
 
 _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
 
@@ -158,14 +158,16 @@ def _made_by(function: Callable[[Any], Any], tuples: ArrayLike, name: str) -> tu
 
 def filled_table(X: Any, schema: Schema, missing: NDArray[np.bool_], rows: Integers, filled: Floats) -> Any:
     """Return a copy of the table X with ``filled`` (n_rows, n_features), encoded, in its ``rows`` where values are missing."""
-    X = schema.table(X)
+    if not hasattr(X, "columns"):
+        X = schema.table(X)
     values = {
         k: (np.flatnonzero(missing[:, k]), _decoded(schema.features[k], filled[missing[rows, k], k]))
         for k in np.flatnonzero(missing.any(axis=0)).tolist()
     }
     table = read_table(dense_table(X, "X"))
     if hasattr(table, "columns"):
-        return _filled_frame(table, values)
+        order = list(table.columns)
+        return _filled_frame(table, {order.index(schema.names[k]) if schema.dropped else k: v for k, v in values.items()})
     of_numbers = all(feature.kind != "categorical" and not feature.time for feature in schema.features)
     out = np.array(as_table(table), dtype=object)
     for k, (places, found) in values.items():
@@ -191,14 +193,24 @@ def _filled_frame(X: Any, values: dict[int, tuple[Integers, NDArray[Any]]]) -> A
     new = []
     for k, (places, found) in values.items():
         column = frame[names[k]]
-        cells = column.to_list()
+        meant = _meant_by_texts(column, found)
+        cells = column.to_list() if meant is None else meant.tolist()
         for place, value in zip(places.tolist(), found.tolist(), strict=True):
             cells[place] = value
         dtype = nw.Float64() if column.dtype.is_integer() or column.dtype == nw.Boolean else column.dtype
+        if meant is not None:
+            dtype = nw.Float64() if found.dtype.kind == "f" else nw.Datetime()
         if dtype == nw.Float64:
             cells = [float(cell) for cell in cells]
         new.append(nw.new_series(names[k], cells, dtype, backend=frame.implementation))
     return frame.with_columns(*new).to_native()
+
+
+def _meant_by_texts(column: Any, found: NDArray[Any]) -> NDArray[Any] | None:
+    """Return a column of text as the numbers or times that it is read as, if ``found`` are such; None if they are text."""
+    if isinstance(found[0], str) or not column_texts(column):
+        return None
+    return numbers_of(column, "", "X") if found.dtype.kind == "f" else with_texts_read(column)
 
 
 def _filled_series(column: Any, places: Integers, found: NDArray[Any]) -> Any:
@@ -208,6 +220,8 @@ def _filled_series(column: Any, places: Integers, found: NDArray[Any]) -> Any:
         column = column.astype("Float64")
     elif name == "object" and found.dtype.kind == "f":
         column = column.astype(np.float64)
+    elif (cells := _meant_by_texts(column, found)) is not None:
+        column = type(column)(cells, index=column.index, name=column.name)
     out = column.copy()
     out.iloc[places] = found
     return out

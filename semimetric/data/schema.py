@@ -7,11 +7,15 @@ A schema encodes a table, an array or a frame of any library that narwhals reads
     categorical  the place of the category among those of the fit, 0 to K - 1, or K for a new category
     missing      NaN, where the schema has a level for missing values
 
+Columns of a frame that cannot tell rows apart, or tell every row from all others, are left out: names and free text, ids, and
+what is the same on every row. A warning lists them.
+
 Example: a table of an hour with the period 24 and a colour with the categories blue and red turns (25, "red") into (1, 1).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
@@ -20,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.arrays import as_cells, as_floats, check_finite, dense_table, n_axes
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, warn
 from .._foundation.stored import storable
-from .._foundation.tables import named_rows, read_table
+from .._foundation.tables import is_number, kind_of_texts, named_rows, read_table, without_columns
 from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import (
@@ -33,26 +37,18 @@ from .columns import (
     check_categories,
     codes_of,
     column_of,
+    column_texts,
     is_categorical,
-    is_text,
     numbers_of,
 )
-from .times import PERIODS, SCALE, clock_zone, days_or_hours, holds_times, times_of, zone_of
+from .times import PERIODS, SCALE, clock_zone, days_or_hours, holds_times, times_of, with_texts_read, zone_of
 
 T = TypeVar("T")
 
-
-def chosen_columns(X: Any, given: Any, names: Sequence[str]) -> set[int]:
-    """Return the numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
-    if given is None:
-        return set()
-    if given == "text":
-        return {k for k in range(len(names)) if is_categorical(column_of(X, k)) or is_text(column_of(X, k))}
-    if isinstance(given, str):
-        if not hasattr(X, "columns"):
-            return set()
-        return {k for k in range(len(names)) if is_categorical(column_of(X, k))}
-    return {column_number(f, names, "categorical_features") for f in given}
+LEFT_OUT = "columns left out"  # the cause of the warning
+_ENOUGH = 20  # rows, of which a column says whether it is constant, or numbers the rows
+_IDS = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|key|index|nr|no|number)|^unnamed: 0)$|[a-z](ID|Id|Number|Nr|No)$")
+_MOST_LISTED = 10  # columns of a message or a line
 
 
 def column_number(feature: object, names: Sequence[str], parameter: str) -> int:
@@ -136,6 +132,13 @@ class Feature:
         if self.kind == "categorical":
             check_categories(self.categories, f"{self.name!r}")
 
+    @property
+    def kind_in_words(self) -> str:
+        """The kind of the column, as a line about the table says it: "numbers", "categories", "times" or "angles"."""
+        if self.time:
+            return "times" if self.time == SCALE else f"times of the {self.time}"
+        return {"numeric": "numbers", "periodic": "angles", "categorical": "categories"}[self.kind]
+
     def encode(self, column: Any, source: str) -> Floats:
         """Return the encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
         if self.kind == "categorical":
@@ -173,8 +176,8 @@ class Feature:
 
 
 MISSING_ADVICE = (
-    'fill them in, drop these rows, or give missing="level" to what makes the distance (to a learner by columns='
-    'Columns(missing="level"), to that of a classifier by set_params(learner__columns__missing="level"))'
+    'fill them in, drop these rows, or give missing="level" to what makes the distance (to a learner, classifier or regressor '
+    'by columns=Columns(missing="level")); a frame that has gaps in these columns when it is fitted needs no more'
 )
 _MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
 
@@ -184,9 +187,13 @@ _MOST_COORDINATES = 30  # a feature with more categories than this has no coordi
 class Schema:
     """The features of a table, in the order of its columns; it is made by `fit` or from given features.
 
+    Printed, it is one line that says what was understood of the columns.
+
     Parameters
     ----------
     features : tuple of Feature
+    dropped : tuple of str, default ()
+        Columns of the table of the fit that are no features. Frames, and rows by name, may have them or not.
 
     Examples
     --------
@@ -198,9 +205,23 @@ class Schema:
     """
 
     features: tuple[Feature, ...]
+    dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "dropped", tuple(self.dropped))
+        if both := {*self.names} & {*self.dropped}:
+            raise InputError(f"the column {min(both)!r} is a feature, and it is dropped; one of the two is required")
+
+    def __str__(self) -> str:
+        kinds: dict[str, list[str]] = {}
+        for feature in self.features:
+            kinds.setdefault(feature.kind_in_words, []).append(feature.name)
+        parts = [f"{words} {_listed(names)}" for words, names in kinds.items()]
+        gaps = [f.name for f in self.features if f.missing]
+        parts += [f"gaps in {'all' if len(gaps) == len(self.features) else _listed(gaps)}"] if gaps else []
+        parts += [f"left out {_listed(self.dropped)}"] if self.dropped else []
+        return f"{len(self.features)} columns: {'; '.join(parts)}"
 
     @classmethod
     def numeric(cls, names: Sequence[str]) -> Schema:
@@ -219,27 +240,34 @@ class Schema:
         *,
         categorical_features: FeatureChoice = "auto",
         periodic: Mapping[int | str, float | str] | None = None,
-        missing: str = "error",
+        missing: str | Sequence[int | str] = "error",
+        drop: str | Sequence[int | str] | None = None,
         name: str = "X",
     ) -> Schema:
-        """Return the schema of the columns of X, by the parameters and the dtypes of a frame.
+        """Return the schema of the columns of X, by the parameters, and by the dtypes and the cells of a table.
 
         Parameters
         ----------
         X : frame of pandas, polars or pyarrow, or of what else narwhals reads, or array-like of shape (n_items, n_features)
-        categorical_features : "auto" (default), "text", None, or sequence of int or str
+        categorical_features : "auto" (default), None, or sequence of int or str
             The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
-            ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and none of an array. "text" takes these, and
-            columns of text. Text is as often an identifier as a category, so it is an error otherwise. Truth values are the
-            numbers 1 and 0. Categories are text, truth values or finite numbers, in the order of the dtype where it has one,
-            else sorted.
+            ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and columns of text of which at most 20 cells, or
+            a tenth, differ (of 20 rows or more also not over half), but for dates and times. A sequence names others beside
+            these; None is none at all. Truth values are the numbers 1 and 0. Categories are text, truth values or finite
+            numbers, in the order of the dtype where it has one, else sorted.
         periodic : dict of int or str to float or {"day", "week", "year"}, or None
             The periods of columns that wrap around, such as ``{"hour": 24}``. For a column of times (datetime or date, with a
-            time zone or without) name its period: ``{"when": "day"}`` takes the hour that clocks show, "week" the day since
-            Monday, and "year" the day since 1 January. A column of times without a period is a scale, in days; for several of
-            these give the column several times.
-        missing : {"error", "level"}
-            "error" refuses a missing value (NaN, None, NA); "level" makes it a level of its own in every feature.
+            time zone or without, or text such as "2024-05-01" or "2024-05-01T12:30") name its period: ``{"when": "day"}`` takes
+            the hour that clocks show, "week" the day since Monday, and "year" the day since 1 January. A column of times
+            without a period is a scale, in days; for several of these give the column several times.
+        missing : {"error", "level", "auto"}, or sequence of int or str
+            "error" refuses a missing value (NaN, None, NA); "level" makes it a level of its own in every feature, "auto" in
+            those that have some, and a sequence in those that it names.
+        drop : "auto", None (default), or sequence of int or str
+            Columns that are no features. "auto" drops those of a frame with names that are text of which more cells differ
+            than in categories, ids (whole numbers that all differ in a column called id, customer_id, RowNumber or the like),
+            and, of 20 rows or more, what is the same on every row; a `SemimetricWarning` lists them. A column that another
+            parameter names is never dropped, nor one of a dtype of categories.
         name : str
             The name of X in messages.
 
@@ -247,32 +275,56 @@ class Schema:
         ------
         InputError
             If a given column does not exist, is both categorical and periodic, holds nothing but missing values, or has
-            categories that are neither text nor numbers.
+            categories that are neither text nor numbers, or if all columns would be dropped.
         """
-        check_choice("missing", missing, ("error", "level"))
-        check_choice("categorical_features", categorical_features, ("auto", "text")) if isinstance(
-            categorical_features, str
-        ) else None
+        if isinstance(missing, str):
+            check_choice("missing", missing, ("error", "level", "auto"))
+        if isinstance(categorical_features, str):
+            check_choice("categorical_features", categorical_features, ("auto",))
+        if isinstance(drop, str):
+            check_choice("drop", drop, ("auto",))
         X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
         periods = by_column(periodic or {}, names, "periodic")
-        chosen = chosen_columns(X, categorical_features, names)
+        chosen = _numbers_of("categorical_features", categorical_features, names)
+        may_miss, dropped = _numbers_of("missing", missing, names), _numbers_of("drop", drop, names)
         if both := chosen & set(periods):
             raise InputError(f"{names[min(both)]!r} is in categorical_features= and in periodic=; a feature is one of the two")
-        features = []
+        if both := dropped & (chosen | set(periods) | may_miss):
+            raise InputError(f"{names[min(both)]!r} is in drop=, and another parameter names it; leave it out of one")
+        texts = {} if categorical_features is None else {k: column_texts(column_of(X, k)) for k in range(n)}
+        kinds = {k: kind_of_texts(cells) for k, cells in texts.items() if cells and k not in chosen}
+        listed = {k for k in range(n) if categorical_features is not None and is_categorical(column_of(X, k))}
+        chosen |= listed | {k for k, kind in kinds.items() if kind == "categories" and k not in periods}
+        drops = isinstance(drop, str) and hasattr(X, "columns") and all(isinstance(column, str) for column in X.columns)
+        named = listed | set(periods) | may_miss | _numbers_of("categorical_features", categorical_features, names)
+        features, reasons = [], {}
         for k, title in enumerate(names):
+            if k in dropped:
+                continue
             column = column_of(X, k)
-            feature = Feature(title, missing=missing == "level")
+            if drops and k not in named and kinds.get(k) == "names":
+                reasons[title] = _why_no_categories(texts[k])
+                continue
+            feature = Feature(title, missing=missing == "level" or k in may_miss)
             if k in chosen:
                 categories = categories_of(column, f"{title!r} of {name}")
                 feature = replace(feature, kind="categorical", categories=categories)
             else:
                 feature = replace(feature, **_kind_of(column, title, periods.get(k)))
-            if feature.missing and np.isnan(feature.encode(column, name)).all():
+            judged = drops or feature.missing or missing == "auto"
+            codes = feature.encode(column, name) if judged else np.zeros(1)
+            gaps = np.isnan(codes)
+            if drops and k not in named and (reason := _why_of_no_use(title, codes)):
+                reasons[title] = reason
+                continue
+            if gaps.all():
                 raise InputError(f"column {title!r} of {name} holds nothing but missing values; drop it")
-            features.append(feature)
-        return cls(tuple(features))
+            features.append(replace(feature, missing=True) if missing == "auto" and gaps.any() else feature)
+        if reasons:
+            _warn_of_dropped(reasons, name, any_left=bool(features))
+        return cls(tuple(features), (*(names[k] for k in sorted(dropped)), *reasons))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -299,15 +351,20 @@ class Schema:
         """True if a model made the features of objects, so that no vector of them is what a function of objects takes."""
         return any(f.encoded for f in self.features)
 
+    @property
+    def known_by_names(self) -> bool:
+        """True if all columns are features, and plain, and no model made them, so that the names say all of the schema."""
+        return self.plain and not self.dropped and not self.encoded
+
     def renamed(self, names: Sequence[str]) -> Schema:
         """Return the schema with other names of the features."""
         if self.names == tuple(names):
             return self
-        return Schema(tuple(replace(f, name=name) for f, name in zip(self.features, names, strict=True)))
+        return Schema(tuple(replace(f, name=name) for f, name in zip(self.features, names, strict=True)), self.dropped)
 
     def reads_as(self, other: Schema) -> bool:
         """Return True if both schemas encode the same values alike; the names of their features may differ."""
-        return len(self.names) == len(other.names) and self.renamed(other.names) == other
+        return len(self.names) == len(other.names) and self.renamed(other.names).features == other.features
 
     @property
     def usable(self) -> NDArray[np.bool_]:
@@ -336,7 +393,7 @@ class Schema:
             If X has other columns, text where numbers are required, infinite values, or missing values without a level.
         """
         n, X = len(self.features), X if type(X) is np.ndarray else self.table(X, name)
-        if self.plain:
+        if self.plain and (not self.dropped or type(X) is np.ndarray):
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items, advice=MISSING_ADVICE)
         table = as_table(X, name)
         if len(table.shape) != 2 or table.shape[0] < min_items:
@@ -389,18 +446,22 @@ class Schema:
         return np.hstack(parts)
 
     def table(self, X: Any, name: str = "X") -> Any:
-        """Return a table whose rows are dicts, or a dict, or that is sparse, as an array; anything else as it is."""
-        found = named_rows(dense_table(X, name), self.names, name=name)
+        """Return a table whose rows are dicts, or a dict, or that is sparse, as an array; anything else as it is.
+
+        Columns that the schema has dropped are left out of frames and of rows by name.
+        """
+        X = without_columns(dense_table(X, name), self.dropped)
+        found = named_rows(X, self.names, name=name)
         return found[None] if found is not X and found.ndim == 1 else found
 
     def row(self, x: Any) -> NDArray[Any]:
         """Return one vector, or dict, as a table of one row."""
-        x = x if type(x) is np.ndarray else named_rows(x, self.names, name="x")
+        x = x if type(x) is np.ndarray else named_rows(without_columns(x, self.dropped), self.names, name="x")
         return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
 
     def rows(self, x: Any, name: str = "x") -> Any:
         """Return one vector, or dict, as a table of one row; a table, or a list of dicts, as a table."""
-        x = named_rows(x, self.names, name=name)
+        x = named_rows(without_columns(x, self.dropped), self.names, name=name)
         if not hasattr(x, "columns") and n_axes(x) == 0:
             raise InputError(f"{name}={x!r} is no vector; one value for each of the {len(self.features)} features is required")
         return self.row(x) if not hasattr(x, "columns") and n_axes(x) == 1 else x
@@ -422,7 +483,49 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n_features))
 
 
+def _numbers_of(parameter: str, given: Any, names: Sequence[str]) -> set[int]:
+    """Return the numbers of the columns that a parameter names; none for None and for a text."""
+    return set() if given is None or isinstance(given, str) else set(column_numbers(given, names, parameter))
+
+
+def _why_no_categories(texts: Sequence[str]) -> str:
+    numbers = sum(map(is_number, texts))
+    of = f"{len(set(texts)):,} different texts in {len(texts):,} rows"
+    return f"{of}, {numbers:,} of them numbers" if 2 * numbers > len(texts) else of
+
+
+def _why_of_no_use(title: str, codes: Floats) -> str:
+    """Return why an encoded column tells nothing of the rows; "" if it may."""
+    gaps = np.isnan(codes)
+    if len(codes) < _ENOUGH or gaps.any():
+        return "empty" if gaps.all() else ""
+    if (codes == codes[0]).all():
+        return "the same on every row"
+    is_id = _IDS.search(title) and (codes % 1 == 0).all() and len(np.unique(codes)) == len(codes)
+    return "an id, another number on every row" if is_id else ""
+
+
+def _warn_of_dropped(reasons: Mapping[str, str], name: str, *, any_left: bool) -> None:
+    found = "; ".join(f"{title!r} ({reason})" for title, reason in list(reasons.items())[:_MOST_LISTED])
+    found += f"; and {len(reasons) - _MOST_LISTED} more" if len(reasons) > _MOST_LISTED else ""
+    if not any_left:
+        raise InputError(
+            f"{name} has no column to compare rows by, for all are left out: {found}; name some in Columns(categorical=)"
+        )
+    warn(
+        f"columns of {name} are left out: {found}. To use one as categories, name it in Columns(categorical=), "
+        "categorical_features= or --categorical; Columns(drop=) leaves them out without a warning",
+        cause=LEFT_OUT,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
 def _kind_of(column: Any, title: str, period: Any) -> dict[str, Any]:
+    column = with_texts_read(column)
     if not holds_times(column):
         if isinstance(period, str):
             raise InputError(

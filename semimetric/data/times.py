@@ -69,7 +69,7 @@ def clock_zone(name: str) -> tzinfo | None:
 def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) -> Floats:
     """Return the numbers of a column of times, (n,), NaN where one is missing; ``unit`` is `SCALE` or of `PERIODS`."""
     given_as = column
-    column = _with_texts_read(column)
+    column = with_texts_read(column)
     if not holds_times(column):
         try:
             return numbers_of(column, title, source)
@@ -118,7 +118,8 @@ def _texts_of(column: Any) -> list[str]:
     return texts_of(cells_of(column)) if kind.startswith(_MAY_BE_TEXT) else []
 
 
-def _with_texts_read(column: Any) -> Any:
+def with_texts_read(column: Any) -> Any:
+    """Return a column with its texts that are times as such, as objects; one without such texts as it is."""
     if not any(is_time(text) for text in _texts_of(column)):
         return column
     cells = cells_of(column)

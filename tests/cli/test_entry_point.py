@@ -52,10 +52,10 @@ def bad(folder, tmp_path):
     ("command", "message"),
     [
         (
-            "fit gap.csv pairs.csv",
+            "fit gap.csv pairs.csv --missing error",
             "row 1 of gap.csv has no width (1 such rows in all); fill them in",
         ),
-        ("fit text.csv pairs.csv", "text.csv has 1 rows and 0 columns of features"),
+        ("fit text.csv pairs.csv --id name --categorical kind", "--categorical names 'kind', which is no column of features"),
         ("fit twice.csv pairs.csv", "the id 'a' is on more than one row"),
         ("fit nowhere.csv pairs.csv", "there is no file nowhere.csv; check the path"),
         ("fit items.txt pairs.csv", "items.txt ends in .txt; tables end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq"),
@@ -162,7 +162,8 @@ def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
     ]
     code, out, err = call(capsys, *fit, "--output", tmp_path / "m.smm", "--json")
     assert code == 0
-    assert err == "semimetric: feature same is constant: nothing is learned there\n"
+    assert err.startswith(f"semimetric: columns of {tmp_path / 'items.csv'} are left out: 'same' (the same on every row)")
+    assert err.count("\n") == 1
     assert json.loads(out)["n_items"] == 60
 
 

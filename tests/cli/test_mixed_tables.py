@@ -48,20 +48,22 @@ def test_empty_cells_are_missing_values_if_they_may_be(tmp_path):
     table, _ = read_mixed(path, "kind", missing=True)
     assert np.isnan(table.frame["width"].to_numpy()[1])
     assert pd.isna(table.frame["colour"].iloc[2])
-    assert_refused(lambda: read_mixed(path, "kind"), "row 1 of", "has no width (1 such rows in all)", "--missing level")
+    assert_refused(lambda: read_mixed(path, "kind"), "row 1 of", "has no width (1 such rows in all)", "--missing auto")
+    assert read_new_items(path, None, "kind")[1].missing == (True, True)
 
 
 @pytest.mark.parametrize(
     ("column", "warning"),
     [
-        (lambda k: f"week {k + 1} of 2024", "another text on most rows are no categories and are not used: extra"),
-        (lambda k: f"note {k}", "another text on most rows are no categories and are not used: extra"),
-        (lambda k: "", "that are empty are not used: extra"),
+        (lambda k: f"week {k + 1} of 2024", r"left out: 'extra' \(24 different texts in 24 rows\)"),
+        (lambda k: f"note {k}", r"left out: 'extra' \(24 different texts in 24 rows\)"),
+        (lambda k: "", r"left out: 'extra' \(empty\)"),
+        (lambda k: "here", r"left out: 'extra' \(the same on every row\)"),
         (lambda k: str(k), "column extra of .* if it names the items, give --id extra"),
     ],
 )
 def test_columns_that_are_likely_no_features_are_warned_of(column, warning, tmp_path):
-    rows = "".join(f"{k % 3}.5,{'ab'[k % 2]},{column(k)}\n" for k in range(12))
+    rows = "".join(f"{k % 3}.5,{'ab'[k % 2]},{column(k)}\n" for k in range(24))
     path = write(tmp_path / "t.csv", "width,kind,extra\n" + rows)
     with pytest.warns(SemimetricWarning, match=warning):
         table, _ = read_mixed(path, "kind")

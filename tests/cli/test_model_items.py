@@ -94,7 +94,7 @@ def test_a_model_is_learned_from_pairs_of_items_with_categories(home, capsys, tm
     assert "--categorical names 'hue', which is no column of features of items.csv" in err
     code, _, err = call(capsys, *fit, "--missing", "error", "--categorical", "colour", "--output", tmp_path / "m.smm")
     assert code == 1
-    assert "or learn with --missing level" in err
+    assert "or learn with --missing auto" in err
 
 
 def test_a_model_of_dates_is_learned_indexed_and_asked(capsys, tmp_path):

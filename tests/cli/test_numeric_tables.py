@@ -78,7 +78,8 @@ def test_true_is_1_and_false_0(extension, tmp_path):
     assert new_items(path).frame.to_numpy().tolist() == [[1.0, 1.5], [0.0, 2.0]]
     gap = table(tmp_path / f"gap.{extension}", a=pd.array([True, None], dtype=object), b=[1.5, 2.0])
     with pytest.raises(InputError, match="row 1 of .* has no a"):
-        new_items(gap)
+        new_items(gap, missing="error")
+    assert np.isnan(new_items(gap).frame["a"][1])
     with pytest.raises(InputError, match="row 0 of .* has a=inf; finite numbers are required"):
         new_items(table(tmp_path / f"far.{extension}", a=[np.inf, 1.0]))
 

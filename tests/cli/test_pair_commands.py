@@ -125,9 +125,8 @@ def test_columns_that_are_not_used_are_named_on_standard_error(folder, tmp_path,
     fit = ["fit", *files, "--id", "name", "--held-out", 0, "--n-knots", 3, "--alpha", 1e-3, "--output", model, "--json"]
     code, out, err = call(capsys, *fit)
     assert (code, json.loads(out)["features"]) == (0, ["width", "height", "tall"])
-    assert err.startswith(
-        f"semimetric: columns of {files[0]} that are not numeric are not used: note, when; name categories by"
-    )
+    told = "'note' (the same on every row); 'when' (the same on every row). To use one as categories"
+    assert err.startswith(f"semimetric: columns of {files[0]} are left out: {told}")
     assert call(capsys, "distance", model, tmp_path / "items.csv", "--id", "name")[2] == ""  # the model says what it needs
 
 
@@ -157,10 +156,9 @@ def test_a_constant_feature_is_said_once_and_a_column_of_ids_is_asked_for(folder
     fit = ["fit", *files, *columns, "--n-knots", 3, "--alpha", 1e-3, "--output", tmp_path / "m.smm"]
     code, _, err = call(capsys, *fit)
     assert code == 0
-    assert err.count("feature same is constant") == 1
-    assert "column number of" in err
-    assert "if it names the items, give --id number" in err
-    assert "--id" not in call(capsys, *fit, "--id", "number")[2]
+    assert err.count("'same' (the same on every row)") == 1
+    assert "'number' (an id, another number on every row)" in err
+    assert "'number'" not in call(capsys, *fit, "--id", "number")[2]
 
 
 def test_distance_needs_the_features_of_the_model(folder, tmp_path):

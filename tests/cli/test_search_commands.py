@@ -287,7 +287,9 @@ def test_a_cluster_answers_as_this_process(at_home, capsys, tmp_path):
             assert table(capsys, index, "queries.csv", "--id", "name", "-k", 5, *there).equals(whole)
         pairs = pd.DataFrame({"left": ["000", "001", "002", "003"] * 9, "right": [f"{k:03d}" for k in range(100, 136)]})
         pairs.assign(distance=range(36)).to_csv(tmp_path / "pairs.csv", index=False)
-        fit = ["fit", "items.csv", str(tmp_path / "pairs.csv"), "--id", "name", "--held-out", "0", "--n-knots", "3"]
+        items_of(at_home).drop(columns="colour").to_csv(tmp_path / "numbers.csv", index=False)
+        files = [str(tmp_path / name) for name in ("numbers.csv", "pairs.csv")]
+        fit = ["fit", *files, "--id", "name", "--held-out", "0", "--n-knots", "3"]
         for more, name in ((there, "there"), ([], "here")):
             assert main([*fit, "--alpha", "0.01", "--output", str(tmp_path / name), *more]) == 0
         assert main([*fit, "--output", str(tmp_path / "auto"), *there]) == 1

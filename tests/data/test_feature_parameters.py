@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric.data.schema import by_column, check_period, chosen_columns, column_number, column_numbers
+from semimetric.data.schema import Schema, by_column, check_period, column_number, column_numbers
 
 NAMES = ("width", "height", "hour")
 
@@ -59,7 +59,11 @@ def test_a_period_is_a_float():
 
 def test_categorical_columns_are_given_or_told_by_their_dtypes():
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"width": [1.0, 2.0], "height": pd.Categorical(["low", "high"]), "hour": [1, 2]})
-    assert chosen_columns(frame, None, NAMES) == chosen_columns(frame.to_numpy(), "auto", NAMES) == set()
-    assert chosen_columns(frame, "auto", NAMES) == {1}
-    assert chosen_columns(frame, ["hour", 0], NAMES) == {0, 2}
+    frame = pd.DataFrame({"width": [1.0, 2.0], "height": pd.Categorical([3, 7]), "hour": [1, 2]})
+
+    def chosen(table, given):
+        return [k for k, kind in enumerate(Schema.fit(table, categorical_features=given).kinds) if kind == "categorical"]
+
+    assert chosen(frame, None) == chosen(frame.to_numpy(), "auto") == []
+    assert chosen(frame, "auto") == [1]
+    assert chosen(frame, ["hour", 0]) == [0, 1, 2]

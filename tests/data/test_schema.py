@@ -112,7 +112,7 @@ def test_names_come_from_frames_with_names():
 SCHEMA = Schema.fit(ROWS, **TOLD)
 BAD = {
     "text": (
-        lambda: Schema.fit(ROWS, periodic={1: 24}).encode(ROWS),
+        lambda: Schema.fit(ROWS, categorical_features=None, periodic={1: 24}).encode(ROWS),
         "column 'x0' of X is not of numbers",
         "categorical_features=",
     ),

@@ -28,8 +28,8 @@ def test_what_is_no_id_or_label_is_refused():
 
 
 @pytest.mark.parametrize("frame", [FRAME[["colour", "width"]], FRAME[["colour", "width"]].to_numpy()])
-def test_columns_of_text_are_categories_where_they_are_asked_for(frame):
-    schema = Schema.fit(frame, categorical_features="text", missing="level")
+def test_columns_of_text_are_categories(frame):
+    schema = Schema.fit(frame, missing="level")
     assert schema.kinds == ("categorical", "numeric")
     np.testing.assert_array_equal(schema.encode(frame), [[1, 1], [np.nan, 2], [0, 3]])
-    assert_refused(lambda: Schema.fit(frame, categorical_features="words"), "categorical_features", "text")
+    assert_refused(lambda: Schema.fit(frame, categorical_features="text"), "categorical_features", "'auto'")

@@ -397,16 +397,21 @@ def test_what_needs_numbers_says_so():
 
 TABLE, TRUE = table()
 BAD = {
-    "text": (TABLE.astype({"colour": str}), {}, "column 'colour' of preprocessor is not of numbers", "categorical_features="),
-    "missing": (table(missing=0.1)[0], {}, "has a missing value (NaN", 'missing="level"'),
+    "text": (
+        TABLE.astype({"colour": str}),
+        {"categorical_features": None},
+        "column 'colour' of preprocessor is not of numbers",
+        "categorical_features=",
+    ),
+    "missing": (table(missing=0.1)[0], {"missing": "error"}, "has a missing value (NaN", 'missing="level"'),
     "all missing": (
         TABLE.assign(size=np.nan),
-        {"missing": "level"},
+        {"missing": "level", "drop": None},
         "'size' of preprocessor holds nothing but missing",
         "drop it",
     ),
     "no such period": (TABLE, {"periodic": {"minute": 60}}, "periodic= names the feature 'minute'", "correct it"),
-    "missing=": (TABLE, {"missing": "mean"}, "missing='mean'", "use one of 'error', 'level'"),
+    "missing=": (TABLE, {"missing": "mean"}, "missing='mean'", "'error', 'level'"),
     "durations": (TABLE.assign(size=pd.Timedelta(days=1)), {}, "column 'size' of preprocessor holds durations", "numbers"),
 }
 

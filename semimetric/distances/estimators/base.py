@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from .part_tasks import refuse_parts
 
 T = TypeVar("T", bound=Tuples)
 
+_OF_FEATURES = ("n_knots", "tables__knots", "tables__groups", "program__constraints")  # which may name them by number
 _MOST_FOLDS = 12  # more than "auto" ever compares on
 
 
@@ -42,17 +44,25 @@ def has_coordinates(learner: LearnedDistance) -> bool:
     AttributeError of a learner without `transform` has as its cause the error that says what is missing.
     """
     given, columns = learner.parameter_source, learner.columns_given
-    same = getattr(given, "link", "identity") == "identity" and columns.missing == "error"
+    same = getattr(given, "link", "identity") == "identity" and not columns.may_miss
     if not same or not learner.has_scales or len(Tables.of(getattr(given, "tables", "warped")).base_distances):
         raise NotSupportedError(
             'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
-            'Columns(missing="error"), no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
+            "no missing values, no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric"
         )
     return not hasattr(learner, "semimetric_") or bool(learner.semimetric_.coordinate_names)
 
 
 def _encoder(schema: Schema | None) -> Callable[[Any], Floats] | None:
-    return None if schema is None or schema.plain else schema.encode
+    return None if schema is None or schema.known_by_names else schema.encode
+
+
+def _has_numbers(value: Any) -> bool:
+    """Return True for sequences, of sequences or of constraints, that name features by number, or by their order."""
+    value = getattr(value, "features", getattr(value, "groups", value))
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, list | tuple) and any(isinstance(v, Real) or _has_numbers(v) for v in value)
 
 
 def _check_printable(choices: Choices) -> None:
@@ -133,7 +143,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         rows, items = item_rows(tuples, self.preprocessor, kind.name[:-1])
         schema = self._schema_of_tuples(rows, kind, items)
         checked = check_tuples(rows, kind, items, encode=_encoder(schema), advice=MISSING_ADVICE)
-        names = self._names(rows if items is None else items, checked.items.shape[1])
+        names = self._names(rows if items is None else items, checked.items.shape[1], schema)
         return checked, schema or names
 
     def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
@@ -146,10 +156,30 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         )  # fmt: skip
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
-        """Return the schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
+        """Return the schema of a table X; None for an array if no parameter describes its columns, which are then numbers.
+
+        Raises
+        ------
+        InputError
+            If columns would be left out, and a parameter names features by number.
+        """
         if self.only_numbers and not hasattr(X, "columns"):
             return None
-        return Schema.fit(X, name=name, **self.columns_given.named())
+        schema = self.columns_given.read(X, name)
+        if schema.dropped and isinstance(self.columns_given.drop, str) and (parameter := self._numbered_by):
+            raise InputError(
+                f"{parameter} names features by number, and the columns {', '.join(schema.dropped)} of {name} are no features, "
+                "so that the numbers of others would change; name features by their names, or say Columns(drop=)"
+            )
+        return schema
+
+    @property
+    def _numbered_by(self) -> str:
+        """The parameter that names features by number, or by their order; "" if none does."""
+        params = self.parameter_source.get_params()
+        if not (params.get("directions") is None or isinstance(params["directions"], str)):
+            return "directions="
+        return next((f"{name}=" for name in _OF_FEATURES if _has_numbers(params.get(name))), "")
 
     def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples], items: Any) -> Schema | None:
         """Return `_schema` of the items of tuples, which are row numbers of ``items``, or points without."""
@@ -168,7 +198,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         given = self._schema(X)
         read = partial(check_items, advice=MISSING_ADVICE) if given is None else given.encode
         items = read(X, min_items=min_items)
-        names = self._names(X, items.shape[1])
+        names = self._names(X, items.shape[1], given)
         return items, given or Schema.numeric(names)
 
     @property
@@ -205,6 +235,12 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         """
         check_is_fitted(self, "semimetric_")
         return self.semimetric_
+
+    @property
+    def columns_(self) -> Schema:
+        """Kinds of the columns as they were read; printed, a line. ``columns_.dropped`` are those that were left out."""
+        check_is_fitted(self, "semimetric_")
+        return self.semimetric_.schema
 
     @property
     def groups_(self) -> tuple[tuple[int, ...], ...]:
@@ -273,7 +309,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         columns = self.columns_given
-        tags.input_tags.allow_nan = columns.missing == "level"
+        tags.input_tags.allow_nan = columns.may_miss
         tags.input_tags.sparse = self._learns_from_items
         tags.input_tags.categorical = columns.categorical is not None
         return tags
@@ -281,10 +317,10 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "semimetric_")
 
-    def _names(self, source: Any, n_features: int) -> Sequence[str]:
+    def _names(self, source: Any, n_features: int, schema: Schema | None = None) -> Sequence[str]:
         """Return the names of the features, and record them if ``source`` is a frame with these columns."""
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        names = feature_names(source, n_features)
+        names = schema.names if schema is not None and schema.dropped else feature_names(source, n_features)
         if getattr(source, "columns", None) is not None and len(names) == n_features:
             self.feature_names_in_ = np.array(names, dtype=object)
         return names

@@ -12,14 +12,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
 from ..._foundation.arrays import as_classes
-from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.errors import InputError, NotSupportedError, silent
 from ..._foundation.progress import Stopwatch, check_time_budget
 from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_weights, weight_option
+from ...data.schema import LEFT_OUT
 from ..learning.parts_comparison import compare_with_parts
 from ..learning.search import Choices
+from ..learning.settings import Columns
 from ..search.votes import HeldOutNeighbors, Voters, VoteRule, choose_votes
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 from .large_margin_learner import LargeMarginLearner
@@ -48,6 +50,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     learner : estimator or None, default None
         Has ``fit(X, y)`` and ``semimetric_``; None is a `KernelRidgeLearner` of classes, or a `LargeMarginLearner` where
         neighbors predict. Its parameters are set as ``learner__effort`` and so on, those of the default one too.
+    columns : Columns or None, default None
+        Kinds of the columns, in place of those of the learner. None reads a frame as it is, see `Columns`.
     predictor : {"auto", "kernel_ridge", "neighbors"}, default "auto"
         "kernel_ridge" is the machine, whose width h and strength lambda have the least leave-one-out loss of those compared.
         "neighbors" are votes. "auto" is the machine if ``learner`` is a `KernelRidgeLearner`; if ``learner`` is None it
@@ -84,6 +88,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     learner_ : estimator
         The fitted learner.
     semimetric_ : Semimetric
+    columns_ : Schema
+        What was understood of the columns; printed, a line.
     index_ : NeighborIndex
     classes_ : ndarray
     machine_ : KernelMachine
@@ -113,6 +119,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self,
         learner: Any = None,
         *,
+        columns: Columns | None = None,
         predictor: str = "auto",
         n_neighbors: int | str = "auto",
         weights: str = "auto",
@@ -124,6 +131,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         time_budget: float | None = None,
     ) -> None:
         self.learner = learner
+        self.columns = columns
         self.predictor = predictor
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -176,7 +184,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             seconds = None if seconds is None else max(seconds - watch.seconds, _LEAST_SECONDS)
         learner = self._own_learner(self.random_state, LargeMarginLearner)
         self._limit(learner, seconds)
-        weight = self._learn(learner, X, y, labels, sample_weight)
+        with silent(*((LEFT_OUT,) if self._asks_for_machine else ())):  # the machine's learner has warned of them
+            weight = self._learn(learner, X, y, labels, sample_weight)
         self.vote_rule_ = self._given_rule or self._chosen_rule(learner, X, labels, weight, seed)
         return self
 

@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.stored import storable
+from ..._foundation.tables import read_table
 from ..._foundation.threads import short_blocks
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
+from ...data.columns import has_gaps
 from ...data.rows import filled_table
 from ...data.schema import Feature
 from ...data.times import SCALE
@@ -101,6 +103,12 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
         self._check()
         given = self.semimetric
         d = Semimetric.gower(X, missing="constant") if given == "gower" else searched_distance(given, X)
+        table = read_table(X)
+        if lacking := [name for name in d.schema.dropped if name in table.columns and has_gaps(table[name])]:
+            raise InputError(
+                f"the columns {', '.join(lacking)} of X are left out, and have missing values, which nothing can fill in: drop "
+                "them, or name them in gower(X, categorical_features=[...])"
+            )
         self._set_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(X))
         self._check_donors()
         return self

@@ -17,6 +17,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights, weight_option
 from ...data.rows import distinct_rows
 from ...data.splits import sample_pairs
+from ..learning.settings import Columns
 from ..model.semimetric import Semimetric
 from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
 from .kernel_ridge_learner import KernelRidgeLearner
@@ -41,6 +42,8 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         Has ``fit(X, y)`` and ``semimetric_``; None is a `KernelRidgeLearner` of values. A `DistanceRegressor` learns
         abs(y_i - y_j) from pairs, and its ``preprocessor`` is set to the items. Parameters of the learner are set as
         ``learner__effort`` and so on, those of the default one too.
+    columns : Columns or None, default None
+        Kinds of the columns, in place of those of the learner. None reads a frame as it is, see `Columns`.
     predictor : {"auto", "kernel_ridge", "neighbors"}, default "auto"
         "kernel_ridge" is the machine, whose width h and strength lambda have the least leave-one-out error of those compared.
         "neighbors" is the mean or median of the nearest items' values. "auto" is the machine if ``learner`` is None or a
@@ -73,6 +76,8 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     learner_ : estimator
         The fitted learner.
     semimetric_ : Semimetric
+    columns_ : Schema
+        What was understood of the columns; printed, a line.
     index_ : NeighborIndex
     machine_ : KernelMachine
         Centers, coefficients, width, strength and certified gap; where a machine predicts.
@@ -96,6 +101,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         self,
         learner: Any = None,
         *,
+        columns: Columns | None = None,
         predictor: str = "auto",
         n_neighbors: int | str = "auto",
         weights: str = "auto",
@@ -107,6 +113,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         effort: str | None = None,
     ) -> None:
         self.learner = learner
+        self.columns = columns
         self.predictor = predictor
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -195,6 +202,8 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         pairs = sample_pairs(features, self.n_pairs, random_state=seed)
         left, right = pairs.T
         option = {} if found is None else weight_option(learner, weight[left] * weight[right])
+        if hasattr(X, "columns"):
+            learner.set_params(columns=Columns.as_read(schema))
         learner.set_params(preprocessor=numbered_rows(X))
         return learner.fit(pairs, np.abs(values[left] - values[right]), **option)
 

@@ -29,10 +29,11 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
 from ...data.identical_items import identities
 from ...data.rows import single_row
-from ...data.schema import column_numbers
+from ...data.schema import Schema, column_numbers
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions
 from ..learning.kernel_machine import KernelMachine, Setting, fit_machine
+from ..learning.settings import Columns
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
@@ -97,6 +98,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     algorithm: str
     n_jobs: int | None
     learner: BaseEstimator | None
+    columns: Columns | None
     effort: str | None
     random_state: int | np.random.RandomState | None
     learner_: Stored[LearnedDistance]
@@ -121,7 +123,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         return learns_for_it and isinstance(self.n_neighbors, str) and self.weights == "auto"
 
     def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
-        return {"learner": lambda value: self._default_learner() if value is None else None}
+        return {"learner": lambda value: self._default_learner() if value is None else None, "columns": Columns.meant_by}
 
     def _own_learner(self, random_state: Any = None, default: Callable[[], BaseEstimator] | None = None) -> Any:
         """Return a copy of the learner, or the default one, with the effort and seeds from ``random_state`` that are given.
@@ -129,6 +131,10 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         It has the threads of this estimator if it has none of its own.
         """
         learner: Any = (default or self._default_learner)() if self.learner is None else clone(self.learner)
+        if self.columns is not None:
+            if "columns" not in learner.get_params(deep=False):
+                raise InputError(f"columns= is for the learner, and {type(learner).__name__} has none; leave it out")
+            learner.set_params(columns=self.columns)
         if self.effort is not None:
             names = _named(learner, "effort")
             if not names:
@@ -310,6 +316,11 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         return self.learner_.semimetric_
 
     @property
+    def columns_(self) -> Schema:
+        """Kinds of the columns as they were read; printed, a line. ``columns_.dropped`` are those that were left out."""
+        return self.semimetric_.schema
+
+    @property
     def feature_importances_(self) -> Floats:
         """The ``feature_importances_`` of the learner: fractions of the features in the distance, shape (n_features,)."""
         check_is_fitted(self, "index_")
@@ -326,7 +337,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = getattr(self.learner, "missing", "error") == "level"
+        tags.input_tags.allow_nan = Columns.of(self.columns or getattr(self.learner, "columns", None)).may_miss
         return tags
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
@@ -588,6 +599,8 @@ def as_chosen(learner: Any, fitted: Any) -> Any:
     if isinstance(params.get("directions"), str) and isinstance(getattr(recipe, "directions", None), Directions):
         chosen = {name: value for name, value in chosen.items() if name not in ("directions", "tables__kind")}
         # they were fitted to all items
+    if "columns" in params and hasattr(fitted, "columns_"):
+        chosen["columns"] = Columns.as_read(fitted.columns_)  # a part of the items may read as other kinds
     return made.set_params(**chosen | ({"time_budget": None} if "time_budget" in params else {}))
 
 

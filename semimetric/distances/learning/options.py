@@ -304,7 +304,7 @@ class Recipe:
     base_exponents: str | float | Sequence[float] = 1.0
     categorical_features: FeatureChoice = "auto"
     periodic: Periods = None
-    missing: str = "error"
+    missing: str | Sequence[int | str] = "auto"
     constraints: Sequence[Constraint] = ()
     prior: Any = None
     n_jobs: int | None = None
@@ -324,7 +324,8 @@ class Recipe:
         check_choice("tables", self.tables, ("full", "warped"))
         check_choice("symmetry", self.symmetry, ("tie", "swap"))
         check_choice("outside", self.outside, ("extend", "clip"))
-        check_choice("missing", self.missing, ("error", "level"))
+        if isinstance(self.missing, str):
+            check_choice("missing", self.missing, ("auto", "error", "level"))
         check_choice("effort", self.effort, EFFORTS)
         if self.joint.n_knots is not None and not isinstance(self.knots, str):
             raise InputError(

@@ -9,13 +9,14 @@ import numpy as np
 
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
-from ...data.schema import Schema
+from ...data.schema import Feature, Schema
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.from_labels import labelled_directions
 from ..features.linear_directions import with_directions
 from ..model.semimetric import Semimetric
 from ..pairs.monotone_scales import l1_pairwise
 from ..search.votes import MOST_NEIGHBORS, HeldOutNeighbors, choose_votes, nearest_columns
+from .gradient_scales import GapCoordinates
 from .kernel_machine import Calibration, Targets, kernel_of, solve
 from .options import SearchCost
 from .search import Candidate, Choices
@@ -140,10 +141,20 @@ def _distances_of_parts(
         left, right = (with_directions(directions, items[rows])[:, items.shape[1] :] for rows in (held, part))
         if kinds[block.start] == "forest":
             return sum((left[:, [t]] != right[:, t]).astype(np.float64) for t in range(left.shape[1])) / left.shape[1]
-        return l1_pairwise(left, right)
+        left, right = np.split(_without_gaps(np.vstack([left, right])), [len(held)])
+        return l1_pairwise(np.ascontiguousarray(left), np.ascontiguousarray(right))
 
     found = map_blocks(learned, len(kinds), size=1, n_jobs=n_jobs)
     return {name: d for name, d in zip(("components", "forest"), found, strict=True) if d is not None}
+
+
+def _without_gaps(components: Floats) -> Floats:
+    """Return coordinates under whose L1 distance a component that is missing has the gaps of `GapCoordinates`."""
+    if not np.isnan(components).any():
+        return components
+    known = components[:, ~np.isnan(components).all(axis=0)]
+    schema = Schema(tuple(Feature(f"component{k}", missing=True) for k in range(known.shape[1])))
+    return GapCoordinates.of(schema, known).values if known.shape[1] else np.zeros((len(known), 1))
 
 
 def _in_unit(distances: Floats) -> Floats:

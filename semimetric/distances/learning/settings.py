@@ -13,6 +13,7 @@ from ..._foundation.estimator import ShortRepr
 from ..._foundation.stored import storable
 from ..._foundation.types import Exponents, FeatureChoice, Knots, Periods
 from ...data.feature_groups import Groups
+from ...data.schema import Schema
 from ..model.semimetric import Semimetric
 from ..programs.constraints import Constraint
 from ..programs.penalties import Penalties
@@ -51,19 +52,27 @@ class Settings(ShortRepr, BaseEstimator):
 
 @storable
 class Columns(Settings):
-    """Kinds of the features that a learner reads: categories, angles, missing values; all else are numbers.
+    """Kinds of the columns that a learner reads: categories, angles, missing values, none; all else are numbers and times.
+
+    A frame is read as it is, as `Semimetric.gower` reads it (see `Schema.fit`). Print ``columns_`` of the fitted learner for a
+    line that says how. An array is one of numbers, of which none is missing, unless its columns are named here. A frame that
+    comes later is read by what was learned. It needs the same columns, of which those that were left out may be absent.
 
     Parameters
     ----------
     categorical : "auto" (default), None, or sequence of int or str
-        Features that are categories: a table of every two. "auto" takes the categorical columns of a frame; columns of text
-        must be named (see `Schema.fit`). An unseen category is at the mean learned distance between the other category and
-        the rest; all unseen ones are one.
-    periodic : dict of int or str to float, or None, default None
-        Features that wrap around, and their periods: ``{"hour": 24}``.
-    missing : {"error", "level"}, default "error"
-        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. If no training
-        value is missing, that level is at the weighted L1 distance across half the range.
+        Features that are categories: a table of every two. "auto" takes of a frame the columns of a categorical dtype, and of
+        text of which at most 20 cells, or a tenth, differ. A sequence names others, such as numbers of districts. An unseen
+        category is at the mean learned distance between the other category and the rest; all unseen ones are one.
+    periodic : dict of int or str to float or {"day", "week", "year"}, or None, default None
+        Features that wrap around, and their periods: ``{"hour": 24}``. Times are days on a scale unless they have one here.
+    missing : {"auto", "error", "level"}, or sequence of int or str, default "auto"
+        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature, or in those of a sequence.
+        "auto" does so in the columns of a frame that have some, and refuses them in arrays. If no training value is missing,
+        that level is at the weighted L1 distance across half the range.
+    drop : "auto" (default), None, or sequence of int or str
+        Columns of a frame that are left out. "auto" leaves out names and free text, ids, and what is the same on 20 or more
+        rows, and warns of them in one list. It refuses them where other parameters name features by number.
 
     Examples
     --------
@@ -73,20 +82,50 @@ class Columns(Settings):
                                       periodic={'hour': 24}))
     """
 
-    def __init__(self, categorical: FeatureChoice = "auto", *, periodic: Periods = None, missing: str = "error") -> None:
+    def __init__(
+        self,
+        categorical: FeatureChoice = "auto",
+        *,
+        periodic: Periods = None,
+        missing: str | Sequence[int | str] = "auto",
+        drop: str | Sequence[int | str] | None = "auto",
+    ) -> None:
         self.categorical = categorical
         self.periodic = periodic
         self.missing = missing
+        self.drop = drop
+
+    @classmethod
+    def as_read(cls, schema: Schema) -> Self:
+        """Return the kinds that a table had when it was read, for another part of it."""
+        found = schema.features
+        periods: dict[int | str, float | str] = {f.name: f.time or f.period for f in found if f.kind == "periodic"}
+        return cls(
+            [f.name for f in found if f.kind == "categorical"],
+            periodic=periods or None,
+            missing=[f.name for f in found if f.missing],
+            drop=list(schema.dropped),
+        )
 
     @property
     def only_numbers(self) -> bool:
         """True if it says of no feature of an array that it is anything but a number that is there."""
-        chosen = self.categorical is None or (isinstance(self.categorical, str) and self.categorical == "auto")
-        return self.missing == "error" and not self.periodic and chosen
+        named = self.categorical is not None and not isinstance(self.categorical, str) and len(self.categorical) > 0
+        return not self.may_miss and not self.periodic and not named
+
+    @property
+    def may_miss(self) -> bool:
+        """True if values of an array may be missing."""
+        return self.missing == "level" if isinstance(self.missing, str) else len(self.missing) > 0
 
     def named(self) -> dict[str, Any]:
-        """Return the arguments of `Schema.fit`."""
+        """Return the values by the names of a recipe."""
         return {"categorical_features": self.categorical, "periodic": self.periodic, "missing": self.missing}
+
+    def read(self, X: Any, name: str = "X") -> Schema:
+        """Return the schema of a table; an array has no missing values unless the parameters say so."""
+        missing = "error" if self.missing == "auto" and not hasattr(X, "columns") else self.missing
+        return Schema.fit(X, **self.named() | {"missing": missing}, drop=self.drop, name=name)
 
 
 @storable

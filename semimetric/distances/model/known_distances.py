@@ -11,18 +11,17 @@ each exactly; outside the knots it goes on with the same slopes. What is learned
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._foundation.arrays import as_vector, is_missing
+from ..._foundation.arrays import as_vector
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.tables import may_be_categories, texts_of
 from ..._foundation.types import ArrayLike, FeatureChoice, Floats
 from ..._foundation.validation import check_alpha, check_choice
-from ...data.columns import as_table, cells_of, column_of
 from ...data.grid import Grid
-from ...data.schema import Feature, Schema, by_column, chosen_columns, feature_names
+from ...data.schema import Feature, Schema, by_column
 from ..features.histograms import HistogramFeatures
 from ..features.linear_directions import Directions
 from ..pairs.base import PairMap
@@ -50,8 +49,15 @@ def gower_parts(
     """Return the parts of `Semimetric.gower`, by the names of the parameters of a `Semimetric`."""
     check_choice("scale", scale, _SCALES)
     check_choice("missing", missing, _MISSING)
-    kinds = _kinds_of_columns(X, categorical_features, periodic, "level" if missing == "constant" else missing)
-    schema = Schema.fit(X, periodic=periodic, **kinds)
+    schema = Schema.fit(
+        X,
+        categorical_features=categorical_features,
+        periodic=periodic,
+        missing="level" if missing == "constant" else missing,
+        drop="auto",
+    )
+    if missing == "auto" and any(schema.missing):
+        schema = Schema(tuple(replace(feature, missing=True) for feature in schema.features), schema.dropped)
     items = schema.encode(X)
     fractions = _weights(weights, schema.names)
     if not fractions.any():
@@ -94,22 +100,6 @@ def emd_parts(bin_positions: ArrayLike, mass: float) -> dict[str, Any]:
         "feature_names": names,
         "directions": directions,
     }
-
-
-def _kinds_of_columns(
-    X: Any, categorical_features: Any, periodic: Mapping[int | str, Any] | None, missing: str
-) -> dict[str, Any]:
-    """Return the parameters of `Schema.fit` that "auto" stands for: columns of few texts, and the use of missing cells."""
-    table = as_table(X)
-    columns = [column_of(table, k) for k in range(table.shape[1])] if len(table.shape) == 2 else []
-    if isinstance(categorical_features, str) and categorical_features == "auto":
-        names = feature_names(table, len(columns))
-        taken = set(by_column(periodic or {}, names, "periodic"))
-        of_text = {k for k, column in enumerate(columns) if may_be_categories(texts_of(cells_of(column)))}
-        categorical_features = sorted(chosen_columns(table, "auto", names) | (of_text - taken))
-    if missing == "auto":
-        missing = "level" if any(is_missing(cell) for column in columns for cell in cells_of(column)) else "error"
-    return {"categorical_features": categorical_features, "missing": missing}
 
 
 def _weights(given: Any, names: Sequence[str]) -> Floats:

@@ -187,7 +187,8 @@ class Semimetric(FrozenValue):
             sum. 0 leaves a column out.
         categorical_features : "auto" (default), None, or sequence of int or str
             The columns of categories, as in `Schema.fit`. "auto" takes columns of text too, if at most 20 of their texts, or a
-            tenth, differ: other text is as often a name as a category, and is refused.
+            tenth, differ. Names and free text, ids and, of 20 rows or more, constant columns of a frame are left out, and a
+            warning lists them.
         periodic : dict or None, default None
             The periods of columns that go round, as in `Schema.fit`.
         missing : {"auto", "error", "level", "constant"}, default "auto"
@@ -755,9 +756,7 @@ class Semimetric(FrozenValue):
         """Return what a file holds of the distance."""
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("schema", "base_distances")}
         terms = tuple(base.stored for base in self.base_distances)
-        return StoredDistance(
-            **parts, schema=self.schema if self.schema.encoded or not self.schema.plain else None, base_terms=terms
-        )
+        return StoredDistance(**parts, schema=None if self.schema.known_by_names else self.schema, base_terms=terms)
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 
 from semimetric import (
+    Columns,
     DistanceRegressor,
     InputError,
     KernelRidgeLearner,
@@ -125,7 +126,9 @@ def test_parameters_of_the_default_learner_can_be_set(kind, learner):
 def test_parameters_of_the_default_learner_are_told(kind):
     model = kind()
     told = model.get_params()
-    assert {name for name in told if "__" in name} == {f"learner__{name}" for name in kind()._default_learner().get_params()}
+    own = {f"columns__{name}" for name in Columns().get_params()}
+    learners = {f"learner__{name}" for name in kind()._default_learner().get_params()}
+    assert {name for name in told if "__" in name} == learners | own
     assert told["learner"] is None
     assert not any("__" in name for name in model.get_params(deep=False))
     assert clone(model).set_params(**told).learner is None  # there and back is nothing new

@@ -248,9 +248,17 @@ def test_given_directions_must_fit_the_table():
 
 
 BAD = {
-    "text": ({"preprocessor": table()[0].astype({"colour": str})}, "column 'colour'", "categorical_features="),
-    "missing": ({"preprocessor": table(missing=0.1)[0]}, "has a missing value (NaN", 'missing="level"'),
-    "missing=": ({"missing": "mean"}, "missing='mean'", "use one of 'error', 'level'"),
+    "text": (
+        {"preprocessor": table()[0].astype({"colour": str}), "categorical_features": None},
+        "column 'colour'",
+        "categorical_features=",
+    ),
+    "missing": (
+        {"preprocessor": table(missing=0.1)[0], "missing": "error"},
+        "has a missing value (NaN",
+        'missing="level"',
+    ),
+    "missing=": ({"missing": "mean"}, "missing='mean'", "'error', 'level'"),
     "no such period": ({"periodic": {"minute": 60}}, "periodic= names the feature 'minute'", "correct it"),
 }
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
 import semimetric
-from semimetric import NeighborIndex, Semimetric, load
+from semimetric import NeighborIndex, Semimetric, SemimetricWarning, load
 
 SEEDS = st.integers(0, 10_000)
 KINDS = ("numeric", "categorical", "periodic", "numeric")
@@ -176,7 +176,9 @@ def test_a_table_as_people_have_it_needs_no_parameters():
     assert_refused(lambda: Semimetric.gower(frame, missing="error"), "row 2 of X has a missing value", "missing=")
     assert_refused(lambda: Semimetric.gower(frame, categorical_features=None), "column 'colour' of X is not of numbers", "")
     names = pd.DataFrame({"name": [f"n{k}" for k in range(30)], "size": range(30)})
-    assert_refused(lambda: Semimetric.gower(names), "column 'name' of X", "30 different texts in 30 rows", "drop it")
+    with pytest.warns(SemimetricWarning, match=r"'name' \(30 different texts in 30 rows\)"):
+        assert Semimetric.gower(names).feature_names == ("size",)
+    assert_refused(lambda: Semimetric.gower(names[["name"]]), "all are left out", "30 different texts", "Columns(")
 
 
 def test_a_column_is_named_once():

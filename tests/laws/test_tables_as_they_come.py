@@ -1,0 +1,296 @@
+"""Tables as files have them: every estimator reads a frame by one reader, without a parameter about its columns."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import cross_val_score
+
+import semimetric as sm
+from semimetric import Columns, InputError, SemimetricWarning
+from semimetric.data.schema import Schema
+
+pd = pytest.importorskip("pandas")
+
+LEFT_OUT = ("customer_id", "name", "country")
+USED = ("plan", "age", "income", "signup", "newsletter", "charges")
+LINE = (
+    "6 columns: categories plan; numbers age, income, newsletter, charges; times signup; gaps in plan, income, charges; "
+    "left out customer_id, name, country"
+)
+
+
+def customers(n=300, seed=0):
+    """Return a table as `read_csv` gives it, whether each customer leaves, and what he spends."""
+    rng = np.random.default_rng(seed)
+    age, plan = rng.integers(18, 80, n), rng.choice(["basic", "plus", "pro"], n)
+    frame = pd.DataFrame(
+        {
+            "customer_id": 10_000 + rng.permutation(n),
+            "name": [f"Person {k}" for k in range(n)],
+            "plan": plan,
+            "age": age,
+            "income": np.round(rng.lognormal(10, 0.5, n)),
+            "signup": (pd.Timestamp("2018-01-01") + pd.to_timedelta(rng.integers(0, 2_000, n), "D")).strftime("%Y-%m-%d"),
+            "newsletter": rng.random(n) < 0.5,
+            "country": "DE",
+            "charges": np.where(rng.random(n) < 0.05, " ", np.round(100 * rng.random(n), 2).astype(str)),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "income"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "plan"] = None
+    leaves = np.where((age > 45) ^ (plan == "pro"), "leaves", "stays")
+    return pd.read_csv(io.StringIO(frame.to_csv(index=False))), leaves, 2.0 * age + 30 * (plan == "pro")
+
+
+FRAME, LEAVES, SPENDS = customers()
+LEARN, NEW = FRAME[:200], FRAME[200:]
+PAIRS = np.random.default_rng(1).integers(0, 200, (600, 2))
+PAIRS = PAIRS[np.abs(SPENDS[PAIRS[:, 0]] - SPENDS[PAIRS[:, 1]]) > 0]
+GAPS = np.abs(SPENDS[PAIRS[:, 0]] - SPENDS[PAIRS[:, 1]])
+FAST = {"n_knots": 4, "alpha": 1e-3}
+
+
+def years(x, y):
+    """A distance of two rows, whose columns are those that are used."""
+    return abs(x[USED.index("age")] - y[USED.index("age")]) + (x[0] != y[0])
+
+
+def tuples_of(size):
+    rows = np.random.default_rng(2).integers(0, 200, (400, size))
+    return rows[(rows[:, 0] != rows[:, 1]) & (rows[:, -2] != rows[:, -1])]
+
+
+FITTED = {
+    "classifier": lambda X: sm.SemimetricClassifier(predictor="kernel_ridge").fit(X, LEAVES[:200]),
+    "votes": lambda X: sm.SemimetricClassifier(sm.LargeMarginLearner(tables="full", **FAST)).fit(X, LEAVES[:200]),
+    "regressor": lambda X: sm.SemimetricRegressor().fit(X, SPENDS[:200]),
+    "regressor by pairs": lambda X: sm.SemimetricRegressor(sm.DistanceRegressor(**FAST), n_pairs=300).fit(X, SPENDS[:200]),
+    "large margin": lambda X: sm.LargeMarginLearner(tables="full", directions=None, **FAST).fit(X, LEAVES[:200]),
+    "kernel ridge": lambda X: sm.KernelRidgeLearner().fit(X, SPENDS[:200]),
+    "distances": lambda X: sm.DistanceRegressor(preprocessor=X, **FAST).fit(PAIRS, GAPS),
+    "pairs": lambda X: sm.PairLearner(preprocessor=X, **FAST).fit(PAIRS, np.where(GAPS < 20, 1, -1)),
+    "triplets": lambda X: sm.TripletLearner(preprocessor=X, **FAST).fit(tuples_of(3)),
+    "quadruplets": lambda X: sm.QuadrupletLearner(preprocessor=X, **FAST).fit(tuples_of(4)),
+    "approximator": lambda X: sm.DistanceApproximator(years, sm.DistanceRegressor(**FAST), n_pairs=300).fit(X),
+    "clusterer": lambda X: sm.SemimetricClusterer(n_clusters=3).fit(X),
+    "outliers": lambda X: sm.SemimetricOutlierDetector().fit(X),
+    "imputer": lambda X: sm.SemimetricImputer().fit(X),
+    "index": lambda X: sm.NeighborIndex("gower").fit(X),
+}
+every_estimator = pytest.mark.parametrize("name", FITTED)
+
+
+def fitted(name, X):
+    with pytest.warns(SemimetricWarning) as caught:
+        model = FITTED[name](X)
+    told = [str(w.message) for w in caught if "are left out" in str(w.message)]
+    assert len(told) == 1, told  # one warning, which lists all
+    return model, told[0]
+
+
+@every_estimator
+def test_a_table_is_read_as_it_is(name):
+    model, told = fitted(name, LEARN)
+    schema = model.semimetric_.schema
+    assert (schema.names, schema.dropped) == (USED, LEFT_OUT)
+    for part in ("'customer_id' (an id", "'name' (200 different texts in 200 rows)", "'country' (the same on every row)"):
+        assert part in told
+    features = dict(zip(schema.names, schema.features, strict=True))
+    assert (features["plan"].kind, features["plan"].categories) == ("categorical", ("basic", "plus", "pro"))
+    assert features["signup"].time == "scale"
+    assert features["income"].missing
+    assert features["charges"].missing
+    assert features["age"].kind == features["newsletter"].kind == "numeric"
+    d = model.semimetric_
+    # what comes later is read by what was learned: with the columns that were left out, or without, and by name
+    distances = d.pairwise(NEW, LEARN[:5])
+    assert np.isfinite(distances).all()
+    assert_array_equal(distances, d.pairwise(NEW[list(USED)], LEARN[:5]))
+    row = NEW.iloc[3]
+    assert d(row, LEARN.iloc[0]) == d(row.to_dict(), LEARN.iloc[0]) == pytest.approx(distances[3, 0], rel=1e-12)
+    assert_refused(lambda: d.pairwise(NEW.drop(columns="age")), "5 features", "6 features are required")
+    assert_refused(lambda: d.pairwise(NEW.rename(columns={"age": "years"})), "'years' is not among them", "required")
+
+
+@every_estimator
+def test_polars_gives_the_same(name):
+    polars = pytest.importorskip("polars")
+    one, two = fitted(name, LEARN)[0], fitted(name, polars.from_pandas(LEARN))[0]
+    assert one.semimetric_.schema == two.semimetric_.schema
+    new = polars.from_pandas(NEW)
+    assert_allclose(two.semimetric_.pairwise(new), one.semimetric_.pairwise(NEW), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["classifier", "votes", "regressor", "large margin", "kernel ridge", "distances", "pairs"])
+def test_a_line_says_what_was_understood(name):
+    assert str(fitted(name, LEARN)[0].columns_) == LINE
+
+
+@pytest.mark.parametrize("name", ["classifier", "votes", "regressor", "regressor by pairs", "clusterer", "outliers", "imputer"])
+def test_a_file_keeps_what_was_understood(name, tmp_path):
+    model = fitted(name, LEARN)[0]
+    model.save(tmp_path / "model.smm")
+    again = sm.load(tmp_path / "model.smm")
+    assert again.semimetric_.schema == model.semimetric_.schema
+    answer = "transform" if name == "imputer" else "predict"
+    got, want = getattr(again, answer)(NEW), getattr(model, answer)(NEW)
+    assert got.equals(want) if name == "imputer" else (got == want).all()
+
+
+@pytest.mark.parametrize("name", ["classifier", "votes"])
+def test_classes_are_learned(name):
+    model = fitted(name, LEARN)[0]
+    assert model.score(NEW, LEAVES[200:]) > 0.85
+    assert list(model.feature_names_in_) == list(USED)
+    assert model.n_features_in_ == len(USED) == len(model.feature_importances_)
+    assert "age" in str(model.explain_neighbors(NEW.iloc[0]))
+    assert "customer_id" not in str(model.explain_neighbors(NEW[:1]))
+
+
+def test_values_are_learned():
+    assert fitted("regressor", LEARN)[0].score(NEW, SPENDS[200:]) > 0.8
+
+
+def test_what_was_not_in_the_fit():
+    model = fitted("classifier", LEARN)[0]
+    new = NEW.assign(plan="gold", country="FR", name=None)
+    assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)  # an unknown category is as far from all that are known
+    gap = NEW.assign(age=NEW["age"].where(NEW["age"] > 30))
+    assert_refused(lambda: model.predict(gap), "a missing value (NaN", 'Columns(missing="level")', "that has gaps")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)
+        anywhere = sm.SemimetricClassifier(columns=Columns(missing="level")).fit(LEARN, LEAVES[:200])
+        assert np.isfinite(anywhere.predict_proba(gap)).all()
+        assert np.isfinite(cross_val_score(sm.SemimetricClassifier(predictor="kernel_ridge"), FRAME, LEAVES, cv=3)).all()
+
+
+def test_columns_say_otherwise():
+    columns = Columns(["age", "country"], periodic={"signup": "year"}, drop=["customer_id", "name"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = sm.SemimetricClassifier(columns=columns, predictor="kernel_ridge").fit(LEARN, LEAVES[:200])
+    assert model.columns_.dropped == ("customer_id", "name")
+    kinds = dict(zip(model.columns_.names, model.columns_.kinds, strict=True))
+    assert [name for name, kind in kinds.items() if kind == "categorical"] == ["plan", "age", "country"]
+    assert kinds["signup"] == "periodic"
+    nothing = sm.SemimetricClassifier(columns=Columns(drop=None))
+    assert_refused(lambda: nothing.fit(LEARN, LEAVES[:200]), "column 'name' of X is not of numbers", "drop it")
+    both = Columns(["plan"], drop=["plan"])
+    assert_refused(lambda: sm.KernelRidgeLearner(columns=both).fit(LEARN, SPENDS[:200]), "'plan' is in drop=", "leave it out")
+    assert_refused(
+        lambda: sm.SemimetricClassifier(Forgetful(), columns=columns).fit(LEARN, LEAVES[:200]),
+        "columns= is for the learner",
+        "Forgetful has none",
+        "leave it out",
+    )
+
+
+class Forgetful(sm.LargeMarginLearner):
+    """A learner without columns."""
+
+    def get_params(self, deep=True):
+        return {name: value for name, value in super().get_params(deep).items() if not name.startswith("columns")}
+
+
+NUMBERED = {
+    "groups": {"tables": sm.Tables(groups=[(0, 1), (2,)])},
+    "constraints": {"program": sm.Program(constraints=[sm.Monotone([0])])},
+    "knots of each": {"n_knots": [4] * len(FRAME.columns)},
+    "directions": {"directions": np.ones((1, len(FRAME.columns)))},
+}
+
+
+@pytest.mark.filterwarnings("ignore:columns of")
+@pytest.mark.parametrize("name", NUMBERED)
+def test_numbers_of_features_never_shift(name):
+    model = sm.DistanceRegressor(**{**FAST, **NUMBERED[name]}, preprocessor=LEARN)
+    assert_refused(lambda: model.fit(PAIRS, GAPS), "names features by number", "customer_id, name, country", "drop")
+
+
+def test_names_of_features_need_no_numbers():
+    program = sm.Program(constraints=[sm.Monotone(["age"])])
+    model = sm.DistanceRegressor(**FAST, program=program, preprocessor=LEARN)
+    with pytest.warns(SemimetricWarning, match="are left out"):
+        assert model.fit(PAIRS, GAPS).columns_.dropped == LEFT_OUT
+
+
+@pytest.mark.filterwarnings("ignore:columns of")
+def test_what_is_left_out_is_not_filled_in():
+    filled = sm.SemimetricImputer().fit_transform(LEARN)
+    assert list(filled) == list(FRAME)
+    assert not filled.isna().any(axis=None)
+    assert filled["name"].equals(LEARN["name"])
+    assert filled["charges"].dtype == np.float64
+    gaps = LEARN.assign(name=LEARN["name"].where(LEARN["age"] > 30))
+    assert_refused(lambda: sm.SemimetricImputer().fit(gaps), "the columns name of X are left out", "missing", "drop them")
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(20, 60))
+def test_numbers_in_frames_are_read_as_arrays(seed, n):
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    frame = pd.DataFrame(X, columns=list("abc"))
+    schema = Columns().read(frame)
+    assert schema == Schema.numeric("abc")
+    assert_array_equal(schema.encode(frame), X)
+    assert str(schema) == "3 columns: numbers a, b, c"
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_another_order_of_the_rows_reads_the_same(data):
+    order = data.draw(st.permutations(range(60)))
+    table = FRAME[:60]
+    assert Schema.fit(table.iloc[order], missing="auto", drop=list(LEFT_OUT)) == Schema.fit(
+        table, missing="auto", drop=list(LEFT_OUT)
+    )
+
+
+READ = {
+    "few rows are no proof": (pd.DataFrame({"id": [1, 2, 3], "same": 1.0}), ("id", "same")),
+    "an id by its name": (pd.DataFrame({"RowNumber": np.arange(30), "x": np.arange(30) % 7}), ("x",)),
+    "a number of its own": (pd.DataFrame({"week": np.arange(30), "width": np.arange(30) % 7}), ("week", "width")),
+    "an id that repeats": (pd.DataFrame({"shop_id": np.arange(30) % 9, "x": np.arange(30) % 7}), ("shop_id", "x")),
+    "empty": (pd.DataFrame({"none": [None] * 30, "x": np.arange(30) % 7}), ("x",)),
+    "a dtype says so": (pd.DataFrame({"c": pd.Categorical(["a"] * 30), "x": np.arange(30) % 7}), ("c", "x")),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.filterwarnings("ignore:columns of X are left out")
+def test_which_columns_are_features(name):
+    frame, used = READ[name]
+    assert Schema.fit(frame, missing="auto", drop="auto").names == used
+
+
+def test_text_of_few_values_dates_and_numbers():
+    frame = pd.DataFrame(
+        {
+            "few": ["a", "b"] * 15,
+            "time": ["2024-01-01T10:00+01:00", "2024-07-01T10:00+02:00"] * 15,
+            "nearly a time": ["2024-01-01", "soon"] * 15,
+            "numbers": [f"{k / 7:.4f}" for k in range(30)],
+        }
+    )
+    schema = Schema.fit(frame)
+    assert schema.kinds == ("categorical", "numeric", "categorical", "numeric")
+    assert (schema.features[1].time, schema.features[1].zone) == ("scale", "UTC")
+    assert schema.encode(frame)[0, 1] * 24 % 24 == pytest.approx(9.0)
+    assert schema.encode(frame)[8, 3] == float(frame["numbers"][8])
+
+
+def test_arrays_are_numbers_as_they_were():
+    X = np.random.default_rng(0).random((60, 2))
+    X[0, 0] = np.nan
+    y = X[:, 1] > 0.5
+    for model in (sm.SemimetricClassifier(), sm.LargeMarginLearner(), sm.KernelRidgeLearner("classes")):
+        with pytest.raises(InputError, match=r"row 0 of X has a missing value \(NaN"):
+            model.fit(X, y)
+    constant = np.column_stack([X[1:, 1], np.ones(59)])
+    assert sm.KernelRidgeLearner("classes").fit(constant, y[1:]).n_features_in_ == 2
