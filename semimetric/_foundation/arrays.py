@@ -237,7 +237,10 @@ def as_cells(values: Any, name: str) -> NDArray[Any]:
         array = np.asanyarray(values, dtype=None if hasattr(values, "__array__") else object)
     if array.dtype.kind in "cV":  # text and times keep their types
         _check_kind(array.dtype, name)
-    return np.ma.filled(array.astype(object), None) if np.ma.is_masked(array) else np.asarray(array)
+    cells = np.array(array, dtype=object, subok=False) if np.ma.is_masked(array) else np.asarray(array)
+    if np.ma.is_masked(array):
+        cells[np.ma.getmaskarray(array)] = None  # `np.ma.filled` would take None for "the usual", which is "?"
+    return cells
 
 
 def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floats:

@@ -15,6 +15,7 @@ LONG = {
     "plot_must_all_data_be_in_memory",
     "plot_what_do_a_few_links_teach_a_clustering",
     "plot_which_corners_of_a_photograph_look_alike",
+    "plot_which_customers_leave_by_a_table_as_it_comes",
     "plot_which_series_are_alike_if_time_may_stretch",
     "plot_which_words_are_near_by_edits",
 }  # seconds each: they run among the slow tests

@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.model_selection import cross_val_score
 import semimetric as sm
 from semimetric import Columns, InputError, SemimetricWarning
 from semimetric.data.schema import Schema
+from semimetric.data.stored_frames import StoredColumn, StoredFrame
 
 pd = pytest.importorskip("pandas")
 
@@ -231,6 +233,29 @@ def test_what_is_left_out_is_not_filled_in():
     assert_refused(lambda: sm.SemimetricImputer().fit(gaps), "the columns name of X are left out", "missing", "drop them")
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:columns of X are left out", "ignore:features .* are constant")
+@pytest.mark.parametrize(
+    ("target", "model", "least"), [("leaves", sm.SemimetricClassifier, 0.92), ("spends", sm.SemimetricRegressor, 0.95)]
+)
+def test_five_lines_from_a_file_to_a_report(target, model, least, tmp_path):
+    frame, leaves, spends = customers(5_000)
+    path = tmp_path / "customers.csv"
+    frame.assign(**{target: leaves if target == "leaves" else spends}).to_csv(path, index=False)
+
+    table = pd.read_csv(path)
+    X, y = table.drop(columns=target), table[target]
+    fitted = model().fit(X[:4000], y[:4000])
+    report = sm.report(fitted, X[4000:], y[4000:])
+    report.write_html(tmp_path / "report.html")
+
+    assert str(fitted.columns_) == LINE
+    assert fitted.score(X[4000:], y[4000:]) > least
+    page = (tmp_path / "report.html").read_text()
+    assert all(name in page for name in USED)
+    assert "customer_id" not in page
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(20, 60))
 def test_numbers_in_frames_are_read_as_arrays(seed, n):
@@ -294,3 +319,71 @@ def test_arrays_are_numbers_as_they_were():
             model.fit(X, y)
     constant = np.column_stack([X[1:, 1], np.ones(59)])
     assert sm.KernelRidgeLearner("classes").fit(constant, y[1:]).n_features_in_ == 2
+
+
+def masked():
+    return np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[False, False], [False, True]])
+
+
+def test_a_masked_cell_is_missing():
+    assert np.isnan(Schema.fit(masked(), categorical_features=[0], missing="level").encode(masked())[1, 1])
+    encode = Schema.fit(masked(), categorical_features=[0]).encode
+    assert_refused(lambda: encode(masked()), "row 1 of X has a missing value", "finite values are required", "fill them in")
+
+
+def kept(frame, tmp_path):
+    """Return the frame of a model that was saved and loaded, and both models."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)
+        model = sm.DistanceRegressor(preprocessor=frame, **FAST).fit(PAIRS, GAPS)
+    model.save(tmp_path / "model.smm")
+    return sm.load(tmp_path / "model.smm").preprocessor, model, sm.load(tmp_path / "model.smm")
+
+
+WIDE = LEARN.assign(
+    colour=pd.Categorical(["red", None] * 100, categories=["red", "blue"]),
+    when=pd.Timestamp("2024-01-01", tz="Europe/Berlin") + pd.to_timedelta(np.arange(200), "h"),
+    born=pd.Series(pd.to_datetime(["2024-01-01", None] * 100)),
+    yes=pd.array([True, None] * 100, dtype="boolean"),
+    count=pd.array([1, None] * 100, dtype="Int64"),
+)
+
+
+@pytest.mark.parametrize("library", ["pandas", "named rows", "polars"])
+def test_a_model_is_saved_with_its_frame(library, tmp_path):
+    frame = WIDE.set_axis([f"row {k}" for k in range(200)]) if library == "named rows" else WIDE
+    if library == "polars":
+        frame = pytest.importorskip("polars").from_pandas(WIDE)
+    found, model, again = kept(frame, tmp_path)
+    assert type(found) is type(frame)
+    assert list(found.columns) == list(frame.columns)
+    assert again.columns_ == model.columns_ == Columns(drop=list(LEFT_OUT)).read(found)
+    assert_array_equal(again.predict(PAIRS), model.predict(PAIRS))
+    if library == "named rows":
+        assert list(found.index) == list(frame.index)
+        names = np.array(frame.index)[PAIRS[:5]]
+        assert_array_equal(again.predict(names), model.predict(PAIRS[:5]))
+
+
+def test_what_no_file_holds_is_refused(tmp_path):
+    spans = LEARN.assign(span=pd.Timedelta(days=1))
+    model = sm.DistanceRegressor(preprocessor=spans, columns=Columns(drop=["span", *LEFT_OUT]), **FAST).fit(PAIRS, GAPS)
+    refused = lambda: model.save(tmp_path / "model.smm")  # noqa: E731
+    assert_refused(refused, "column 'span' of preprocessor is of dtype Duration", "no file holds", error=sm.NotSupportedError)
+
+
+DAMAGED = {
+    "another library": {"library": "os"},
+    "names": {"names": ("a", "b")},
+    "no columns": {"names": (), "columns": ()},
+    "lengths": {"names": ("a", "b"), "columns": (StoredColumn(np.arange(3)), StoredColumn(np.arange(2)))},
+    "a zone": {"columns": (StoredColumn(np.arange(3), zone="Nowhere/City"),)},
+    "categories": {"columns": (StoredColumn(np.arange(3), categories=("a", "a")),)},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_frames_of_damaged_files_are_refused(name):
+    whole = StoredFrame.of(pd.DataFrame({"a": [1, 2, 3]}), "X")
+    assert whole.restored(()).equals(pd.DataFrame({"a": [1, 2, 3]}))
+    assert_refused(lambda: replace(whole, **DAMAGED[name]).restored(()), "restore the file", "")

@@ -23,6 +23,7 @@ from ..._foundation.validation import check_items, check_tuples
 from ...data.feature_groups import JointGroups
 from ...data.rows import item_rows, items_named, warn_of_integer_index
 from ...data.schema import MISSING_ADVICE, Names, Schema, feature_names
+from ...data.stored_frames import StoredFrame
 from ..learning.options import Recipe
 from ..learning.search import Choices
 from ..learning.settings import MOVED, Columns, Program, Tables
@@ -115,6 +116,13 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     def columns_given(self) -> Columns:
         """The kinds of the features that the parameters give."""
         return Columns.of(self.parameter_source.columns)
+
+    def stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them, with a frame by its columns."""
+        values = super().stored_parameters()
+        if (frame := StoredFrame.of(values.get("preprocessor"), "preprocessor")) is not None:
+            values["preprocessor"] = frame
+        return values
 
     def check_restored(self) -> None:
         if hasattr(self, "recipe_"):
