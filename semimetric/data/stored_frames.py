@@ -46,7 +46,7 @@ class StoredColumn:
         own = is_categorical(nw.to_native(series))
         return cls(cells, categories_of(nw.to_native(series), name) if own else None)
 
-    def made(self, name: str, library: str) -> Any:
+    def made(self, name: str, library: Any) -> Any:
         """Return the column as a series of narwhals."""
         if self.zone is not None:
             times = nw.new_series(name, self.cells.astype(_US), backend=library)
