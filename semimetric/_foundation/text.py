@@ -1,6 +1,7 @@
 """Small tables of words and numbers as text, and as HTML for notebooks."""
 
 from collections.abc import Sequence
+from datetime import date, datetime
 from html import escape
 from typing import Any
 
@@ -9,13 +10,30 @@ import numpy as np
 from .arrays import is_missing
 
 _MOST_CHARACTERS = 24  # of a cell
+_MOST_WRITTEN = 1e15  # numbers from here on are powers of ten
+
+
+def number_text(value: float) -> str:
+    """Return a number with four digits as people write it: 0.1235, 12.35, 1235, 21,560."""
+    return f"{value:,.0f}" if 9_999.5 <= abs(value) < _MOST_WRITTEN else f"{value:.4g}"
+
+
+def time_text(value: date) -> str:
+    """Return a date, or a time to the minute without its zone; a time at midnight is a date."""
+    if not isinstance(value, datetime) or (value.hour, value.minute) == (0, 0):
+        return f"{value:%Y-%m-%d}"
+    return f"{value:%Y-%m-%d %H:%M}"
 
 
 def cell_text(value: Any) -> str:
-    """Return a value as short text: numbers with four digits, other things cut after 24 characters."""
+    """Return a value as short text: numbers with four digits, truth values in words, others cut after 24 characters."""
     if is_missing(value):
         return "(missing)"
-    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, date):
+        return time_text(value)
+    text = number_text(float(value)) if isinstance(value, float | np.floating) else str(value)
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 

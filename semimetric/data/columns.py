@@ -43,6 +43,15 @@ def column_of(X: Any, k: int) -> Any:
     return X.iloc[:, k] if hasattr(X, "iloc") else X[:, k]
 
 
+def holds_truth(column: Any) -> bool:
+    """Return True if a column holds truth values: by its dtype, or in all cells that are not missing."""
+    dtype = str(getattr(column, "dtype", "")).lower()
+    if not dtype.startswith("object"):
+        return dtype.startswith("bool")
+    known = [cell for cell in cells_of(column) if not is_missing(cell)]
+    return bool(known) and all(isinstance(cell, bool | np.bool_) for cell in known)
+
+
 def has_gaps(column: Any) -> bool:
     """Return True if cells of a column are missing."""
     return any(map(is_missing, cells_of(column)))

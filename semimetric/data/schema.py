@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 
 from .._foundation.arrays import as_cells, as_floats, check_finite, dense_table, n_axes
 from .._foundation.errors import InputError, warn
+from .._foundation.optional_imports import optional
 from .._foundation.stored import storable
 from .._foundation.tables import is_number, kind_of_texts, named_rows, read_table, without_columns
+from .._foundation.text import cell_text, html_table
 from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import (
@@ -38,6 +40,7 @@ from .columns import (
     codes_of,
     column_of,
     column_texts,
+    holds_truth,
     is_categorical,
     numbers_of,
 )
@@ -49,6 +52,7 @@ LEFT_OUT = "columns left out"  # the cause of the warning
 _ENOUGH = 20  # rows, of which a column says whether it is constant, or numbers the rows
 _IDS = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|key|index|nr|no|number)|^unnamed: 0)$|[a-z](ID|Id|Number|Nr|No)$")
 _MOST_LISTED = 10  # columns of a message or a line
+_MOST_ROWS, _MOST_VALUES = 50, 6  # columns, and categories of one, in the table of a notebook
 
 
 def column_number(feature: object, names: Sequence[str], parameter: str) -> int:
@@ -109,6 +113,7 @@ class Feature:
     time: str = ""  # the unit of times, "scale", "day", "week" or "year"; "" without times
     zone: str = ""  # the time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone
     encoded: bool = False  # True if a model made the number of an object, such as a string, which is compared otherwise
+    truth: bool = field(default=False, compare=False)  # True for a number that is a truth value, which it is shown as
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(self.categories))
@@ -120,6 +125,8 @@ class Feature:
             raise InputError(
                 f"feature {self.name!r} is {self.kind} and counts the {self.time} of times; its kind and period are required"
             )
+        if self.truth and (self.kind != "numeric" or self.time):
+            raise InputError(f"feature {self.name!r} is {self.kind}, and has truth values; numeric is required")
         if self.zone and clock_zone(self.zone) is None:
             raise InputError(
                 f"feature {self.name!r} has the time zone {self.zone!r}, which is not known here; a name such as "
@@ -134,9 +141,11 @@ class Feature:
 
     @property
     def kind_in_words(self) -> str:
-        """The kind of the column, as a line about the table says it: "numbers", "categories", "times" or "angles"."""
+        """The kind of the column, as a line about the table says it: such as "numbers" or "times"."""
         if self.time:
             return "times" if self.time == SCALE else f"times of the {self.time}"
+        if self.truth:
+            return "yes or no"
         return {"numeric": "numbers", "periodic": "angles", "categorical": "categories"}[self.kind]
 
     def encode(self, column: Any, source: str) -> Floats:
@@ -222,6 +231,18 @@ class Schema:
         parts += [f"gaps in {'all' if len(gaps) == len(self.features) else _listed(gaps)}"] if gaps else []
         parts += [f"left out {_listed(self.dropped)}"] if self.dropped else []
         return f"{len(self.features)} columns: {'; '.join(parts)}"
+
+    def _repr_html_(self) -> str:
+        rows = [("column", "read as", "values", "gaps")]
+        for feature in self.features[:_MOST_ROWS]:
+            shown = ", ".join(map(cell_text, feature.categories[:_MOST_VALUES]))
+            shown += ", ..." if len(feature.categories) > _MOST_VALUES else ""
+            period = f"period {feature.period:g}" if feature.kind == "periodic" else shown
+            rows.append((feature.name, feature.kind_in_words, period, "yes" if feature.missing else ""))
+        more = len(self.features) - _MOST_ROWS
+        notes = [f"{more:,} more columns"] if more > 0 else []
+        notes += [f"left out: {_listed(self.dropped)}"] if self.dropped else []
+        return html_table(rows, title=f"{len(self.features)} columns", notes=notes)
 
     @classmethod
     def numeric(cls, names: Sequence[str]) -> Schema:
@@ -353,8 +374,8 @@ class Schema:
 
     @property
     def known_by_names(self) -> bool:
-        """True if all columns are features, and plain, and no model made them, so that the names say all of the schema."""
-        return self.plain and not self.dropped and not self.encoded
+        """True if all columns are features, plain, not of a model and no truth values, so that the names say all."""
+        return self.plain and not self.dropped and not self.encoded and not any(f.truth for f in self.features)
 
     def renamed(self, names: Sequence[str]) -> Schema:
         """Return the schema with other names of the features."""
@@ -415,15 +436,36 @@ class Schema:
     def display(self, X: Floats) -> NDArray[Any]:
         """`decode` as a person says it, and as `encode` reads it again.
 
-        A category that was not in the fit is "(other)", and a time on a scale is a `datetime`.
+        A category that was not in the fit is "(other)", a time on a scale a `datetime`, and a truth value True or False.
         """
-        if self.plain:
+        if self.plain and not any(feature.truth for feature in self.features):
             return X
         cells = np.where(self.unseen(X), "(other)", self.decode(X).astype(object))
         for k, feature in enumerate(self.features):
             if feature.time == SCALE:
                 cells[:, k] = times_of(X[:, k], feature.zone)
+            for row in np.flatnonzero(np.isin(X[:, k], (0.0, 1.0))) if feature.truth else ():
+                cells[row, k] = bool(X[row, k])
         return cells
+
+    def frame(self, cells: NDArray[Any], labels: NDArray[Any]) -> Any:
+        """Return rows as `display` gives them as a frame of pandas with these labels, each column of the dtype of its kind.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        pandas = optional("pandas")
+        columns = {
+            f.name: pandas.Categorical(column, dict.fromkeys([*f.categories, *column[column == "(other)"]]))
+            if f.kind == "categorical"
+            else pandas.Series(column).infer_objects()
+            for f, column in zip(self.features, cells.T, strict=True)
+        }
+        frame = pandas.DataFrame(columns)
+        frame.index = pandas.Index(labels)
+        return frame
 
     def coordinates(self, X: Floats) -> Floats:
         """Return coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.
@@ -532,7 +574,7 @@ def _kind_of(column: Any, title: str, period: Any) -> dict[str, Any]:
                 f"periodic= gives {title!r} the period {period!r}, which is one of times, but the column holds none; give a "
                 "number, or make its dtype datetime"
             )
-        return {} if period is None else {"kind": "periodic", "period": check_period(title, period)}
+        return {"truth": holds_truth(column)} if period is None else {"kind": "periodic", "period": check_period(title, period)}
     if period is None:
         return {"time": SCALE, "zone": "UTC" if zone_of(column) else ""}
     if period not in PERIODS:

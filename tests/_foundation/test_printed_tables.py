@@ -1,3 +1,5 @@
+from datetime import date, datetime
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,19 @@ def test_the_first_row_is_the_header_and_text_is_escaped():
         (np.float32(2), "2"),
         (7, "7"),
         ("red", "red"),
-        (True, "True"),
+        (True, "yes"),
+        (np.False_, "no"),
+        (0.12346, "0.1235"),
+        (2019.0, "2019"),
+        (9999.4, "9999"),
+        (9999.6, "10,000"),
+        (-21560.4, "-21,560"),
+        (1234567.0, "1,234,567"),
+        (2e16, "2e+16"),
+        (np.inf, "inf"),
+        (date(2024, 5, 1), "2024-05-01"),
+        (datetime(2024, 5, 1), "2024-05-01"),
+        (datetime(2024, 5, 1, 12, 30, 7), "2024-05-01 12:30"),
         (np.nan, "(missing)"),
         (None, "(missing)"),
     ],

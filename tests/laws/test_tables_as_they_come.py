@@ -22,8 +22,8 @@ pd = pytest.importorskip("pandas")
 LEFT_OUT = ("customer_id", "name", "country")
 USED = ("plan", "age", "income", "signup", "newsletter", "charges")
 LINE = (
-    "6 columns: categories plan; numbers age, income, newsletter, charges; times signup; gaps in plan, income, charges; "
-    "left out customer_id, name, country"
+    "6 columns: categories plan; numbers age, income, charges; times signup; yes or no newsletter; "
+    "gaps in plan, income, charges; left out customer_id, name, country"
 )
 
 

@@ -346,7 +346,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         k = self._n_shown if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
 
-    def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features") -> Explanation:
+    def explain_neighbors(
+        self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features", exclude_self: bool = False
+    ) -> Explanation:
         """Explain the neighbors of x: the part of every feature in their distances, beside the values of both.
 
         Parameters
@@ -356,6 +358,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             `n_neighbors_` by default, of which the 10 nearest are shown; 5 where a machine predicts.
         by : {"features", "terms"}, default "features"
             By "terms", directions and joint tables stand by their own names; see `Semimetric.contributions`.
+        exclude_self : bool, default False
+            Leave out the first fitted item that equals x in every value, as x itself does if it was fitted.
 
         Returns
         -------
@@ -365,8 +369,13 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """
         check_is_fitted(self, "index_")
         k = min(self._n_shown, _MOST_SHOWN) if n_neighbors is None else check_count("n_neighbors", n_neighbors)
-        found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
         query, _ = single_row(x, self.semimetric_.schema)
+        near = self.index_.search_encoded(query, min(k + exclude_self, self.n_samples_fit_)).ids[0]
+        if exclude_self:
+            items = self.index_.encoded_items_[near]
+            same = ((items == query) | (np.isnan(items) & np.isnan(query))).all(axis=1)
+            near = np.delete(near, np.flatnonzero(same)[:1])[:k]
+        found = self.index_.explain(x, near, by=by)
         votes = self._vote_fractions(query, found.indices) if hasattr(self, "vote_rule_") else None
         kind = "class" if is_classifier(self) else "value"
         targets, labels = self._targets[found.indices], self._labels[found.indices]

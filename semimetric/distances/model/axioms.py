@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.text import html_table
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
 from ...data.grid import Grid
@@ -230,6 +231,11 @@ class AxiomReport:
     worst: Detour | None
     triple: Floats | None
     excess: float
+
+    def _repr_html_(self) -> str:
+        title, *lines = repr(self).splitlines()
+        rows = [("axiom", "proof"), *((name.replace("_", " "), proof) for name, proof in self.proofs.items())]
+        return html_table(rows, title=title, notes=[line.strip() for line in lines[len(self.proofs) :]])
 
     def __repr__(self) -> str:
         lines = [f"{self.axioms.name}", *(f"  {name.replace('_', ' ')}: {proof}" for name, proof in self.proofs.items())]

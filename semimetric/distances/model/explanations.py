@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.optional_imports import optional
-from ..._foundation.text import cell_text, html_table, text_table
+from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.search import Scales
@@ -146,7 +146,7 @@ class Explanation:
         shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
         for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
             vote = "" if self.votes is None else f", {100 * self.votes[row]:.3g} % of the votes"
-            yield [f"{name} at {distance:.4g}{vote}", "", "", "", ""]
+            yield [f"{name} at {number_text(distance)}{vote}", "", "", "", ""]
             order = np.argsort(-parts, kind="stable")
             order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
             for t in order:

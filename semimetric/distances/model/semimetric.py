@@ -29,7 +29,7 @@ from ..._foundation.files import write_state
 from ..._foundation.optional_imports import optional
 from ..._foundation.stored import state_of, storable
 from ..._foundation.tables import named_rows, row_labels
-from ..._foundation.text import html_table
+from ..._foundation.text import cell_text, html_table
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, FeatureChoice, Floats, FrozenValue, Integers, distinct, freeze
 from ..._foundation.validation import check_alpha, check_choice, check_same_length
@@ -39,7 +39,7 @@ from ...data.rows import single_row
 from ...data.schema import Feature, Schema, column_numbers
 from ..features.leaf_rules import leaf_rules
 from ..features.linear_directions import Directions, with_directions
-from ..pairs.base import PairMap, Table, mirror
+from ..pairs.base import NamedTables, PairMap, Table, mirror
 from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..pairs.scales_and_tables import MixedEmbedding
@@ -430,13 +430,13 @@ class Semimetric(FrozenValue):
         """
         return make_metric(feature_sum(self), *self.link_function.parts)
 
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> NamedTables:
         """Return the table of every group of features by the name of its term; `Table.to_frame` shows it."""
         named = [
             t._replace(names=tuple(self.columns[f] for f in t.features), levels=tuple(map(self._levels, t.features)))
             for t in self.embedding.tables(self.weights)
         ]
-        return dict(zip(self.terms, named, strict=False))
+        return NamedTables(zip(self.terms, named, strict=False))
 
     def to_frame(self) -> Any:
         """Return all tables as one frame of pandas, with a row for what a term adds between two of its levels.
@@ -787,7 +787,9 @@ class Semimetric(FrozenValue):
             text = ", ".join(map(str, feature.categories[:_MOST_CATEGORIES]))
             text += ", ..." if len(feature.categories) > _MOST_CATEGORIES else ""
         else:
-            text = f"period {feature.period:g}" if feature.kind == "periodic" else f"{grid.low[f]:.4g} to {grid.high[f]:.4g}"
+            ends = np.array([[grid.low[f]], [grid.high[f]]])
+            low, high = map(cell_text, Schema((feature,)).display(ends)[:, 0])
+            text = f"period {feature.period:g}" if feature.kind == "periodic" else f"{low} to {high}"
         return text + ", or missing" * feature.missing
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
-from ..._foundation.text import cell_text, html_table
+from ..._foundation.text import cell_text, html_table, number_text
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.simplex import Located
@@ -24,6 +24,7 @@ from ...data.grid import Grid
 from .rows import PairRows
 
 _MOST_POINTS = 12  # rows and columns of a table in a notebook
+_MOST_TABLES = 50  # of which a notebook shows a line
 
 
 class Items(NamedTuple):
@@ -111,6 +112,19 @@ class Table(NamedTuple):
         rows = [["", *(points[b] for b in shown)], *([points[a], *(f"{self.values[a, b]:.4g}" for b in shown)] for a in shown)]
         rest = [f"{len(points)} grid points, of which the first {len(shown)} are shown"] if len(shown) < len(points) else []
         return html_table(rows, title=repr(self), notes=rest)
+
+
+class NamedTables(dict[str, Table]):
+    """The tables of a distance by the names of their terms; in a notebook, one line each."""
+
+    def _repr_html_(self) -> str:
+        rows = [("term", "grid points", "least", "largest")]
+        for name, table in list(self.items())[:_MOST_TABLES]:
+            sizes = " x ".join(str(len(k)) for k in table.knots)
+            rows.append((name, sizes, number_text(table.values.min()), number_text(table.values.max())))
+        more = len(self) - _MOST_TABLES
+        notes = [f"{more} more tables"] if more > 0 else []
+        return html_table(rows, title=f"{len(self)} tables", notes=[*notes, "show one by its name, as in tables()[name]"])
 
 
 class PairMap(ABC):

@@ -573,8 +573,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
-    def get_items(self, ids: ArrayLike) -> Any:
+    def get_items(self, ids: ArrayLike, *, as_frame: bool = False) -> Any:
         """Return the items of these ids (n, n_features), or (n_features,) of one id, exactly as they were given.
+
+        With ``as_frame`` they are a frame of pandas, which has the ids as its index, and columns of numbers, truth values,
+        times and categories. Columns that the distance leaves out are not stored.
 
         Objects are a list, or the object of one id; a loaded index has none, and returns their features. Categories are words,
         angles lie within their period, and times on a scale are `datetime` objects; with categories, periods or missing values
@@ -582,8 +585,13 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         unknown id raises an InputError.
         """
         check_is_fitted(self)
-        items, known = self._items(), known_ids(ids, self.ids_)
-        found = items.objects(known).tolist() if items.holds_objects else self.semimetric_.schema.display(items.vectors(known))
+        schema, items, known = self.semimetric_.schema, self._items(), known_ids(ids, self.ids_)
+        if items.holds_objects and not as_frame:
+            found = items.objects(known).tolist()
+        else:
+            found = schema.display(items.vectors(known))
+        if as_frame:
+            return schema.frame(found, known)
         return found[0] if np.ndim(ids) == 0 and not isinstance(ids, (set, frozenset)) else found
 
     def encode(self, X: ArrayLike) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from ..._foundation.errors import InputError
 from ..._foundation.names import did_you_mean
+from ..._foundation.text import cell_text, html_table, number_text
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance
@@ -22,6 +23,8 @@ from ...data.schema import Schema
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
+
+_MOST_SHOWN = 10  # queries, and items of each, in the table of a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,16 @@ class Neighbors(NamedTuple):
     ids: NDArray[Any]  # (n_queries, k)
     refined: Integers  # (n_queries,): items whose exact distance was computed
     at_once: NDArray[np.bool_]  # (n_queries,): True if the items that were found first are the nearest
+
+    def _repr_html_(self) -> str:
+        n, k = self.distances.shape
+        shown, most = range(min(n, _MOST_SHOWN)), min(k, _MOST_SHOWN)
+        rows = [["query", *(f"{rank + 1}." for rank in range(most)), "exact distances"]]
+        for query in shown:
+            found = zip(self.ids[query, :most].tolist(), self.distances[query, :most].tolist(), strict=True)
+            rows.append([str(query), *(f"{i} at {number_text(d)}" for i, d in found), cell_text(int(self.refined[query]))])
+        rest = [f"{n:,} queries with {k:,} items each"] if n > len(shown) or k > most else []
+        return html_table(rows, title="Nearest items, by id and distance", notes=rest)
 
 
 class Recall(NamedTuple):
