@@ -27,7 +27,7 @@ from .._foundation.arrays import as_cells, as_floats, check_finite, dense_table,
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.stored import storable
-from .._foundation.tables import is_number, kind_of_texts, named_rows, read_table, without_columns
+from .._foundation.tables import is_number, is_time, kind_of_texts, named_rows, read_table, without_columns
 from .._foundation.text import cell_text, html_table
 from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
@@ -531,9 +531,11 @@ def _numbers_of(parameter: str, given: Any, names: Sequence[str]) -> set[int]:
 
 
 def _why_no_categories(texts: Sequence[str]) -> str:
-    numbers = sum(map(is_number, texts))
     of = f"{len(set(texts)):,} different texts in {len(texts):,} rows"
-    return f"{of}, {numbers:,} of them numbers" if 2 * numbers > len(texts) else of
+    for called, is_one in (("numbers", is_number), ("times", is_time)):
+        if 2 * (n := sum(map(is_one, texts))) > len(texts):
+            return f"{of}, {n:,} of them {called}"
+    return of
 
 
 def _why_of_no_use(title: str, codes: Floats) -> str:

@@ -294,6 +294,14 @@ def test_which_columns_are_features(name):
     assert Schema.fit(frame, missing="auto", drop="auto").names == used
 
 
+def test_a_warning_says_what_spoils_a_column():
+    n = 40
+    frame = pd.DataFrame({"x": np.arange(n) % 7, "cost": [f"{k}.5" for k in range(n - 1)] + ["free"]})
+    frame["when"] = [f"2024-01-{k % 28 + 1:02d}T{k % 24:02d}:00" for k in range(n - 1)] + ["soon"]
+    with pytest.warns(SemimetricWarning, match=r"'cost' \(40 .* 39 of them numbers\); 'when' \(.* 39 of them times\)"):
+        assert Schema.fit(frame, drop="auto").names == ("x",)
+
+
 def test_text_of_few_values_dates_and_numbers():
     frame = pd.DataFrame(
         {
