@@ -82,7 +82,10 @@ class Explanation:
         called = [_named(label, "item" if self.labels is None else "row") for label in labels]
         if self.targets is None:
             return called
-        displayed = (cell_text(t) if isinstance(t, str) else f"{self.target_name} {cell_text(t)}" for t in self.targets)
+        as_given = (str(t) if isinstance(t, bool | np.bool_) else cell_text(t) for t in self.targets)  # as predict returns it
+        displayed = (
+            text if isinstance(t, str) else f"{self.target_name} {text}" for t, text in zip(self.targets, as_given, strict=True)
+        )
         return [f"{name} ({target})" for name, target in zip(called, displayed, strict=True)]
 
     @property
