@@ -157,7 +157,7 @@ def _read_csv(path: str, form: TableForm, text: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            frame = read(index_col=False, low_memory=False)
+            frame = read(index_col=False, low_memory=False, skipinitialspace=True)  # a blank among numbers is no text
         except pandas.errors.ParserWarning as error:
             raise InputError(
                 f"{path} has rows of more cells than its header has names ({header.shape[1]}); every row needs as many cells "
@@ -349,7 +349,7 @@ def _feature(column: Any, feature: Feature, path: str) -> Any:
         category_of_text = {as_key(category): category for category in feature.categories}
         cells = _categories(column)
         return np.array([cell if cell is None else category_of_text.get(as_key(cell), cell) for cell in cells], dtype=object)
-    values = _times(column) if feature.time else _numbers(column, path)
+    values = _times(column) if feature.time else _numbers(column, path, of_text=True)
     if values is None:
         kind = "times, such as 2026-11-22 or 2026-11-22 16:30" if feature.time else "numbers"
         raise InputError(f"column {feature.name!r} of {path} is not of {kind}, as the model has it; correct its cells")
@@ -361,17 +361,17 @@ def _numbers_of(frame: Any, path: str) -> Any:
     return optional("pandas").DataFrame({name: numbers for name, numbers in columns.items() if numbers is not None})
 
 
-def _numbers(column: Any, path: str) -> Floats | None:
-    """Return a column as floats, NaN where empty; None if it has no numbers; refuse a mixture with other text."""
+def _numbers(column: Any, path: str, *, of_text: bool = False) -> Floats | None:
+    """Return a column as floats, NaN where empty; None if it has no numbers, or these are text; refuse a mixture."""
     types = optional("pandas").api.types
     if types.is_numeric_dtype(column) or types.is_bool_dtype(column):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return None
     numbers = optional("pandas").to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    filled = column.notna().to_numpy() & ~column.isin(_NO_VALUES).to_numpy()
+    filled = column.notna().to_numpy() & ~column.map(lambda cell: str(cell).strip()).isin(_NO_VALUES).to_numpy()
     wrong = np.flatnonzero(filled & np.isnan(numbers))
-    if not len(wrong) and not any(isinstance(cell, str) for cell in column):
+    if not len(wrong) and (of_text or not any(isinstance(cell, str) for cell in column)):
         return np.asarray(numbers)
     n_numbers = int(filled.sum()) - len(wrong)
     if len(wrong) and 2 * n_numbers > filled.sum():

@@ -52,6 +52,23 @@ def test_empty_cells_are_missing_values_if_they_may_be(tmp_path):
     assert read_new_items(path, None, "kind")[1].missing == (True, True)
 
 
+def test_a_blank_among_numbers_is_missing(tmp_path):
+    path = write(tmp_path / "t.csv", "width,cost,kind\n1.5,2.5,a\n2, ,b\n3, 4.5,a\n")
+    table, schema = read_new_items(path, None, "kind")
+    np.testing.assert_array_equal(table.frame["cost"], [2.5, np.nan, 4.5])
+    assert (schema.kinds, schema.missing) == (("numeric", "numeric"), (False, True))
+    np.testing.assert_array_equal(read_items(path, schema, None).frame["cost"], [2.5, np.nan, 4.5])
+
+
+def test_numbers_that_are_text_are_read_by_the_model(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = str(tmp_path / "t.parquet")
+    pd.DataFrame({"cost": [f"{k}.5" for k in range(24)], "kind": list("ab") * 12}).to_parquet(path)
+    _, schema = read_new_items(path, None, "kind")
+    assert schema.kinds == ("numeric",)
+    assert read_items(path, schema, None).frame["cost"].tolist() == [k + 0.5 for k in range(24)]
+
+
 @pytest.mark.parametrize(
     ("column", "warning"),
     [
