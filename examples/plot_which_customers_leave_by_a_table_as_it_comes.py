@@ -48,11 +48,12 @@ with warnings.catch_warnings(record=True) as told:
 print(model.columns_)
 print("\n".join(str(warning.message) for warning in told))
 guess = y[4000:].value_counts(normalize=True).max()
-print(f"{100 * right:.1f} % of the other 1,000 customers are predicted rightly, {100 * guess:.1f} % by guessing that all stay")
+print(f"{100 * right:.1f} % of the other 1,000 customers are predicted rightly, {100 * guess:.1f} % by the larger class")
 print(page)
 
 figure, (left, middle, right_hand) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=[1.3, 1, 1])
-colours = {"numbers": "tab:blue", "categories": "tab:orange", "times": "tab:green", "left out": "lightgrey"}
+kept = {"numbers": "tab:blue", "categories": "tab:orange", "times": "tab:green", "yes or no": "tab:purple"}
+colours = kept | {"left out": "lightgrey"}
 kinds = {f.name: f.kind_in_words for f in model.columns_.features} | dict.fromkeys(model.columns_.dropped, "left out")
 parts = dict(zip(model.columns_.names, 100 * model.feature_importances_, strict=True))
 order = sorted(kinds, key=lambda name: parts.get(name, -1.0))
