@@ -55,7 +55,7 @@ def has_coordinates(learner: LearnedDistance) -> bool:
 
 
 def _encoder(schema: Schema | None) -> Callable[[Any], Floats] | None:
-    return None if schema is None or (schema.plain and not schema.dropped) else schema.encode
+    return None if schema is None or schema.encoded or schema.known_by_names else schema.encode
 
 
 def _has_numbers(value: Any) -> bool:
