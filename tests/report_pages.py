@@ -32,6 +32,7 @@ class Opened:
 
     def __init__(self, browser, report, folder, **options):
         self.path = folder / "report.html"
+        self.tabs = [name for name, _ in report.page["tabs"]]
         report.write_html(self.path)
         self.page = browser.new_page(**options)
         self.scheme = options.get("color_scheme", "light")

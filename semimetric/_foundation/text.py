@@ -25,6 +25,18 @@ def time_text(value: date) -> str:
     return f"{value:%Y-%m-%d %H:%M}"
 
 
+def number_text(value: float, digits: int = 4) -> str:
+    """Return a number as people write it: with commas, ``digits`` digits, and powers of ten only if extreme."""
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if not np.isfinite(value) or value == 0 or not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.{digits}g}"
+    places = digits - 1 - int(np.floor(np.log10(abs(value))))
+    rounded = round(float(value), places)
+    text = f"{rounded:,.{max(places, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def cell_text(value: Any) -> str:
     """Return a value as short text: numbers with four digits, truth values in words, others cut after 24 characters."""
     if is_missing(value):

@@ -29,7 +29,7 @@ def run_report(arguments: Namespace) -> CommandResult:
         title=arguments.title or " and ".join(names), max_items=arguments.max_items, random_state=arguments.random_state,
     )  # fmt: skip
     found.write_html(arguments.output)
-    n, size = (found.page["items"] or {"n": 0})["n"], Path(arguments.output).stat().st_size
+    n, size = found.page["nItems"], Path(arguments.output).stat().st_size
     values = {"output": arguments.output, "n_items": n, "bytes": size, "computes": found.page["whyNot"] == ""}
     why_not = f"\n{found.page['whyNot']}" if found.page["whyNot"] else ""
     return CommandResult(values, f"{found.facts['data']['how_many']}{why_not}\nsaved as {arguments.output}, {size:,} bytes")

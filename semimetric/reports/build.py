@@ -17,10 +17,10 @@ from ..vectors.pieces.dplm import DPLMClassifier
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from .compare import compare
 from .machine import MachineSubject
-from .page import distance_report, score_report
+from .page import Given, distance_report, score_report
 from .pieces import PlanesSubject, SupportPointsSubject
 from .report import Report
-from .subjects import DistanceSubject, ScoringSubject, Subject, read_items, read_pairs
+from .subjects import DistanceSubject, ScoringSubject, Subject, read_items, read_pairs, with_learned
 
 
 def report(
@@ -32,10 +32,15 @@ def report(
     *,
     names: Sequence[object] | None = None,
     title: str | None = None,
+    include: Sequence[str] | None = None,
     max_items: int = 1_000,
     random_state: int | None = 0,
 ) -> Report:
     """Make a report of a model: one page to open offline, send, print and play with.
+
+    Its first tab is for a person who decides: what is predicted, how good that is, which columns matter, and three items. The
+    model is judged by the items of ``X`` that it has not learned from, if ``y`` says what they are. Otherwise it is judged by
+    what its fit has left out (leave-one-out predictions, or votes on items held out). Neighbors are items learned from.
 
     The page holds the whole model, so that it computes again while values of items are changed. For a distance it shows the
     table of every term, where the data lie, the parts of a distance, and neighbours. It says how each axiom is proved, and what
@@ -57,7 +62,8 @@ def report(
     X : array-like of shape (n_items, n_features), frame or None
         Items, whose names are those of the rows of a frame of pandas. None takes the items of a model that holds some.
     y : array-like of shape (n_items,) or None
-        The classes or the values of the items.
+        The classes or the values of the items, by which the model is judged where it predicts them. The name of a series of
+        pandas is what the page calls them.
     pairs : array-like of shape (n_pairs, 2) or (n_pairs, 2, n_features), or None
         Pairs with measured distances, as row numbers of X or as vectors.
     distances : array-like of shape (n_pairs,) or None
@@ -66,6 +72,9 @@ def report(
         What the items are called.
     title : str or None
         The title of the page.
+    include : sequence of str or None, default None
+        Names of the tabs that the page has, of "overview", "columns", "items", "neighbors", "components", "pieces", "models",
+        "data" and "evidence", as far as the model has them; None is all.
     max_items : int, default 1000
         The most items in the page. Of more, and of items that have more than 50,000 values together, a sample is drawn, and the
         page says so; what the data tab counts is counted of all.
@@ -79,8 +88,8 @@ def report(
     Raises
     ------
     InputError
-        If the model has nothing to show, or items, names, classes or pairs do not fit it or one another; or if several models
-        are given and fewer than three items, or none for models without a distance.
+        If the model has nothing to show, or items, names, classes or pairs do not fit it or one another; if ``include`` names
+        no tab of the report; or if several models are given and fewer than three items, or none for models without a distance.
     NotSupportedError
         If terms of a machine depend on more than two columns, or are too many numbers for a page.
 
@@ -107,15 +116,31 @@ def report(
     called = title if title is not None else f"{kind} of {n} column{'s' * (n != 1)}"
     if isinstance(subject, ScoringSubject) and (pairs is not None or distances is not None):
         raise InputError(f"pairs and distances are for reports of distances, and {kind} has none; give X and y")
-    items = read_items(subject, X, y, names)
+    tabs = _chosen_tabs(subject, len(subjects), include)
+    items, learned = with_learned(subject, read_items(subject, X, y, names))
+    measured = read_pairs(subject.distance, items, pairs, distances) if isinstance(subject, DistanceSubject) else None
+    given = Given(items, learned, measured, str(getattr(y, "name", None) or ""), called, tabs)
     if isinstance(subject, DistanceSubject):
-        measured = read_pairs(subject.distance, items, pairs, distances)
-        made = distance_report(subject, items, measured, title=called, max_items=max_items, random_state=random_state, rng=rng)
+        made = distance_report(subject, given, max_items=max_items, random_state=random_state, rng=rng)
     else:
         assert isinstance(subject, ScoringSubject)
-        made = score_report(subject, items, title=called, max_items=max_items, rng=rng)
+        made = score_report(subject, given, max_items=max_items, rng=rng)
     made.facts["comparison"] = compare(subjects, X, y, pairs, distances, names, rng) if len(subjects) > 1 else []
     return made
+
+
+def _chosen_tabs(subject: Subject, n_models: int, include: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
+    """Return the names and titles of the tabs that are asked for, in the order of the page."""
+    models = (("models", "Models"),) if n_models > 1 else ()
+    known = (("overview", "Overview"), *subject.tabs, *models, ("data", "Data"), ("evidence", "Evidence"))
+    if include is None:
+        return known
+    names = [name for name, _ in known]
+    wanted = [include] if isinstance(include, str) else list(include)
+    if not wanted or (unknown := [name for name in wanted if name not in names]):
+        what = f"{unknown[0]!r}, which is no tab of this report" if wanted else "no tab"
+        raise InputError(f"include= names {what}; it has {', '.join(map(repr, names))}")
+    return tuple(tab for tab in known if tab[0] in wanted)
 
 
 def subject_of(model: Any) -> Subject:

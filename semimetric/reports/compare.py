@@ -12,7 +12,8 @@ from scipy.stats import rankdata
 
 from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
-from .facts import pair_facts, score_facts
+from .facts import pair_facts
+from .quality import judge, quality_facts
 from .subjects import (
     DistanceSubject,
     ReportItems,
@@ -189,7 +190,8 @@ class _Scores(_Compared):
         self.scores = subject.scores(items.values)  # (n, K)
         self.codes = subject.codes(self.scores)  # (n,)
         self.margins = subject.margins(self.scores)  # (n,)
-        self.figures = score_facts(subject, items, self.scores)
+        rng = np.random.default_rng(0)
+        self.quality = quality_facts(subject, judge(subject, items, rng), rng)
         what = "correlation of the values" if self.classes is None else "share of items of the same class"
         self.agreement_head, self.agreement_note = ["models", what], f"On {len(items):,} items."
 
@@ -199,10 +201,11 @@ class _Scores(_Compared):
         return [float((self.codes == other.codes).mean())]
 
     def errors(self, compared: Sequence[_Scores]) -> list[dict[str, Any]]:
-        if not all(each.figures for each in compared):
+        known = [each.quality for each in compared if each.quality is not None]
+        if len(known) < len(compared):
             return []
-        rows = _by_model([{row[0]: row[1] for row in each.figures[0]["rows"]} for each in compared])
-        return [fact_table("Errors side by side", ["", *(each.name for each in compared)], rows, *self.figures[0]["notes"])]
+        rows = _by_model([{figure["name"]: figure["value"] for figure in quality["figures"]} for quality in known])
+        return [fact_table("Errors side by side", ["", *(each.name for each in compared)], rows, *known[0]["how"])]
 
     def differences(self, other: _Scores) -> dict[str, Any]:
         """Return a table of the items on which the two differ most, first those with other classes of which both are sure."""

@@ -16,6 +16,7 @@ from scipy.spatial.distance import squareform
 
 from .._foundation.arrays import is_missing
 from .._foundation.names import package_version
+from .._foundation.text import number_text
 from .._foundation.types import Floats
 from ..data.grid import Grid
 from ..data.schema import Feature, Schema
@@ -32,7 +33,7 @@ from ..distances.pairs.monotone_scales import WarpedEmbedding
 from ..distances.pairs.scales_and_tables import MixedEmbedding
 from ..distances.search.votes import HeldOutNeighbors, VoteRule
 from ..distances.solvers.base import Solution
-from .subjects import MeasuredPairs, ReportItems, ScoringSubject, fact_table, packed
+from .subjects import MeasuredPairs, ReportItems, fact_table, packed
 
 _MOST_COLUMNS = 60  # of items that break the triangle inequality
 
@@ -57,7 +58,7 @@ def axiom_facts(d: Semimetric, random_state: int | None) -> dict[str, Any]:
 def _cell(value: Any) -> str:
     if is_missing(value):
         return "(missing)"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return number_text(value, 6) if isinstance(value, float) else str(value)
 
 
 def evidence_facts(model: Any) -> Iterator[dict[str, Any]]:
@@ -159,72 +160,7 @@ def versions() -> dict[str, str]:
     }  # fmt: skip
 
 
-_MOST_CLASSES = 20  # of a table of confusions
-_LEAST = 1e-6  # the probability or the share of the true class in a logarithm
-_UNKNOWN = "Whether the model was learned from these items is not known here; if it was, expect less on others."
-
-
-def score_facts(subject: ScoringSubject, items: ReportItems | None, scores: Floats | None) -> list[dict[str, Any]]:
-    """Return tables of errors, confusions and calibration on items with classes or values; none without them."""
-    if items is None or scores is None or items.targets is None or not len(items):
-        return []
-    if subject.classes is None:
-        return [_values(items, scores)] if items.target_name == "value" else []
-    if items.target_name != "class":
-        return []
-    return _classes(subject, subject.classes, items, scores)
-
-
-def _values(items: ReportItems, scores: Floats) -> dict[str, Any]:
-    true, found = np.asarray(items.targets, dtype=np.float64), scores[:, 0]
-    unit = float(max(np.abs(true).max(), np.abs(found).max())) or 1.0  # in which squares neither overflow nor all vanish
-    off = np.abs(true / unit - found / unit)
-    spread = float(((true / unit - (true / unit).mean()) ** 2).sum())
-    rows: list[list[Any]] = [["items", len(true)]]
-    if spread > 0:
-        rows.append(["R²", 1.0 - float((off**2).sum()) / spread])
-    rows.append(["mean absolute error", unit * float(off.mean())])
-    rows.append(["root mean squared error", unit * float(np.sqrt((off**2).mean()))])
-    rows.append(["largest error", unit * float(off.max())])
-    return fact_table("Errors on the items", [], rows, _UNKNOWN)
-
-
-def _classes(subject: ScoringSubject, classes: tuple[str, ...], items: ReportItems, scores: Floats) -> list[dict[str, Any]]:
-    number = {name: k for k, name in enumerate(classes)}
-    true = np.array([number.get(name, -1) for name in np.asarray(items.targets).tolist()])
-    found = subject.codes(scores)
-    right = true == found
-    rows: list[list[Any]] = [["items", len(true)], ["accuracy", float(right.mean())]]
-    present = np.unique(true)
-    rows.append(["mean accuracy of the classes", float(np.mean([right[true == c].mean() for c in present]))])
-    probabilities = subject.probabilities(items.values)
-    if probabilities is not None and (true >= 0).all():
-        own = probabilities[np.arange(len(true)), true]
-        rows.append(["log loss", float(-np.log(np.maximum(own, _LEAST)).mean())])
-    notes = [_UNKNOWN]
-    if (true < 0).any():
-        notes.append(f"{int((true < 0).sum()):,} items are of a class that the model does not know, and count as wrong.")
-    facts = [fact_table("Errors on the items", [], rows, *notes)]
-    if len(classes) <= _MOST_CLASSES:
-        facts.append(_confusions(classes, true, found))
-    if probabilities is not None:
-        largest = probabilities.max(axis=1)
-        rows, apart = share_rows(largest, right.astype(np.float64), np.ones(len(largest)))
-        note = f"Probabilities and what is right differ by {apart:.2%} on average (expected calibration error)."
-        facts.append(fact_table("Calibration", ["largest probability", "items", "mean probability", "right"], rows, note))
-    return facts
-
-
-def _confusions(classes: tuple[str, ...], true: Any, found: Any) -> dict[str, Any]:
-    rows: list[list[Any]] = []
-    for c, name in [*enumerate(classes), (-1, "(other)")]:
-        counts = np.bincount(found[true == c], minlength=len(classes)).tolist()
-        if c >= 0 or any(counts):
-            rows.append([name, *counts])
-    head = ["class", *(f"taken for {name}" for name in classes)]
-    return fact_table("Which classes are taken for which", head, rows, "A row counts the items of a class.")
-
-
+_LEAST = 1e-6  # the share of the true class in a logarithm
 _EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of the shares of votes between which items are counted together
 
 
@@ -420,7 +356,7 @@ def _range(feature: Feature, grid: Grid, f: int) -> str:
 def _limit(feature: Feature, value: float) -> str:
     if feature.time == SCALE:
         return str(times_of(np.array([value]), feature.zone)[0])
-    return f"{value:.4g}"
+    return number_text(float(value))
 
 
 def _extent(feature: Feature, column: NDArray[Any]) -> dict[str, Any]:

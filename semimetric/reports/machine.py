@@ -85,6 +85,15 @@ class MachineSubject(ScoringSubject):
         return tuple(" * ".join(names[f] for f in features) for features in self._features)
 
     @property
+    def about(self) -> str:
+        what = "value" if self.classes is None else "score of a class"
+        return f"Its {what} is a sum of functions of one column{' and of two' * bool(self._given.tables)}."
+
+    @property
+    def tabs(self) -> tuple[tuple[str, str], ...]:
+        return (("columns", "Columns"), ("items", "Items"))
+
+    @property
     def summary(self) -> list[str]:
         pairs = len(self._given.tables)
         of_two = f" and {pairs} of two" if pairs else ""
@@ -164,6 +173,19 @@ class MachineSubject(ScoringSubject):
         for features, part in zip(self._features, share, strict=True):
             columns[list(features)] += part / len(features)
         return Importances(share, columns, self.schema.names, of, note)
+
+    def contributions(self, values: Floats, items: ReportItems | None, code: int | None) -> tuple[float, Floats]:
+        """Return the mean score over the items, and what columns add for an encoded item (1, n_features): (n_features,).
+
+        The score is that of the class with the number ``code``, or the value. A function of two columns is divided evenly.
+        """
+        pure = self._pure(items)
+        output = 0 if len(self._weights) == 1 else int(code or 0)
+        sign = -1.0 if code == 0 and len(self._weights) == 1 else 1.0
+        out = np.zeros(self.n_features)
+        for features, part in zip(self._features, pure.terms(values)[0][:, output], strict=True):
+            out[list(features)] += sign * part / len(features)
+        return sign * float(pure.intercept[output]), out
 
     def to_page(self, items: ReportItems | None) -> dict[str, Any]:
         terms = [{"name": name, "features": list(f)} for name, f in zip(self.terms, self._features, strict=True)]

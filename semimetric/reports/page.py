@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,11 @@ from .facts import (
     evidence_facts,
     middles_of,
     pair_facts,
-    score_facts,
     versions,
     vote_rule_of_page,
 )
+from .overview import overview_facts
+from .quality import judge
 from .report import Report
 from .subjects import (
     DistanceSubject,
@@ -49,52 +50,63 @@ _NEAREST = 10  # whose share on the map says how far it can be trusted
 _MOST_CALLED = 150  # items among which a base distance, a Python function, is called for every pair
 _MOST_KNOWN = 20  # neighbors of each item that Python finds where the page cannot
 _MOST_PAIRS = 2_000  # in the picture of measured distances
+_STATIC = ("overview", "models", "data", "evidence")  # tabs that need no script but for pictures
 _PROBES = 32  # random items or pairs on which a page checks that it computes as Python does
 
 
+class Given(NamedTuple):
+    """Items, pairs and words that a report is made from."""
+
+    items: ReportItems | None  # that were given, or that the model holds
+    learned: ReportItems | None  # that the model holds, where others were given
+    measured: MeasuredPairs | None
+    target: str  # the name of what is predicted; "" if it has none
+    title: str
+    tabs: tuple[tuple[str, str], ...]  # names and titles
+
+
 def distance_report(
-    subject: DistanceSubject,
-    items: ReportItems | None,
-    measured: MeasuredPairs | None,
-    *,
-    title: str,
-    max_items: int,
-    random_state: int | None,
-    rng: np.random.Generator,
+    subject: DistanceSubject, given: Given, *, max_items: int, random_state: int | None, rng: np.random.Generator
 ) -> Report:
     """Return the report of a distance."""
-    d = subject.distance
-    shown = _sample(items, d.n_features, max_items, rng, most=_MOST_CALLED if d.base_distances else None)
-    found = embedded(d, items, rng)
-    importances = subject.importances(items, rng)
+    d, items, measured = subject.distance, given.items, given.measured
     drawn = None if measured is None else _drawn_pairs(measured, rng)
-    facts = _facts(subject, items, shown, importances, title) | {
+    most = _MOST_CALLED if d.base_distances else None
+    shown, learned = _samples(given, d.n_features, max_items, rng, most)
+    importances = subject.importances(items, rng)
+    facts = _facts(subject, given, shown, importances, rng) | {
         "link": str(d.link), "axioms": axiom_facts(d, random_state), "evidence": list(evidence_facts(subject.model)),
         "pairs": None if measured is None or drawn is None else pair_facts(measured, len(drawn.measured)),
     }  # fmt: skip
+    pairs = None if drawn is None else {"measured": packed(drawn.measured), "learned": packed(drawn.learned)}
+    if not _computes(given):
+        return Report(given.title, facts, _static_page(subject, given, facts) | {"pairs": pairs})
+    found = embedded(d, items, rng)
     tables, why_not = distance_tables(d)
     if d.base_distances and not why_not:
         names = ", ".join(base.name for base in d.base_distances)
         why_not = f"It has base distances ({names}), which are Python functions, so this page cannot compute distances."
-    kinds = [{"kind": "table"}] * len(d.embedding.groups) + [{"kind": "base", "weight": b.weight} for b in d.base_distances]
-    terms = [{"name": name} | kind for name, kind in zip(d.terms, [*kinds, {"kind": "outside"}], strict=True)]
-    page = {
-        "kind": subject.kind, "nRaw": d.n_features, "link": str(d.link), "symmetric": d.axioms.symmetric, "distance": tables,
+    kinds: list[dict[str, Any]] = [{"kind": "table"}] * len(d.embedding.groups) + [
+        {"kind": "base", "weight": b.weight} for b in d.base_distances
+    ]
+    kinds = [kind | {"tab": subject.tab_of(t)} for t, kind in enumerate([*kinds, {"kind": "outside"}])]
+    terms = [{"name": name} | kind for name, kind in zip(d.terms, kinds, strict=True)]
+    every = shown if learned is None else shown and shown.joined(learned)
+    page = _static_page(subject, given, facts) | {
+        "kind": subject.kind, "link": str(d.link), "symmetric": d.axioms.symmetric, "distance": tables,
         "whyNot": why_not, "terms": terms, "columns": columns_of_distance(d), "slopes": packed(d.epsilon),
         "middles": packed(middles_of(subject.grid, found)), "counts": counts_of_page(subject.grid, found),
-        "shares": _importances_of_page(importances), "items": _items_of_page(shown, items),
-        "neighbors": _known_neighbors(d, shown) if why_not and shown is not None else None,
-        "probes": None if why_not else _probes_of_distance(d, shown, rng),
-        "pairs": None if drawn is None else {"measured": packed(drawn.measured), "learned": packed(drawn.learned)},
-        "map": map_of_items(d, shown), "votes": vote_rule_of_page(subject.model, shown, items),
+        "shares": _importances_of_page(importances), "items": _items_of_page(shown, items, learned, given.learned),
+        "neighbors": _known_neighbors(d, shown, learned) if why_not and shown is not None else None,
+        "probes": None if why_not else _probes_of_distance(d, shown, rng), "pairs": pairs,
+        "map": map_of_items(d, every), "votes": vote_rule_of_page(subject.model, learned or shown, given.learned or items),
     }  # fmt: skip
-    return Report(title, facts, page)
+    return Report(given.title, facts, page)
 
 
-def score_report(
-    subject: ScoringSubject, items: ReportItems | None, *, title: str, max_items: int, rng: np.random.Generator
-) -> Report:
+def score_report(subject: ScoringSubject, given: Given, *, max_items: int, rng: np.random.Generator) -> Report:
     """Return the report of a model that scores items."""
+    items = given.items
     began = time.perf_counter()
     values = None if items is None or not len(items) else items.values
     scores = None if values is None else subject.scores(values)
@@ -102,31 +114,51 @@ def score_report(
     shown = _sample(items, subject.n_features, max_items, rng)
     importances = subject.importances(items, rng)
     grid = subject.grid_with(items)
-    evidence = [*score_facts(subject, items, scores), *subject.evidence(items), *evidence_facts(subject.model)]
+    evidence = [*subject.evidence(items), *evidence_facts(subject.model)]
     if items is not None and scores is not None:
         timed = [["items", len(items)], ["seconds to score them", seconds]]
         evidence.append(fact_table("Speed", [], timed, "In Python, on the machine that made the report."))
+    facts = _facts(subject, given, shown, importances, rng) | {"evidence": evidence}
+    if not _computes(given):
+        return Report(given.title, facts, _static_page(subject, given, facts))
     columns = columns_of_schema(subject.schema, subject.schema.names, grid)
-    page = {
-        "kind": subject.kind, "nRaw": subject.n_features, "columns": columns,
+    page = _static_page(subject, given, facts) | {
+        "kind": subject.kind, "columns": columns,
         "counts": counts_of_page(grid, values), "middles": packed(middles_of(grid, values)),
         "knots": packed(grid.flat), "knotCounts": grid.counts.tolist(), "shares": _importances_of_page(importances),
         "items": _items_of_page(shown, items), "outputs": list(subject.outputs),
-        "classes": None if subject.classes is None else list(subject.classes), "probability": None, "whyNot": "",
+        "classes": None if subject.classes is None else list(subject.classes), "probability": None,
         "probes": _probes_of_scores(subject, shown, rng),
     }  # fmt: skip
-    facts = _facts(subject, items, shown, importances, title) | {"evidence": evidence}
-    return Report(title, facts, page | subject.to_page(items))
+    return Report(given.title, facts, page | subject.to_page(items))
+
+
+def _computes(given: Given) -> bool:
+    """Return True if a tab of the page computes with the model."""
+    return any(name not in _STATIC for name, _ in given.tabs)
+
+
+def _static_page(subject: Subject, given: Given, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return a page whose tabs show what Python has found, and compute nothing."""
+    overview = facts["overview"]
+    return {
+        "kind": "static", "tabs": [list(tab) for tab in given.tabs], "nRaw": subject.n_features, "items": None, "whyNot": "",
+        "nItems": facts["data"]["n_shown"], "pairs": None,
+        "overview": {name: overview[name] for name in ("quality", "importances", "cases")},
+    }  # fmt: skip
 
 
 def _facts(
-    subject: Subject, items: ReportItems | None, shown: ReportItems | None, importances: Importances, title: str
+    subject: Subject, given: Given, shown: ReportItems | None, importances: Importances, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return the facts that every report has; those of axioms, pairs and the link are None."""
+    items, judged = given.items, judge(subject, given.items, rng)
+    overview = overview_facts(subject, items, given.learned, importances, judged, given.measured, target=given.target, rng=rng)
     outside = None if items is None or not len(items) else subject.outside(items.values)
     grid = subject.grid_with(items) if isinstance(subject, ScoringSubject) else subject.grid
     return {
-        "title": title, "summary": subject.summary, "terms": list(subject.terms), "link": None,
+        "title": given.title, "head": _head(subject, items), "overview": overview, "summary": subject.summary,
+        "terms": list(subject.terms), "link": None,
         "importances": {
             "note": importances.note, "terms": dict(zip(subject.terms, importances.terms.tolist(), strict=True)),
             "features": importances.by_column or None,
@@ -134,6 +166,22 @@ def _facts(
         "axioms": None, "pairs": None, "evidence": [], "versions": versions(),
         "data": _data_facts(items, shown, outside, column_rows(subject.schema, grid, items, outside), subject.range_note),
     }  # fmt: skip
+
+
+def _head(subject: Subject, items: ReportItems | None) -> str:
+    n = "" if items is None else f", {len(items):,} item{'s' * (len(items) != 1)}"
+    return f"{type(subject.model).__name__}: {subject.n_features:,} column{'s' * (subject.n_features != 1)}{n}"
+
+
+def _samples(
+    given: Given, n_features: int, max_items: int, rng: np.random.Generator, most: int | None
+) -> tuple[ReportItems | None, ReportItems | None]:
+    """Return the items of the page, and those among which their neighbors are, where these are others: half the room each."""
+    if given.learned is None:
+        return _sample(given.items, n_features, max_items, rng, most=most), None
+    halves = max(max_items // 2, 1), None if most is None else most // 2
+    shown, learned = (_sample(part, 2 * n_features, halves[0], rng, most=halves[1]) for part in (given.items, given.learned))
+    return shown, learned
 
 
 def _sample(
@@ -164,7 +212,8 @@ def _data_facts(
         if n_outside:
             notes.append(f"{n_outside:,} items lie outside the range of the fit in some column.")
     return {
-        "how_many": text, "notes": notes, "has_items": items is not None, "columns": columns, "outside_note": outside_note,
+        "n_shown": 0 if shown is None else len(shown), "how_many": text, "notes": notes, "has_items": items is not None,
+        "columns": columns, "outside_note": outside_note,
     }  # fmt: skip
 
 
@@ -176,13 +225,21 @@ def _importances_of_page(importances: Importances) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _items_of_page(shown: ReportItems | None, items: ReportItems | None) -> dict[str, Any] | None:
+def _items_of_page(
+    shown: ReportItems | None,
+    items: ReportItems | None,
+    learned: ReportItems | None = None,
+    every_learned: ReportItems | None = None,
+) -> dict[str, Any] | None:
+    """Return the items of the page, after which those come that were learned from, where these are others."""
     if shown is None or items is None:
         return None
-    targets = None if shown.targets is None else shown.targets.tolist()
+    every, whole = (shown, items) if learned is None else (shown.joined(learned), every_learned)
+    assert whole is not None
+    targets = None if every.targets is None else every.targets.tolist()
     return {
-        "n": len(shown), "names": list(shown.names), "values": packed(shown.values.ravel()), "targets": targets,
-        "targetName": shown.target_name, "sampled": len(shown) < len(items),
+        "n": len(every), "nGiven": len(shown), "names": list(every.names), "values": packed(every.values.ravel()),
+        "targets": targets, "targetName": every.target_name, "sampled": len(learned or shown) < len(whole),
     }  # fmt: skip
 
 
@@ -194,16 +251,18 @@ def _drawn_pairs(measured: MeasuredPairs, rng: np.random.Generator) -> MeasuredP
     return MeasuredPairs(measured.measured[rows], measured.learned[rows])
 
 
-def _known_neighbors(d: Semimetric, shown: ReportItems) -> dict[str, Any] | None:
+def _known_neighbors(d: Semimetric, shown: ReportItems, learned: ReportItems | None) -> dict[str, Any] | None:
     """Return the nearest of every item of the page, where only Python can find them."""
-    n = len(shown)
-    k = min(_MOST_KNOWN, n - 1)
+    among, first = (shown, 0) if learned is None else (learned, len(shown))
+    k = min(_MOST_KNOWN, len(among) - (learned is None))
     if k < 1:
         return None
-    distances = pairwise_distances(d, shown.values, shown.values)
-    np.fill_diagonal(distances, np.inf)
+    distances = pairwise_distances(d, shown.values, among.values)
+    if learned is None:
+        np.fill_diagonal(distances, np.inf)
     near = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    return {"k": k, "items": packed(near.ravel()), "distances": packed(np.take_along_axis(distances, near, axis=1).ravel())}
+    far = np.take_along_axis(distances, near, axis=1)
+    return {"k": k, "items": packed((first + near).ravel()), "distances": packed(far.ravel())}
 
 
 def _probes_of_distance(d: Semimetric, shown: ReportItems | None, rng: np.random.Generator) -> dict[str, Any]:

@@ -44,6 +44,10 @@ class _PiecesSubject(ScoringSubject):
                 "items or columns"
             )
 
+    @property
+    def tabs(self) -> tuple[tuple[str, str], ...]:
+        return (("pieces", "Pieces"), ("items", "Items"))
+
     def outside(self, values: Floats) -> NDArray[np.bool_] | None:
         return None  # the points of a boundary lie inside of the items
 
@@ -86,6 +90,10 @@ class PlanesSubject(_PiecesSubject):
     def terms(self) -> tuple[str, ...]:
         of = [f"{one}: " if other is None else f"{one} or {other}: " for one, other in self._sides]
         return tuple(f"{of[k] if len(of) > 1 else ''}piece {j + 1}" for k, j in self._numbers)
+
+    @property
+    def about(self) -> str:
+        return "It predicts an item by the side of the plane that is the nearest to it, of a few that part the classes."
 
     @property
     def summary(self) -> list[str]:
@@ -195,6 +203,10 @@ class SupportPointsSubject(_PiecesSubject):
     @property
     def terms(self) -> tuple[str, ...]:
         return tuple(f"support points of {name}" for name in self.outputs)
+
+    @property
+    def about(self) -> str:
+        return "It predicts an item by the nearest of a few items at the boundary of the classes."
 
     @property
     def summary(self) -> list[str]:

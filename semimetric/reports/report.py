@@ -20,20 +20,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .._foundation.files import write_file
+from .._foundation.text import number_text
 
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _FILES = Path(__file__).parent / "page"
 _SCRIPTS = (
     "distance", "machine", "pieces", "elements", "axes", "controls", "term_list", "distance_tab", "items_tab", "votes",
-    "item_map", "neighbors_tab", "measured_pairs", "shapes_tab", "pieces_tab", "score_tab", "page",
+    "item_map", "neighbors_tab", "measured_pairs", "shapes_tab", "pieces_tab", "score_tab", "charts", "overview_tab", "page",
 )  # fmt: skip
-_ALL = (("evidence", "Evidence"), ("data", "Data"))
-_TABS = {
-    "distance": (("distance", "Distance"), ("items", "Items"), ("neighbors", "Neighbours"), *_ALL),
-    "machine": (("shapes", "Functions"), ("item", "Items"), *_ALL),
-    "pieces": (("pieces", "Pieces"), ("item", "Items"), *_ALL),
-}
-_MODELS = ("models", "Models")  # a tab of reports of several models
 _HEIGHT = 820  # of a frame in a notebook, in pixels
 
 
@@ -45,8 +39,8 @@ class Report:
     ----------
     title : str
     facts : dict
-        What Markdown and JSON show: importances, axioms of a distance, evidence, the comparison of several models, data and
-        versions.
+        What Markdown and JSON show: the overview (listed in docs/reports.md), importances, axioms of a distance, evidence, the
+        comparison of several models, data and versions.
     page : dict
         What the scripts of the page read.
 
@@ -87,7 +81,7 @@ class Report:
         return json.dumps(_finite(self.facts), allow_nan=False, indent=1)
 
     def __repr__(self) -> str:
-        n, columns = (self.page["items"] or {"n": 0})["n"], self.page["nRaw"]
+        n, columns = self.page["nItems"], self.page["nRaw"]
         return (
             f"Report {self.title!r}: {columns} column{'s' * (columns != 1)}, {n} item{'s' * (n != 1)}; write_html(path), "
             "open(), to_markdown() or to_json()"
@@ -107,11 +101,9 @@ class Report:
         # one function, so that nothing of the page is reached by name from outside
         scripts = [(_FILES / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
         script = '(() => {\n"use strict";\n' + "\n".join(scripts) + "})();\n"
-        tabs = _TABS[self.page["kind"]]
-        if self.facts["comparison"]:
-            tabs = (*tabs[:-1], _MODELS, tabs[-1])
+        environment.filters |= {"written": _written, "share": lambda value: f"{value:.1%}"}
         text = environment.get_template("report.html").render(
-            facts=_finite(self.facts), tabs=tabs, style=style, style_hash=_digest(style), script=script,
+            facts=_finite(self.facts), tabs=self.page["tabs"], style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters
@@ -138,8 +130,7 @@ _MOST_SHARES = 20  # columns that are listed
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
     """Yield the facts of a report as headings, tables and sentences of GitHub's Markdown."""
     yield f"# {_escaped(facts['title'])}"
-    yield ""
-    yield from (f"- {_escaped(line.strip())}" for line in facts["summary"])
+    yield from _overview(facts["overview"])
     yield from _table("Importances", ["column or term", "share"], _shares(facts), [facts["importances"]["note"]])
     if facts["axioms"]:
         yield from _axioms(facts["axioms"])
@@ -154,7 +145,52 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     head += ["least", "median", "largest", "n_missing", "n_outside"] if data["has_items"] else []
     rows = [[column[name] for name in head] for column in data["columns"]]
     yield from _table("Data", [name.replace("n_", "") for name in head], rows, [data["how_many"], *data["notes"]])
+    yield from ("", "## What it is made of", "", *(f"- {_escaped(line.strip())}" for line in facts["summary"]))
     yield from _table("Versions", ["", ""], [list(pair) for pair in facts["versions"].items()])
+
+
+def _overview(overview: dict[str, Any]) -> Iterator[str]:
+    yield from ("", *(f"- {_escaped(line)}" for line in overview["about"]))
+    if classes := overview["classes"]:
+        rows = [[name, n, f"{share:.1%}"] for name, n, share in classes["rows"]]
+        yield from _table("Classes", ["class", classes["of"], "share"], rows)
+    if quality := overview["quality"]:
+        rows = []
+        for each in quality["figures"]:
+            value, low, high = (_figure(each[name], each["is_share"]) for name in ("value", "low", "high"))
+            rows.append([each["name"], value, "–" if each["low"] is None else f"{low} to {high}", each["means"]])
+        yield from _table("How good it is", ["", "", "95 % interval", ""], rows, quality["how"])
+        if found := quality["confusions"]:
+            yield from _table(found["title"], found["head"], found["rows"], found["notes"])
+    elif overview["errors"]:
+        yield from ("", "## How good it is", "", _escaped(overview["errors"]))
+    if known := overview["importances"]:
+        bars = [["–" if row["low"] is None else f"{row['low']:.1%} to {row['high']:.1%}"] for row in known["rows"]]
+        rows = [[row["name"], f"{row['share']:.1%}", *bar] for row, bar in zip(known["rows"], bars, strict=True)]
+        notes = [known["shares_are"], known["bars_are"]]
+        yield from _table("Which columns matter", ["column", "share", "bar"], rows[:_MOST_SHARES], notes)
+    for case in overview["cases"]:
+        true = "" if case["true"] is None else f" It is {_written(case['true'])}."
+        yield from (
+            "",
+            f"## {_escaped(case['name'])}",
+            "",
+            _escaped(f"{case['why']} Predicted: {_written(case['predicted'])}.{true}"),
+        )
+        if case["neighbors"]:
+            yield from _table("The nearest items that were learned from", ["item", "", "distance", "what separates them"],
+                              case["neighbors"])  # fmt: skip
+
+
+def _figure(value: float | None, is_share: bool) -> str:
+    return "–" if value is None else f"{value:.1%}" if is_share else _written(value)
+
+
+def _written(value: Any) -> str:
+    """Return a value as people write it."""
+    if value is None:
+        return "–"
+    return number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def _axioms(axioms: dict[str, Any]) -> Iterator[str]:
@@ -183,9 +219,7 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], notes
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.4g}" if isinstance(value, float) else _escaped(str(value))
+    return _escaped(_written(value))
 
 
 def _escaped(text: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,10 @@ from .._foundation.errors import InputError
 from .._foundation.tables import row_labels
 from .._foundation.types import ArrayLike, Floats, Integers, distinct
 from ..data.grid import Grid
+from ..data.identical_items import identities
 from ..data.schema import Schema
-from ..distances.estimators.votes import fitted_items
+from ..distances.estimators.left_out import LeftOutPredictions
+from ..distances.estimators.votes import LearnedNeighbors, fitted_items
 from ..distances.model.explanations import part_of
 from ..distances.model.semimetric import Semimetric
 
@@ -28,6 +31,7 @@ MOST_CLASSES = 50
 """Numbers of more different values are values, not classes."""
 
 _PAIRS = 2_000  # over which shares are averaged
+_GROUPS = 10  # of items, for error bars
 _LARGE = 20_000_000  # numbers that dividing the parts of so many pairs among columns may take
 
 
@@ -40,14 +44,26 @@ class ReportItems:
     targets: NDArray[Any] | None  # (n_items,): classes as text, or values as numbers
     target_name: str  # "class" or "value"
     are_own: bool = False  # True if they are the items of the model itself
+    seen: NDArray[np.bool_] | None = None  # (n_items,): those equal to items that were learned from; None if it is not known
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, rows: Integers) -> ReportItems:
         """Return some of the items."""
-        targets = None if self.targets is None else self.targets[rows]
-        return ReportItems(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name, self.are_own)
+        targets, seen = (None if part is None else part[rows] for part in (self.targets, self.seen))
+        names = tuple(self.names[row] for row in rows)
+        return ReportItems(self.values[rows], names, targets, self.target_name, self.are_own, seen)
+
+    def joined(self, learned: ReportItems) -> ReportItems:
+        """Return these items and then others that were learned from, whose names say so where they would be equal."""
+        own = set(self.names)
+        names = distinct([*self.names, *(f"{name} of the fit" if name in own else name for name in learned.names)])
+        targets, kind = None, self.target_name if learned.targets is None else learned.target_name
+        if self.targets is not None or learned.targets is not None:
+            parts = [[None] * len(part) if part.targets is None else part.targets.tolist() for part in (self, learned)]
+            targets = np.array([*parts[0], *parts[1]], dtype=object)
+        return ReportItems(np.vstack([self.values, learned.values]), names, targets, kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +90,22 @@ class Importances:
         return {} if self.features is None else dict(zip(self.names, self.features.tolist(), strict=False))
 
 
+class Predictions(NamedTuple):
+    """Predictions of a model for some items."""
+
+    values: NDArray[Any]  # (n,): numbers of classes, or values
+    probabilities: Floats | None  # (n, n_classes)
+
+
+class Bars(NamedTuple):
+    """Importances of columns with error bars."""
+
+    shares: Floats  # (n_features,)
+    errors: Floats  # (n_features,): half the length of a bar
+    shares_are: str  # a sentence
+    bars_are: str  # a sentence
+
+
 class Subject(ABC):
     """A fitted model as its report sees it: columns, terms, importances, and the form of its page."""
 
@@ -82,6 +114,7 @@ class Subject(ABC):
     schema: Schema  # the columns of the items
     grid: Grid  # the knots of every column, and so its range
     range_note: str  # about the ranges, for the table of the data
+    classes: tuple[str, ...] | None = None  # that are predicted; None if values are, or nothing
 
     @property
     def n_features(self) -> int:
@@ -102,9 +135,52 @@ class Subject(ABC):
     def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
         """Return how much the terms and the columns matter."""
 
+    def group_importances(self, items: ReportItems, rng: np.random.Generator) -> Floats | None:
+        """Return importances of the columns among a group of the items, shape (n_features,)."""
+        return self.importances(items, rng).features
+
     @abstractmethod
     def outside(self, values: Floats) -> NDArray[np.bool_] | None:
         """Return, with shape (n, n_features), which encoded values lie outside the range; None where there is no range."""
+
+    @property
+    def predicts(self) -> str:
+        """The kind of what is predicted, "class" or "value"; "" if nothing is."""
+        return ""
+
+    @property
+    @abstractmethod
+    def about(self) -> str:
+        """A sentence for everybody that says how the model predicts, or measures."""
+
+    @property
+    @abstractmethod
+    def tabs(self) -> tuple[tuple[str, str], ...]:
+        """The tabs of its page between the overview and the tables, each with its title."""
+
+    def predicted(self, values: Floats) -> Predictions:
+        """Return what the model predicts of encoded items (n, n_features)."""
+        raise NotImplementedError  # where nothing is predicted
+
+    def left_out(self) -> LeftOutPredictions | None:
+        """Return predictions of items by models that did not have them, as far as the fit knows some."""
+        return None
+
+    def importance_bars(self, items: ReportItems | None, shown: Importances, rng: np.random.Generator) -> Bars | None:
+        """Return importances of columns with bars: here by groups of the items; None without items or shares."""
+        if shown.features is None or len(shown.features) != self.n_features:
+            return None
+        n = 0 if items is None else len(items)
+        if items is None or n < 2 * _GROUPS:
+            return Bars(shown.features, np.full(self.n_features, np.nan), shown.note, "There are too few items for error bars.")
+        groups = np.array_split(rng.permutation(n), _GROUPS)
+        found = [self.group_importances(items.take(np.sort(group)), rng) for group in groups]
+        errors = 2 * np.std(np.array(found), axis=0, ddof=1) / np.sqrt(_GROUPS)
+        bars = (
+            f"A bar is two standard errors to either side, from {_GROUPS} groups of the items. It says how much the share "
+            "depends on the items that are described, and not how much the model depends on those that it learned from."
+        )
+        return Bars(shown.features, errors, shown.note, bars)
 
     def read(self, X: Any) -> Any:
         """Return items as they were given to the model, as a table with the columns of ``schema``."""
@@ -131,6 +207,58 @@ class DistanceSubject(Subject):
             )
         self.model, self.distance = model, found
         self.schema, self.grid = found.schema, found.embedding.grid
+        self.predictor = model if isinstance(model, LearnedNeighbors) and fitted_items(model) is not None else None
+        if self.predictor is not None and is_classifier(self.predictor):
+            self.classes = tuple(map(str, model.classes_.tolist()))
+
+    @property
+    def predicts(self) -> str:
+        if self.predictor is None:
+            return ""
+        return "value" if self.classes is None else "class"
+
+    @property
+    def about(self) -> str:
+        if not self.predicts:
+            return "It is a distance: it says how far apart two items are, and predicts nothing."
+        return "It predicts an item by its distances to the items that it learned from. The distance was learned with them."
+
+    @property
+    def tabs(self) -> tuple[tuple[str, str], ...]:
+        found = {self.tab_of(t) for t in range(len(self.terms))}
+        named = (("columns", "Columns"), ("items", "Items"), ("neighbors", "Neighbours"), ("components", "Components"))
+        return tuple((name, title) for name, title in named if name in found or name in ("items", "neighbors"))
+
+    def tab_of(self, t: int) -> str:
+        """Return the tab that shows a term: "components" for what is made of columns, and for base distances."""
+        groups, raw = self.distance.embedding.groups, self.n_features
+        if t < len(groups):
+            return "columns" if max(groups[t]) < raw else "components"
+        is_outside = t == len(self.terms) - 1
+        return "columns" if is_outside and any(max(group) < raw for group in groups) else "components"
+
+    def predicted(self, values: Floats) -> Predictions:
+        model: Any = self.model
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of names that an array of the same columns does not have
+            if self.classes is None:
+                return Predictions(model.predict(self.schema.display(values)), None)
+            probabilities = model.predict_proba(self.schema.display(values))
+        return Predictions(probabilities.argmax(axis=1), probabilities)
+
+    def left_out(self) -> LeftOutPredictions | None:
+        return None if self.predictor is None else self.predictor.left_out_predictions()
+
+    def importance_bars(self, items: ReportItems | None, shown: Importances, rng: np.random.Generator) -> Bars | None:
+        refits = None if self.predictor is None else self.predictor.refitted_importances()
+        if refits is None or self.predictor is None:
+            return super().importance_bars(items, shown, rng)
+        bars = (
+            f"A bar is two standard deviations to either side, among {len(refits)} refits of the weights, each on a random "
+            "half of the items learned from, and on 500 of them at most. It says how much the share depends on these items."
+        )
+        note = "Shares of the columns in the mean distance of two items, by the learned weights (feature_importances_)."
+        return Bars(self.predictor.feature_importances_, 2 * refits.std(axis=0, ddof=1), note, bars)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -143,6 +271,20 @@ class DistanceSubject(Subject):
     def outside(self, values: Floats) -> NDArray[np.bool_]:
         return self.distance.out_of_range(values)
 
+    def _pair_shares(self, items: ReportItems, rng: np.random.Generator, n_pairs: int) -> tuple[Floats, Floats, int]:
+        """Return the mean shares of terms and of columns in distances of random pairs of items, and the number of pairs."""
+        d = self.distance
+        n_made = len(d.directions.names) if d.directions is not None else 0
+        n = max(min(n_pairs, _LARGE // max(n_made * d.n_features, 1)), 50)
+        left = rng.integers(0, len(items), n)
+        right = (left + rng.integers(1, len(items), n)) % len(items)
+        x, y = items.values[left], items.values[right]
+        terms, features = (_mean(d.contributions_of_encoded(x, y, by=by)) for by in ("terms", "features"))
+        return terms, features, n
+
+    def group_importances(self, items: ReportItems, rng: np.random.Generator) -> Floats | None:
+        return self._pair_shares(items, rng, _PAIRS // _GROUPS)[1]
+
     def importances(self, items: ReportItems | None, rng: np.random.Generator) -> Importances:
         """Return the mean shares in distances of random pairs; without items, of the largest values of the tables."""
         d, names = self.distance, self.distance.contribution_names("features")
@@ -153,12 +295,7 @@ class DistanceSubject(Subject):
             known = np.asarray(learned) if isinstance(learned, np.ndarray) and len(learned) == d.n_features else None
             note = "Shares of the largest values of the terms, as there are no two items to draw pairs of."
             return Importances(largest / total, known, names, "the largest values of all terms", note)
-        n_made = len(d.directions.names) if d.directions is not None else 0
-        n = max(min(_PAIRS, _LARGE // max(n_made * d.n_features, 1)), 50)
-        left = rng.integers(0, len(items), n)
-        right = (left + rng.integers(1, len(items), n)) % len(items)
-        x, y = items.values[left], items.values[right]
-        terms, features = (_mean(d.contributions_of_encoded(x, y, by=by)) for by in ("terms", "features"))
+        terms, features, n = self._pair_shares(items, rng, _PAIRS)
         note = f"Mean shares in the distances of {n:,} random pairs of the items."
         return Importances(terms, features, names, "the distances of random pairs of the items, on average", note)
 
@@ -183,7 +320,6 @@ def _largest(d: Semimetric) -> Floats:
 class ScoringSubject(Subject):
     """A model that gives every item numbers, of which its class or its value follows."""
 
-    classes: tuple[str, ...] | None  # None if values are predicted
     refuses_outside: bool = False  # True if the model takes no values outside the range
 
     @property
@@ -211,6 +347,16 @@ class ScoringSubject(Subject):
         """Return the grid; where the model itself has no range of columns, that of the items."""
         return self.grid
 
+    @property
+    def predicts(self) -> str:
+        return "value" if self.classes is None else "class"
+
+    def predicted(self, values: Floats) -> Predictions:
+        scores = self.scores(values)
+        if self.classes is None:
+            return Predictions(scores[:, 0], None)
+        return Predictions(self.codes(scores), self.probabilities(values))
+
     def codes(self, scores: Floats) -> Integers:
         """Return the number of the class of every item, from its scores (n, K)."""
         return np.asarray((scores[:, 0] > 0) if scores.shape[1] == 1 else scores.argmax(axis=1), dtype=np.int64)
@@ -235,7 +381,7 @@ def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None)
     if X is None:
         if y is not None or names is not None:
             raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
-        return _own_items(subject)
+        return own_items(subject)
     values = subject.schema.encode(subject.read(X))
     labels = row_labels(X, len(values)) if names is None else list(names)
     if len(labels) != len(values):
@@ -244,7 +390,18 @@ def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None)
     return ReportItems(values, _named(labels), targets, target_name)
 
 
-def _own_items(subject: Subject) -> ReportItems | None:
+def with_learned(subject: Subject, items: ReportItems | None) -> tuple[ReportItems | None, ReportItems | None]:
+    """Return the items with what is known of their being learned from, and the learned ones if the model holds others."""
+    if items is None or items.are_own or (learned := own_items(subject)) is None:
+        return items, None
+    n = len(learned)
+    number = identities(np.vstack([learned.values, items.values])).number
+    seen = np.isin(number[n:], number[:n])
+    return replace(items, seen=seen), None if seen.all() else learned
+
+
+def own_items(subject: Subject) -> ReportItems | None:
+    """Return the items that a model holds, with their classes or values; None if it holds none."""
     index: Any = getattr(subject.model, "index_", subject.model)
     if not hasattr(index, "get_items"):
         return None

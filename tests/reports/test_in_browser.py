@@ -18,8 +18,6 @@ from reports_cases import DISTANCES, vectors
 import semimetric as sm
 from semimetric.distances.search.votes import VoteRule
 
-TABS = ("distance", "items", "neighbors", "evidence", "data")
-
 
 def told(d, seed=7, n=40):
     return d.schema.display(vectors(n, seed, gaps=any(d.schema.missing)))
@@ -124,12 +122,13 @@ def test_tabs_open_and_changed_values_give_the_distances_of_python(name, browser
     report, d = REPORTS[name]()
     opened = Opened(browser, report, tmp_path)
     assert not opened.page.is_visible("#warning")
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
-    for button in range(min(opened.page.locator("#panel-distance .term").count(), 8)):
-        opened.show("distance")
-        opened.page.locator("#panel-distance .term").nth(button).click()
-        assert opened.page.locator("#panel-distance .detail h3").inner_text()
+    for tab in [tab for tab in opened.tabs if tab in ("columns", "components")]:
+        opened.show(tab)
+        for button in range(min(opened.page.locator(f"#panel-{tab} .term").count(), 8)):
+            opened.page.locator(f"#panel-{tab} .term").nth(button).click()
+            assert opened.page.locator(f"#panel-{tab} .detail h3").inner_text()
     opened.show("items")
     x, y = items_of(report, d)
     assert opened.distance == pytest.approx(distance_of(d, x, y), rel=1e-9, abs=1e-9)
@@ -215,7 +214,7 @@ def test_several_models_have_a_tab_more(browser, tmp_path):
     d = DISTANCES["tables"]()
     report = sm.report({HOSTILE[0]: d, HOSTILE[1]: DISTANCES["missing"]()}, told(d))
     opened = Opened(browser, report, tmp_path, bypass_csp=True)  # which would stop axe
-    for tab in (*TABS, "models"):
+    for tab in opened.tabs:
         opened.show(tab)
         assert axe.run(opened.page).response["violations"] == []
     assert HOSTILE[0] in opened.page.inner_text("#panel-models")
@@ -226,14 +225,14 @@ def test_several_models_have_a_tab_more(browser, tmp_path):
 def test_tabs_by_keyboard(browser, tmp_path):
     opened = Opened(browser, warped()[0], tmp_path)
     page = opened.page
-    page.focus("#tab-distance")
+    page.focus("#tab-overview")
     shown = []
     for key in ("ArrowRight", "ArrowRight", "End", "ArrowRight", "ArrowLeft", "Home"):
         page.keyboard.press(key)
         shown.append(page.evaluate("document.activeElement.id"))
         assert page.get_attribute(f"#{shown[-1]}", "aria-selected") == "true"
         assert page.locator('[role=tab][tabindex="0"]').count() == 1
-    assert shown == ["tab-items", "tab-neighbors", "tab-data", "tab-distance", "tab-data", "tab-distance"]
+    assert shown == ["tab-columns", "tab-items", "tab-evidence", "tab-overview", "tab-evidence", "tab-overview"]
     opened.close()
 
 
@@ -246,7 +245,7 @@ def test_a_page_that_does_not_agree_with_python_says_so_and_shows_no_distance(br
     report.page["probes"]["distances"] = other.page["probes"]["distances"]
     opened = Opened(browser, report, tmp_path)
     assert opened.page.is_visible("#warning")
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
         assert opened.page.locator("#distance").count() == 0
     assert "please report it" in opened.page.text_content("#panel-neighbors")
@@ -258,7 +257,7 @@ def test_what_is_too_large_for_a_page_is_told(browser, tmp_path, monkeypatch):
     report, d = REPORTS["scales and tables"]()
     assert report.page["distance"] is None
     opened = Opened(browser, report, tmp_path)
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
     assert "a page holds 10" in opened.page.text_content("#panel-items")
     first = int(opened.page.locator("#panel-neighbors tr[data-item]").first.get_attribute("data-item"))
@@ -273,19 +272,19 @@ def test_one_item_and_many_categories(browser, tmp_path):
     frame = pd.DataFrame({"kind": pd.Categorical(names, categories=names), "size": np.arange(900.0)})
     d = sm.Semimetric.gower(frame)
     opened = Opened(browser, sm.report(d, frame.iloc[:1]), tmp_path)
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
-    opened.show("distance")
+    opened.show("columns")
     for button in range(3):
-        opened.page.locator("#panel-distance .term").nth(button).click()
-        assert opened.page.locator("#panel-distance .detail h3").inner_text()
+        opened.page.locator("#panel-columns .term").nth(button).click()
+        assert opened.page.locator("#panel-columns .detail h3").inner_text()
     assert opened.distance == 0.0
     opened.close()
 
 
 def test_every_control_has_a_name(browser, tmp_path):
     opened = Opened(browser, with_trees()[0], tmp_path)
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
     nameless = opened.page.evaluate(
         """() => Array.from(document.querySelectorAll("input, select, button, [role=img]")).filter((e) =>
@@ -300,7 +299,7 @@ def test_every_control_has_a_name(browser, tmp_path):
 def test_axe_finds_no_violation(name, scheme, browser, tmp_path):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     opened = Opened(browser, REPORTS[name]()[0], tmp_path, color_scheme=scheme, bypass_csp=True)  # which would stop axe
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
         violations = axe.run(opened.page).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
@@ -311,12 +310,12 @@ def test_everything_is_there_to_print(browser, tmp_path):
     opened = Opened(browser, with_trees()[0], tmp_path, color_scheme="dark")
     opened.page.emulate_media(media="print")
     opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    for tab in TABS:
+    for tab in opened.tabs:
         assert opened.page.is_visible(f"#panel-{tab}")
-    assert opened.page.locator("#panel-distance .detail h3").count() > 5
+    assert opened.page.locator("#panel-columns .detail h3").count() > 5
     opened.page.emulate_media(media="screen")
     opened.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert opened.page.locator("#panel-distance .detail h3").count() == 1
+    assert opened.page.locator("#panel-columns .detail h3").count() == 1
     assert not opened.page.is_visible("#panel-data")
     opened.close()
 
@@ -352,7 +351,7 @@ def test_base_distances_are_not_computed_but_told(browser, tmp_path):
 
 def test_it_fits_a_phone(browser, tmp_path):
     opened = Opened(browser, with_trees()[0], tmp_path, viewport={"width": 390, "height": 800})
-    for tab in TABS:
+    for tab in opened.tabs:
         opened.show(tab)
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
     opened.close()

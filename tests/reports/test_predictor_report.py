@@ -11,6 +11,7 @@ import pytest
 from cases import assert_refused
 from reports_cases import BOUNDARIES, MACHINES, PREDICTORS, machine, random_items, scores_of
 from sklearn.decomposition import PCA
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 import semimetric as sm
@@ -91,32 +92,51 @@ def evidence(report):
     return {found["title"]: found for found in report.facts["evidence"]}
 
 
+def figures(report):
+    return {figure["name"]: figure["value"] for figure in report.facts["overview"]["quality"]["figures"]}
+
+
 def test_errors_confusions_and_calibration_are_those_of_the_model():
     model, X, y = MACHINES["PL2"]()
-    found = evidence(sm.report(model, X, y))
-    assert dict(found["Errors on the items"]["rows"])["accuracy"] == pytest.approx(model.score(X, y))
-    counts = np.array([row[1:] for row in found["Which classes are taken for which"]["rows"]])
+    report = sm.report(model, X, y)
+    quality = report.facts["overview"]["quality"]
+    assert figures(report)["accuracy"] == pytest.approx(model.score(X, y))
+    assert figures(report)["log loss"] == pytest.approx(log_loss(y, model.predict_proba(X)), abs=1e-5)
+    counts = np.array([row[1:] for row in quality["confusions"]["rows"]])
     np.testing.assert_array_equal(counts, pd.crosstab(y, model.predict(X)).reindex(columns=[0, 1, 2], fill_value=0))
-    rows = found["Calibration"]["rows"]
-    assert sum(row[1] for row in rows) == len(X)
-    assert sum(row[1] * row[3] for row in rows) / len(X) == pytest.approx(
-        (model.predict_proba(X).argmax(axis=1) == y).mean(), abs=0.05
+    rows = quality["calibration"]["rows"]
+    assert sum(row["n"] for row in rows) == len(X)
+    assert sum(row["n"] * row["true"] for row in rows) / len(X) == pytest.approx(
+        (model.predict_proba(X).argmax(axis=1) == y).mean()
     )
-    assert dict(found["Training"]["rows"])["status"] == model.status_.value
+    assert quality["held_out"] is None
+    assert "cannot know" in quality["how"][0]
+    assert dict(evidence(report)["Training"]["rows"])["status"] == model.status_.value
     model, X, y = MACHINES["waves"]()
-    rows = dict(evidence(sm.report(model, X, y))["Errors on the items"]["rows"])
-    assert rows["R²"] == pytest.approx(model.score(X, y))
-    assert "Errors on the items" not in evidence(sm.report(model, X))
+    assert figures(sm.report(model, X, y))["R²"] == pytest.approx(model.score(X, y))
+    assert sm.report(model, X).facts["overview"]["quality"] is None
 
 
 def test_classes_that_the_model_does_not_know_are_wrong():
     model, X, y = MACHINES["PL1"]()
-    found = evidence(sm.report(model, X, np.where(y == 0, 7, y)))
-    assert dict(found["Errors on the items"]["rows"])["accuracy"] == pytest.approx(
-        (model.predict(X)[y != 0] == y[y != 0]).sum() / len(y)
-    )
-    assert "does not know" in found["Errors on the items"]["notes"][1]
-    assert found["Which classes are taken for which"]["rows"][-1][0] == "(other)"
+    report = sm.report(model, X, np.where(y == 0, 7, y))
+    assert figures(report)["accuracy"] == pytest.approx((model.predict(X)[y != 0] == y[y != 0]).sum() / len(y))
+    quality = report.facts["overview"]["quality"]
+    assert "does not know" in quality["how"][1]
+    assert quality["confusions"]["rows"][-1][0] == "(other)"
+
+
+def test_contributions_of_columns_add_up_to_the_score():
+    for name in ("PL2", "PL1, two classes with probabilities", "waves"):
+        model, X, y = MACHINES[name]()
+        for case in sm.report(model, X, y).facts["overview"]["cases"]:
+            row = int(case["name"].removeprefix("row "))
+            parts = case["contributions"]
+            score = np.ravel(scores_of(model, X[[row]]))
+            if hasattr(model, "classes_"):
+                of = model.classes_.astype(str).tolist().index(case["predicted"])
+                score = score[of] if len(score) > 1 else score[0] * (1 if of else -1)
+            assert parts["base"] + sum(part for *_, part in parts["rows"]) == pytest.approx(float(np.squeeze(score)), rel=1e-9)
 
 
 def test_columns_are_those_that_were_given_where_steps_only_scale_them():

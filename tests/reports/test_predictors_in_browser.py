@@ -18,7 +18,7 @@ SHOWN = (
 
 
 def tabs_of(name):
-    return ("shapes" if name in MACHINES or name == "hostile" else "pieces", "item", "evidence", "data")
+    return ("columns" if name in MACHINES or name == "hostile" else "pieces", "items", "overview", "data", "evidence")
 
 
 def hostile():
@@ -58,7 +58,7 @@ def test_tabs_open_and_changed_values_give_the_scores_of_python(name, browser, t
         page.locator(".term").nth(button).click()
         assert page.locator(".detail h3").inner_text()
         assert page.locator(".detail svg[role=img]").count() >= 1
-    opened.show("item")
+    opened.show("items")
     page.fill("#item-chosen", "row 3")
     page.keyboard.press("Enter")
     item = X[3].copy()
@@ -77,10 +77,10 @@ def test_tabs_open_and_changed_values_give_the_scores_of_python(name, browser, t
             told = [float(cells[k].get_attribute("data-value")) for k in sorted(cells)]
             assert told == pytest.approx(model.predict_proba(item[None])[0].tolist(), abs=1e-9)
     if page.locator("#explained").count():
-        before = page.get_attribute("#panel-item .result svg[role=img]", "aria-label")
+        before = page.get_attribute("#panel-items .result svg[role=img]", "aria-label")
         other = "1" if page.input_value("#explained") == "0" else "0"
         page.select_option("#explained", other)
-        assert page.get_attribute("#panel-item .result svg[role=img]", "aria-label") != before
+        assert page.get_attribute("#panel-items .result svg[role=img]", "aria-label") != before
     opened.close()
 
 
@@ -88,11 +88,11 @@ def test_names_stay_text(browser, tmp_path):
     opened = Opened(browser, hostile(), tmp_path)
     for tab in tabs_of("hostile"):
         opened.show(tab)
-    opened.show("shapes")
+    opened.show("columns")
     for button in range(opened.page.locator(".term").count()):
         opened.page.locator(".term").nth(button).click()
-    assert HOSTILE[0] in opened.page.inner_text("#panel-shapes")
-    opened.show("item")
+    assert HOSTILE[0] in opened.page.inner_text("#panel-columns")
+    opened.show("items")
     opened.change(0, "", "0.25", "numeric")
     assert opened.page.inner_text("#predicted") in [" ".join(name.split()) for name in HOSTILE] + HOSTILE
     assert opened.page.evaluate("window.hit") is None
@@ -144,7 +144,7 @@ def test_a_page_that_does_not_agree_with_python_says_so_and_shows_no_score(name,
 def test_without_items_the_middle_of_every_column_is_scored(browser, tmp_path):
     model, X, _ = MACHINES["waves"]()
     opened = Opened(browser, sm.report(model), tmp_path)
-    opened.show("item")
+    opened.show("items")
     middle = (X.min(axis=0) + X.max(axis=0)) / 2
     assert shown_scores(opened.page, 1) == pytest.approx(model.predict(middle[None]).tolist(), rel=1e-9)
     opened.close()
@@ -154,7 +154,7 @@ def test_several_machines_have_a_tab_more(browser, tmp_path):
     one, X, y = MACHINES["PL2"]()
     other, *_ = MACHINES["cubic splines"]()
     opened = Opened(browser, sm.report({"tables": one, "splines": other}, X, y), tmp_path)
-    for tab in ("shapes", "item", "evidence", "models", "data"):
+    for tab in ("overview", "columns", "items", "models", "data", "evidence"):
         opened.show(tab)
     assert "Where tables and splines differ most" in opened.page.text_content("#panel-models")
     opened.close()

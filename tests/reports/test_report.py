@@ -147,10 +147,10 @@ def test_tabs_are_those_of_wai_aria(flowers):
     read = Reader(sm.report(model, X, y).to_html())
     tabs = [a for tag, a in read.tags if a.get("role") == "tab"]
     panels = {a["id"]: a for tag, a in read.tags if a.get("role") == "tabpanel"}
-    assert len(tabs) == len(panels) == 5
+    assert len(tabs) == len(panels) == 7
     for tab in tabs:
         assert panels[tab["aria-controls"]]["aria-labelledby"] == tab["id"]
-    assert [tab["aria-selected"] for tab in tabs] == ["true"] + ["false"] * 4
+    assert [tab["aria-selected"] for tab in tabs] == ["true"] + ["false"] * 6
 
 
 def test_evidence_and_data_are_told_without_scripts(flowers):

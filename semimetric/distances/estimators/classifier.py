@@ -224,6 +224,10 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         counted = total if self._factors is None else total * self._factors
         self._class_shares = counted / counted.sum()
 
+    @property
+    def _known(self) -> NDArray[Any]:
+        return self._codes
+
     def _set_targets(self, targets: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
         labels = as_classes(targets, targets)
         self._set_classes(labels, used, self._weight)

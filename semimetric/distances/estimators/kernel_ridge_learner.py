@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,7 +17,8 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights
 from ...data.identical_items import identities
 from ...data.rows import distinct_rows, items_named
-from ..learning.gradient_scales import BaseScales, weight_rounds
+from ...data.schema import Schema
+from ..learning.gradient_scales import BaseScales, Round, weight_rounds
 from ..learning.items import encode_class_labels
 from ..learning.kernel_machine import Targets
 from ..learning.options import EFFORTS
@@ -29,6 +30,13 @@ from .base import LearnedCoordinates
 
 _ROUNDS = {"fast": 1, "default": 2, "thorough": 4}  # of gradients for classes, by effort; values take twice as many
 _MOST_ITEMS = {"fast": 500, "default": 1_000, "thorough": 2_000}  # that a round learns from
+
+
+class _Base(NamedTuple):
+    """Scales under which all features contribute equally, and the distinct items that they are of."""
+
+    scales: BaseScales
+    items: Floats  # (n_items, n_features)
 
 
 @storable
@@ -154,24 +162,48 @@ class KernelRidgeLearner(LearnedCoordinates):
             if np.ptp(known[weight > 0]) == 0:
                 raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
         check_varied(items[weight > 0])
-        rows, targets = item_targets(items, known, counts)
-        distinct = items[rows]
-        with blas_threads(self.n_jobs):
-            rng = np.random.default_rng(self.random_state)
-            of_items = targets.of_items()[1]
-            base = BaseScales.of(schema, distinct, of_items, self.n_knots)
-            some = np.arange(len(rows))
-            if len(rows) > _MOST_ITEMS[self.effort]:
-                some = np.sort(rng.choice(len(rows), _MOST_ITEMS[self.effort], replace=False))
-            n_rounds = _ROUNDS[self.effort] * (1 if self.target == "classes" else 2)
-            rounds = weight_rounds(base, some, targets.take(some), n_rounds=n_rounds, rng=rng, n_jobs=self.n_jobs)
+        base, rounds = self._rounds_of(schema, items, known, counts, np.random.default_rng(self.random_state))
         self.losses_ = np.array([found.loss for found in rounds])
         self.round_ = int(self.losses_.argmin())
         best = rounds[self.round_]
         self.weights_, (self.width_, self.strength_) = best.weights, best.setting
         self.n_features_in_ = items.shape[1]
-        self.semimetric_ = Semimetric(**base.parts(schema, distinct, best.weights))
+        self.semimetric_ = Semimetric(**base.scales.parts(schema, base.items, best.weights))
         return self
+
+    def _rounds_of(
+        self, schema: Schema, items: Floats, known: NDArray[Any], counts: Floats, rng: np.random.Generator
+    ) -> tuple[_Base, list[Round]]:
+        """Return the uniform scales of the distinct items, and the rounds that give them weights."""
+        rows, targets = item_targets(items, known, counts)
+        distinct = items[rows]
+        with blas_threads(self.n_jobs):
+            base = BaseScales.of(schema, distinct, targets.of_items()[1], self.n_knots)
+            some = np.arange(len(rows))
+            if len(rows) > _MOST_ITEMS[self.effort]:
+                some = np.sort(rng.choice(len(rows), _MOST_ITEMS[self.effort], replace=False))
+            n_rounds = _ROUNDS[self.effort] * (1 if self.target == "classes" else 2)
+            rounds = weight_rounds(base, some, targets.take(some), n_rounds=n_rounds, rng=rng, n_jobs=self.n_jobs)
+        return _Base(base, distinct), rounds
+
+    def weights_of(
+        self, schema: Schema, items: Floats, known: NDArray[Any], counts: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Return what ``weights_`` would be of other items, shape (n_features,), and leave the learner as it is.
+
+        Parameters
+        ----------
+        schema : Schema
+        items : ndarray of shape (n_items, n_features)
+            Encoded.
+        known : ndarray of shape (n_items,)
+            Numbers of classes (int64), or values (float64).
+        counts : ndarray of shape (n_items,)
+            How many items each row is.
+        rng : numpy.random.Generator
+        """
+        _, rounds = self._rounds_of(schema, items, known, counts, rng)
+        return min(rounds, key=lambda found: found.loss).weights
 
     def _check(self) -> None:
         """Refuse parameters that are unknown."""

@@ -41,6 +41,7 @@ from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, Vo
 from .base import LearnedDistance
 from .indexed import StoredIndex
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
+from .left_out import LeftOutPredictions, left_out_by_machine, left_out_by_votes, refitted_weights
 from .prediction_counterfactuals import ChangeSearch, PredictionCounterfactual, Reaches, allowed_values, changed_columns
 from .prediction_explanations import (
     PredictionExplanation,
@@ -288,6 +289,61 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     def fitted_items(self) -> FittedItems:
         """The items that vote, in the order of ``index_``."""
         return FittedItems(self._targets, self._labels, self._weight is not None, self._factors is not None)
+
+    @property
+    def _known(self) -> NDArray[Any]:
+        """The numbers of the classes of the items, or their values, shape (n_items,)."""
+        return self._targets
+
+    def left_out_predictions(self, n_items: int = 2_000) -> LeftOutPredictions | None:
+        """Return what the machine predicts of fitted items without them, or the votes of the items held out of the fit.
+
+        Parameters
+        ----------
+        n_items : int
+            Of more items a machine predicts a sample.
+
+        Returns
+        -------
+        LeftOutPredictions or None
+            None where neighbors vote and the learner has stored none that were held out.
+        """
+        check_is_fitted(self, "index_")
+        if (machine := getattr(self, "machine_", None)) is not None:
+            items = self.index_.encoded_items_
+            counts = np.ones(len(items)) if self._weight is None else self._weight
+            return left_out_by_machine(
+                self.semimetric_, machine, items, self._known, counts, self._factors,
+                n_items=n_items, random_state=0, n_jobs=self.n_jobs,
+            )  # fmt: skip
+        parts = [part for part in getattr(self.learner_, "held_out_neighbors_", None) or [] if self._can_judge(part)]
+        return left_out_by_votes(self.vote_rule_, parts) if parts else None
+
+    def _can_judge(self, part: HeldOutNeighbors) -> bool:
+        """Return True if the neighbors of a part vote as those of this model do."""
+        return part.class_weight is None and self._factors is None and (part.class_shares is not None) == is_classifier(self)
+
+    def refitted_importances(self, n_refits: int = 8, n_items: int = 500) -> Floats | None:
+        """Return ``feature_importances_`` of scales that are learned anew from random halves of the items.
+
+        Parameters
+        ----------
+        n_refits : int
+        n_items : int
+            Most items of a half; of more, so many are drawn.
+
+        Returns
+        -------
+        ndarray of shape (n_refits, n_features) or None
+            None where the learner is no `KernelRidgeLearner`, or there are too few items.
+        """
+        check_is_fitted(self, "index_")
+        if not isinstance(self.learner_, KernelRidgeLearner):
+            return None
+        items = self.index_.encoded_items_
+        used = np.arange(len(items)) if self._weight is None else np.flatnonzero(self._weight > 0)
+        options = {"n_refits": n_refits, "n_items": n_items, "seed": 0}
+        return refitted_weights(self.learner_, self.semimetric_.schema, items[used], self._known[used], **options)
 
     def _queries(self, X: ArrayLike | None) -> Floats:
         """Return the queries, encoded; None is all items."""

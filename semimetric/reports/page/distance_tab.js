@@ -1,9 +1,9 @@
-// The tab of the distance: its terms by their shares, and the table of the one that is chosen.
+// Tabs of the terms of the distance, of columns or of what is made of them: by their shares, with the table of the chosen one.
 
-function drawDistanceTab(page, panel) {
+function drawTermsTab(page, panel, tab, title) {
   const { distance, terms, columns } = page;
   const references = new Map();
-  const list = termList(page, "Terms of the distance", terms.map((term) => term.name), detailOf);
+  const list = termList(page, title, terms.map((term) => term.name), detailOf, undefined, (t) => terms[t].tab === tab);
 
   function detailOf(t) {
     const term = terms[t];

@@ -14,8 +14,8 @@ function itemMap(page, classes, choose) {
 
   function dot(k, kind) {
     const [x, y] = place(k);
-    const target = items.targets && items.targetName === "class" ? classes.indexOf(items.targets[k]) : 0;
-    const said = items.targets ? `${items.names[k]}: ${items.targetName === "class" ? items.targets[k] : say(items.targets[k])}` : items.names[k];
+    const target = items.targets && items.targetName === "class" ? Math.max(classes.indexOf(items.targets[k]), 0) : 0;
+    const said = items.targets && items.targets[k] !== null ? `${items.names[k]}: ${items.targetName === "class" ? items.targets[k] : say(items.targets[k])}` : items.names[k];
     return element("svg:text", {
       x: x.toFixed(1), y: (y + 4).toFixed(1), "text-anchor": "middle", class: `item mark-${target % 8} ${kind}`, "data-map": k,
       on: { click: () => choose(k) },

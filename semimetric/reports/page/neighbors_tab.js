@@ -10,11 +10,14 @@ function drawNeighborsTab(page, panel, compare) {
   }
   let [chosen, k, only] = [0, 10, ""];
   const found = element("div", { "aria-live": "polite" });
-  const classes = items.targets && items.targetName === "class" ? [...new Set(items.targets)].sort() : [];
+  const classes = items.targets && items.targetName === "class" ? [...new Set(items.targets)].filter((name) => name !== null).sort() : [];
+  const isOther = items.nGiven < items.n; // neighbours are those that were learned from, and other items were given
+  const pool = isOther ? items.numbersOf.slice(items.nGiven) : items.numbersOf;
+  const poolTargets = items.targets && items.targets.map((target, k) => (isOther && k < items.nGiven ? null : target));
 
   /** All items by their distances, by the tables where the page computes them, else the nearest as Python found them. */
   function ordered() {
-    const near = page.computes ? items.numbersOf.filter((other) => other !== chosen).map((other) => ({ other, distance: page.between(chosen, other) }))
+    const near = page.computes ? pool.filter((other) => other !== chosen).map((other) => ({ other, distance: page.between(chosen, other) }))
       : page.known(chosen); // none, where neither can
     return near.sort((a, b) => a.distance - b.distance || a.other - b.other);
   }
@@ -37,7 +40,7 @@ function drawNeighborsTab(page, panel, compare) {
     }
     const most = Math.max(...near.map((each) => each.distance), 1e-300);
     const rule = page.computes && every.length ? page.votes : null;
-    const vote = rule && voteOf(rule, every, items.targets, items.targetName === "class" ? classes : null);
+    const vote = rule && voteOf(rule, every, poolTargets, items.targetName === "class" ? classes : null);
     const head = ["rank", "item", ...(items.targets ? [items.targetName] : []), "distance", ...(rule ? ["share of the votes"] : []), page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
     const body = near.map((each, place) => element("tr", { "data-item": each.other },
       element("td", { class: "number" }, say(place + 1)),
@@ -46,17 +49,17 @@ function drawNeighborsTab(page, panel, compare) {
       element("td", { class: "number" }, say(each.distance), element("meter", { min: 0, max: most, value: each.distance, "aria-hidden": "true" })),
       rule ? element("td", { class: "number", "data-vote": vote.share.get(each.other) || 0 }, vote.share.has(each.other) ? sayShare(vote.share.get(each.other)) : "–") : null,
       element("td", {}, told(each.other)),
-      element("td", {}, element("button", { type: "button", on: { click: () => compare(chosen, each.other) } }, "compare"))));
-    const own = items.targets ? element("p", {}, `${items.targetName} of ${items.names[chosen]}: `, mark(items.targets[chosen])) : "";
+      element("td", {}, compare ? element("button", { type: "button", on: { click: () => compare(chosen, each.other) } }, "compare") : "")));
+    const own = items.targets && items.targets[chosen] !== null ? element("p", {}, `${items.targetName} of ${items.names[chosen]}: `, mark(items.targets[chosen])) : "";
     found.replaceChildren(own, rule ? verdict(vote) : votes(near), element("div", { class: "scroll" }, element("table", {},
-      element("caption", {}, `The nearest of ${items.names[chosen]}${items.sampled ? ", among the items of this page" : ""}`),
+      element("caption", {}, `The nearest of ${items.names[chosen]}${isOther ? ", among those that were learned from" : ""}${items.sampled ? `${isOther ? " and are in" : ", among the items of"} this page` : ""}`),
       element("thead", {}, element("tr", {}, head.map((name) => (name ? element("th", { scope: "col" }, name) : element("td"))))), element("tbody", {}, body))), proof());
     if (map) map.draw(chosen, near.map((each) => each.other));
   }
 
   /** Why no item that is left out can be nearer. */
   function proof() {
-    const among = items.sampled ? "the items of this page, a random sample" : "all items";
+    const among = items.sampled ? "the items of this page, a random sample" : isOther ? "all items that were learned from" : "all items";
     return element("p", { class: "note" }, page.computes
       ? `Exact among ${among}: the page computes the distance of every one of them.`
       : `Exact among ${among}: Python has computed the distance of every one of them.`);
@@ -72,6 +75,7 @@ function drawNeighborsTab(page, panel, compare) {
 
   /** A class with a mark of its own shape and colour, or a value as a number. */
   function mark(target) {
+    if (target === null) return "–";
     if (items.targetName !== "class") return say(target);
     const kind = classes.indexOf(target);
     return element("span", {}, element("span", { class: `mark-${kind % 8}`, "aria-hidden": "true" }, "●▲■◆▼★✚✖"[kind % 8]), ` ${target}`);

@@ -6,6 +6,7 @@ const MOST_SAID = 8; // values of a point that a sentence tells
 /** What the data of the page say, unpacked; anything is computed only if it agrees with what Python computed of the probes. */
 function readPage(given) {
   const nRaw = given.nRaw;
+  if (given.kind === "static") return { ...given, pairs: readPairs(given), computes: false };
   const page = { ...given, computes: given.whyNot === "", middles: unpack(given.middles) };
   page.featureOrder = Array.from({ length: nRaw }, (_, f) => f);
   if (page.shares.features) page.featureOrder.sort((a, b) => page.shares.features[b] - page.shares.features[a]);
@@ -36,6 +37,10 @@ function differs(found, expected) {
   return !(Math.abs(found - expected) <= AGREE * Math.max(1, Math.abs(expected)));
 }
 
+function readPairs({ pairs }) {
+  return pairs && { measured: unpack(pairs.measured), learned: unpack(pairs.learned) };
+}
+
 /** A distance, with which the page computes, and what Python has found; the result says whether a probe differs. */
 function readDistance(page, given) {
   const distance = given.distance && makeDistance(given.distance);
@@ -43,7 +48,7 @@ function readDistance(page, given) {
   page.computes = page.computes && Boolean(distance);
   page.slopes = unpack(given.slopes);
   page.map = given.map && { ...given.map, x: unpack(given.map.x), y: unpack(given.map.y) };
-  page.pairs = given.pairs && { measured: unpack(given.pairs.measured), learned: unpack(given.pairs.learned) };
+  page.pairs = readPairs(given);
   const cache = new Map();
   page.point = (number) => {
     if (!cache.has(number)) cache.set(number, distance.place(page.items.rows[number]));
@@ -207,36 +212,36 @@ function makeTabs(draw) {
       show(tabs[to]);
     });
   });
-  show(tabs[0], false);
   const byId = (id) => tabs.find((tab) => tab.id === id);
-  return { show: (id) => show(byId(id)), of: (id) => ensure(byId(id)), first: () => ensure(tabs[0]), redraw: () => drawn.forEach((tab) => tab.redraw()), all: () => tabs.map(ensure) };
+  return { begin: () => show(tabs[0], false), has: (id) => Boolean(byId(id)), show: (id) => show(byId(id)), of: (id) => ensure(byId(id)), redraw: () => drawn.forEach((tab) => tab.redraw()), all: () => tabs.map(ensure) };
 }
 
 function begin() {
   const page = readPage(JSON.parse(document.getElementById("report-data").textContent));
   document.querySelectorAll("data.number").forEach((place) => { place.textContent = say(Number(place.value)); });
+  document.querySelectorAll("data.share").forEach((place) => { place.textContent = sayShare(Number(place.value)); });
   if (page.items) {
     document.body.append(element("datalist", { id: "item-names" }, page.items.names.map((name) => element("option", { value: name }))));
   }
   const tabs = makeTabs({
-    "tab-distance": (panel) => drawDistanceTab(page, panel),
-    "tab-items": (panel) => drawItemsTab(page, panel),
-    "tab-neighbors": (panel) => drawNeighborsTab(page, panel, (one, other) => {
+    "tab-overview": () => drawOverviewTab(page),
+    "tab-columns": (panel) => (page.kind === "distance" ? drawTermsTab(page, panel, "columns", "Columns of the distance") : drawShapesTab(page, panel)),
+    "tab-components": (panel) => drawTermsTab(page, panel, "components", "Components and trees"),
+    "tab-items": (panel) => (page.kind === "distance" ? drawItemsTab(page, panel) : drawScoreTab(page, panel)),
+    "tab-neighbors": (panel) => drawNeighborsTab(page, panel, tabs.has("tab-items") && ((one, other) => {
       tabs.of("tab-items").compare(one, other);
       tabs.show("tab-items");
-    }),
-    "tab-shapes": (panel) => drawShapesTab(page, panel),
+    })),
     "tab-pieces": (panel) => drawPiecesTab(page, panel),
-    "tab-item": (panel) => drawScoreTab(page, panel),
     "tab-evidence": () => ({ redraw: drawMeasuredPairs(page, document.getElementById("measured-pairs")) || (() => {}) }),
   });
+  tabs.begin();
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tabs.redraw);
   window.addEventListener("beforeprint", () => {
     isPrinted = true;
     tabs.all();
     tabs.redraw();
-    const first = tabs.first();
-    if (first.detail) first.detail.replaceChildren(...first.everything());
+    tabs.all().filter((tab) => tab.detail).forEach((tab) => tab.detail.replaceChildren(...tab.everything()));
   });
   window.addEventListener("afterprint", () => {
     isPrinted = false;

@@ -24,7 +24,8 @@ function voteOf(rule, every, targets, classes) {
   const share = new Map(voters.map(({ other, weight }) => [other, weight / (total + rule.smoothing)]));
   if (!classes) return { share, classes: null, value: averageOf(rule, voters.map(({ other, weight }) => [targets[other], weight])) };
   const own = new Map(classes.map((name) => [name, 0]));
-  targets.forEach((name) => own.set(name, own.get(name) + 1 / targets.length));
+  const known = targets.filter((name) => name !== null);
+  known.forEach((name) => own.set(name, own.get(name) + 1 / known.length));
   const counted = new Map(classes.map((name) => [name, rule.smoothing * own.get(name)]));
   voters.forEach(({ other, weight }) => counted.set(targets[other], counted.get(targets[other]) + weight));
   const shares = classes.map((name) => [name, counted.get(name) / (total + rule.smoothing)]);

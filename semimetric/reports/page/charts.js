@@ -1,0 +1,62 @@
+// Pictures of how good predictions are, and of importances with their bars.
+
+const LIST = 15; // columns of a picture until all are asked for
+
+/** A square of two axes from `low` to `high`, its diagonal, and what `draw(x, y)` gives, where x and y turn values into pixels. */
+function square(label, [low, high], names, said, draw) {
+  const [left, top, size] = [58, 10, 250];
+  const x = (v) => left + ((v - low) / (high - low || 1)) * size;
+  const y = (v) => top + size - ((v - low) / (high - low || 1)) * size;
+  const grid = ticksBetween(low, high, 4).map((v) => element("svg:g", {},
+    element("svg:line", { class: "grid", x1: x(low), x2: x(high), y1: y(v), y2: y(v) }),
+    element("svg:line", { class: "grid", x1: x(v), x2: x(v), y1: y(low), y2: y(high) }),
+    text(left - 6, y(v) + 4, said(v), { "text-anchor": "end" }), text(x(v), top + size + 17, said(v), { "text-anchor": "middle" })));
+  const titles = [text(left + size / 2, top + size + 36, names[0], { "text-anchor": "middle", class: "strong" }),
+    text(0, 0, names[1], { "text-anchor": "middle", class: "strong", transform: `translate(12 ${top + size / 2}) rotate(-90)` })];
+  return element("figure", { class: "chart" }, picture(left + size + 22, top + size + 44, label, grid,
+    element("svg:line", { class: "reference", x1: x(low), x2: x(high), y1: y(low), y2: y(high) }), draw(x, y), titles),
+  element("figcaption", { class: "note" }, label));
+}
+
+function calibrationChart({ of, rows, apart }) {
+  const label = `Calibration: how often the probability ${of} comes true, by tenths of it, with 95 % intervals. On average they differ by ${sayShare(apart)}.`;
+  return square(label, [0, 1], ["predicted probability", "came true"], sayShare, (x, y) => rows.map((row) => element("svg:g", {},
+    element("svg:title", {}, `${say(row.n)} items: predicted ${sayShare(row.said)}, came true ${sayShare(row.true)}`),
+    element("svg:line", { class: "whisker", x1: x(row.said), x2: x(row.said), y1: y(row.low), y2: y(row.high) }),
+    element("svg:circle", { class: "dot", cx: x(row.said), cy: y(row.true), r: 5 }))));
+}
+
+function rocChart({ of, wrong, right, area }) {
+  const label = `ROC curve of ${of}: of the items of this class, the share that is found, against that of the others taken for it. Area ${say(area)}.`;
+  return square(label, [0, 1], ["others taken for it", "found"], sayShare, (x, y) => element("svg:path", {
+    class: "line", d: wrong.map((v, k) => `${k ? "L" : "M"}${x(v).toFixed(1)} ${y(right[k]).toFixed(1)}`).join(""),
+  }));
+}
+
+function valuesChart({ true: truth, predicted }) {
+  const every = [...truth, ...predicted];
+  const ends = [every.reduce((a, b) => Math.min(a, b)), every.reduce((a, b) => Math.max(a, b))];
+  const label = `Predicted against true values of ${say(truth.length)} items; on the line both are equal.`;
+  return square(label, ends, ["true", "predicted"], say, (x, y) => truth.map((v, k) =>
+    element("svg:circle", { class: "pair", cx: x(v).toFixed(1), cy: y(predicted[k]).toFixed(1), r: 3.5 })));
+}
+
+/** Bars of shares with whiskers from `low` to `high`, the first so many of them. */
+function shareBars(rows, count) {
+  const shown = rows.slice(0, count);
+  const [left, wide, row] = [190, 640, 24];
+  const most = shown.reduce((top, each) => Math.max(top, each.high ?? each.share), 1e-300);
+  const x = (v) => left + (v / most) * (wide - left - 70);
+  const drawn = shown.map((each, k) => {
+    const [at, end] = [row * k, each.high ?? each.share];
+    const said = each.low === null ? sayShare(each.share) : `${sayShare(each.share)}, bar from ${sayShare(each.low)} to ${sayShare(each.high)}`;
+    return element("svg:g", {}, element("svg:title", {}, `${each.name}: ${said}`),
+      text(left - 8, at + 16, shorten(each.name, 25), { "text-anchor": "end" }),
+      element("svg:rect", { class: "bar faint", x: left, y: at + 5, width: Math.max(x(each.share) - left, 1), height: row - 10 }),
+      each.low === null ? null : element("svg:path", {
+        class: "whisker", d: `M${x(each.low)} ${at + 7}V${at + 17}M${x(each.low)} ${at + 12}H${x(end)}M${x(end)} ${at + 7}V${at + 17}`,
+      }), text(x(end) + 6, at + 16, sayShare(each.share), { class: "number" }));
+  });
+  const told = shown.slice(0, 3).map((each) => `${each.name} ${sayShare(each.share)}`).join(", ");
+  return picture(wide, row * shown.length + 6, `Importances of ${shown.length} columns, the largest first: ${told}`, drawn);
+}
