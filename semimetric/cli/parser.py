@@ -304,6 +304,8 @@ def _add_report(commands: Any) -> None:
     command.add_argument("--against", action="append", default=[], metavar="MODEL", help=against)
     _add_id(command)
     command.add_argument("--title", metavar="TEXT", help="title of the page (the name of the model)")
+    chosen = "a tab of the page, such as overview, instead of all; may be given several times"
+    command.add_argument("--include", action="append", metavar="TAB", help=chosen)
     most = "items in the page; of more a sample is drawn (%(default)s)"
     command.add_argument("--max-items", type=_positive, default=1_000, metavar="N", help=most)
     _add_random_state(command)

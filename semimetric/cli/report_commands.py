@@ -26,7 +26,8 @@ def run_report(arguments: Namespace) -> CommandResult:
     names = distinct([Path(path).stem for path in (arguments.model, *arguments.against)])
     found = report(
         dict(zip(names, models, strict=True)) if arguments.against else models[0], **_items(arguments, models[0]),
-        title=arguments.title or " and ".join(names), max_items=arguments.max_items, random_state=arguments.random_state,
+        title=arguments.title or " and ".join(names), include=arguments.include,
+        max_items=arguments.max_items, random_state=arguments.random_state,
     )  # fmt: skip
     found.write_html(arguments.output)
     n, size = found.page["nItems"], Path(arguments.output).stat().st_size

@@ -128,7 +128,7 @@ def _importances(subject: Subject, bars: Bars) -> dict[str, Any]:
     rows = [
         {
             "name": names[f], "share": float(bars.shares[f]),
-            "low": max(float(bars.shares[f] - bars.errors[f]), 0.0) if known[f] else None,
+            "low": float(bars.shares[f] - bars.errors[f]) if known[f] else None,
             "high": float(bars.shares[f] + bars.errors[f]) if known[f] else None,
         }
         for f in order.tolist()

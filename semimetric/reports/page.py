@@ -99,7 +99,7 @@ def distance_report(
         "shares": _importances_of_page(importances), "items": _items_of_page(shown, items, learned, given.learned),
         "neighbors": _known_neighbors(d, shown, learned) if why_not and shown is not None else None,
         "probes": None if why_not else _probes_of_distance(d, shown, rng), "pairs": pairs,
-        "map": map_of_items(d, every), "votes": vote_rule_of_page(subject.model, learned or shown, given.learned or items),
+        "effects": _effects(subject), "order": _order(subject, facts["overview"]), "map": map_of_items(d, every), "votes": vote_rule_of_page(subject.model, learned or shown, given.learned or items),
     }  # fmt: skip
     return Report(given.title, facts, page)
 
@@ -131,6 +131,28 @@ def score_report(subject: ScoringSubject, given: Given, *, max_items: int, rng: 
         "probes": _probes_of_scores(subject, shown, rng),
     }  # fmt: skip
     return Report(given.title, facts, page | subject.to_page(items))
+
+
+def _effects(subject: DistanceSubject) -> dict[str, Any] | None:
+    """Return, by the number of a column, its values and the mean predictions there, with their ends among refits."""
+    if subject.refits is None:
+        return None
+    outputs = [1] if len(subject.classes or ()) == 2 else range(len(subject.classes or (0,)))
+    found = {}
+    for f, values in subject.refits.values.items():
+        effects = subject.refits.effects[f][:, :, list(outputs)]
+        mean, bar = effects.mean(axis=0), 2 * effects.std(axis=0, ddof=1)
+        ends = {"low": (mean - bar).T.tolist(), "high": (mean + bar).T.tolist()}
+        found[str(f)] = {"values": values.tolist(), "mean": mean.T.tolist()} | ends
+    names = ["value"] if subject.classes is None else [f"probability of {subject.classes[k]}" for k in outputs]
+    return {"names": names, "n": len(subject.refits.losses), "columns": found}
+
+
+def _order(subject: DistanceSubject, overview: dict[str, Any]) -> list[int] | None:
+    """Return the columns in the order in which they matter, where refits say so."""
+    if subject.refits is None:
+        return None
+    return [subject.schema.names.index(row["name"]) for row in overview["importances"]["rows"]]
 
 
 def _computes(given: Given) -> bool:

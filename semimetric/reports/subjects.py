@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from .._foundation.types import ArrayLike, Floats, Integers, distinct
 from ..data.grid import Grid
 from ..data.identical_items import identities
 from ..data.schema import Schema
-from ..distances.estimators.left_out import LeftOutPredictions
+from ..distances.estimators.left_out import LeftOutPredictions, RefittedColumns
 from ..distances.estimators.votes import LearnedNeighbors, fitted_items
 from ..distances.model.explanations import part_of
 from ..distances.model.semimetric import Semimetric
@@ -250,15 +251,24 @@ class DistanceSubject(Subject):
         return None if self.predictor is None else self.predictor.left_out_predictions()
 
     def importance_bars(self, items: ReportItems | None, shown: Importances, rng: np.random.Generator) -> Bars | None:
-        refits = None if self.predictor is None else self.predictor.refitted_importances()
-        if refits is None or self.predictor is None:
+        refits = self.refits
+        if refits is None:
             return super().importance_bars(items, shown, rng)
-        bars = (
-            f"A bar is two standard deviations to either side, among {len(refits)} refits of the weights, each on a random "
-            "half of the items learned from, and on 500 of them at most. It says how much the share depends on these items."
+        note = (
+            "The squared error of the predictions rises by this share of the variance, if the values of the column are shuffled "
+            "among the items. At 0 a column does not matter to them; of columns that say the same, each seems to matter little."
         )
-        note = "Shares of the columns in the mean distance of two items, by the learned weights (feature_importances_)."
-        return Bars(self.predictor.feature_importances_, 2 * refits.std(axis=0, ddof=1), note, bars)
+        bars = (
+            f"A bar is two standard deviations to either side among {len(refits.losses)} refits of the distance and the machine. "
+            f"Each learned from a random half of the items that the model learned from, {refits.n_items:,} of them at most, and "
+            f"was judged on {refits.n_scored:,} of the other half."
+        )
+        return Bars(refits.losses.mean(axis=0), 2 * refits.losses.std(axis=0, ddof=1), note, bars)
+
+    @cached_property
+    def refits(self) -> RefittedColumns | None:
+        """Columns judged by refits of a machine; None where no machine predicts, or of too few items."""
+        return None if self.predictor is None else self.predictor.refitted_columns()
 
     @property
     def terms(self) -> tuple[str, ...]:

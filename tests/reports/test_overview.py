@@ -127,21 +127,64 @@ def test_votes_are_judged_by_the_items_that_were_held_out(cancer):
 
 def test_bars_are_of_refits_of_halves(cancer):
     model, X, _ = cancer
-    refits = model.refitted_importances()
-    assert refits.shape == (8, 6)
-    np.testing.assert_allclose(refits.sum(axis=1), 1.0)
-    assert (refits.std(axis=0) > 0).all()
+    refits = model.refitted_columns()
+    assert refits.losses.shape == (8, 6)
+    assert (refits.losses.std(axis=0) > 0).all()
     known = sm.report(model, X).facts["overview"]["importances"]
     assert "8 refits" in known["bars_are"]
+    assert "80 of them at most" in known["bars_are"]
     rows = {row["name"]: row for row in known["rows"]}
     for f, name in enumerate(X.columns):
-        share, bar = model.feature_importances_[f], 2 * refits[:, f].std(ddof=1)
-        assert rows[name]["share"] == pytest.approx(share)
-        assert (rows[name]["low"], rows[name]["high"]) == pytest.approx((max(share - bar, 0), share + bar))
+        share, bar = refits.losses[:, f].mean(), 2 * refits.losses[:, f].std(ddof=1)
+        assert (rows[name]["share"], rows[name]["low"], rows[name]["high"]) == pytest.approx((share, share - bar, share + bar))
     shares = [row["share"] for row in known["rows"]]
     assert shares == sorted(shares, reverse=True)
     few = sm.SemimetricRegressor().fit(X[:15], np.arange(15.0))
-    assert few.refitted_importances() is None
+    assert few.refitted_columns() is None
+    assert sm.SemimetricClassifier(n_neighbors=3, weights="uniform").fit(X[:60], np.arange(60) % 2).refitted_columns() is None
+
+
+@pytest.mark.parametrize("target", ["values", "classes"])
+def test_refits_are_machines_of_one_half_that_predict_the_other(target):
+    """The twin fits the learner itself to a half, and computes every distance and every prediction anew."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 4, (90, 3)).astype(float)  # all halves have the same range
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=pd.Categorical(rng.choice(["x", "y", "z"], 90)))
+    y = X[:, 0] * (X[:, 1] - 1.5) + (table["d"] == "x")
+    known = y if target == "values" else (y > y.median()).to_numpy().astype(int)
+    model = sm.SemimetricRegressor() if target == "values" else sm.SemimetricClassifier(predictor="kernel_ridge")
+    found = model.fit(table, known).refitted_columns(n_shown=4)
+    draws = np.random.default_rng(0)
+    halves = [draws.permutation(90) for _ in range(4)]
+    orders = [draws.permutation(45) for _ in range(8)]
+    for k, order in enumerate(halves[:2]):
+        for side in (0, 1):
+            half, other = (np.sort(part) for part in (order[:45], order[45:])[:: 1 - 2 * side])
+            again = clone(model.learner_).fit(table.iloc[half], np.asarray(known)[half])
+            machine = sm.SemimetricRegressor(again) if target == "values" else sm.SemimetricClassifier(again)
+            machine.fit(table.iloc[half], np.asarray(known)[half])
+
+            def outputs(frame, machine=machine):
+                centers = machine.index_.get_items(machine.machine_.rows)
+                return machine.machine_.outputs(machine.semimetric_.pairwise(frame, centers))
+
+            truth = np.asarray(known, float)[other][:, None] if target == "values" else np.eye(2)[np.asarray(known)[other]]
+            spread = ((truth - truth.mean(axis=0)) ** 2).sum()
+            error = ((outputs(table.iloc[other]) - truth) ** 2).sum()
+            for f, name in enumerate(table.columns):
+                moved = table.iloc[other].copy()
+                moved[name] = moved[name].to_numpy()[orders[2 * k + side]]
+                rise = (((outputs(moved) - truth) ** 2).sum() - error) / spread
+                assert found.losses[2 * k + side, f] == pytest.approx(rise, abs=1e-9)
+                if name == "d":
+                    values = np.array(["x", "y", "z"])[found.values[f].astype(int)]
+                else:
+                    values = found.values[f]
+                for v, value in enumerate(values):
+                    alike = table.iloc[other].copy()
+                    alike[name] = value if name != "d" else pd.Categorical([value] * 45, categories=["x", "y", "z"])
+                    said = machine.predict_proba(alike) if target == "classes" else machine.predict(alike)[:, None]
+                    np.testing.assert_allclose(found.effects[f][2 * k + side, v], said.mean(axis=0), atol=1e-7)
 
 
 def test_bars_of_a_distance_are_of_groups_of_items(cancer):
@@ -193,6 +236,9 @@ def test_include_chooses_tabs_and_says_which_there_are(cancer):
     model, X, y = cancer
     every = sm.report(model, X, y)
     assert [name for name, _ in every.page["tabs"]] == TABS
+    assert every.page["effects"]["names"] == [f"probability of {model.classes_[1]}"]
+    assert len(every.page["effects"]["columns"]) == 6
+    assert sorted(every.page["order"]) == list(range(6))
     few = sm.report(model, X, y, include=["evidence", "overview"])
     assert [name for name, _ in few.page["tabs"]] == ["overview", "evidence"]
     assert few.page["kind"] == "static"

@@ -32,11 +32,12 @@ _ROUNDS = {"fast": 1, "default": 2, "thorough": 4}  # of gradients for classes, 
 _MOST_ITEMS = {"fast": 500, "default": 1_000, "thorough": 2_000}  # that a round learns from
 
 
-class _Base(NamedTuple):
+class UniformScales(NamedTuple):
     """Scales under which all features contribute equally, and the distinct items that they are of."""
 
     scales: BaseScales
     items: Floats  # (n_items, n_features)
+    targets: Targets
 
 
 @storable
@@ -162,7 +163,7 @@ class KernelRidgeLearner(LearnedCoordinates):
             if np.ptp(known[weight > 0]) == 0:
                 raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
         check_varied(items[weight > 0])
-        base, rounds = self._rounds_of(schema, items, known, counts, np.random.default_rng(self.random_state))
+        base, rounds = self.rounds_of(schema, items, known, counts, np.random.default_rng(self.random_state))
         self.losses_ = np.array([found.loss for found in rounds])
         self.round_ = int(self.losses_.argmin())
         best = rounds[self.round_]
@@ -171,25 +172,16 @@ class KernelRidgeLearner(LearnedCoordinates):
         self.semimetric_ = Semimetric(**base.scales.parts(schema, base.items, best.weights))
         return self
 
-    def _rounds_of(
-        self, schema: Schema, items: Floats, known: NDArray[Any], counts: Floats, rng: np.random.Generator
-    ) -> tuple[_Base, list[Round]]:
-        """Return the uniform scales of the distinct items, and the rounds that give them weights."""
-        rows, targets = item_targets(items, known, counts)
-        distinct = items[rows]
-        with blas_threads(self.n_jobs):
-            base = BaseScales.of(schema, distinct, targets.of_items()[1], self.n_knots)
-            some = np.arange(len(rows))
-            if len(rows) > _MOST_ITEMS[self.effort]:
-                some = np.sort(rng.choice(len(rows), _MOST_ITEMS[self.effort], replace=False))
-            n_rounds = _ROUNDS[self.effort] * (1 if self.target == "classes" else 2)
-            rounds = weight_rounds(base, some, targets.take(some), n_rounds=n_rounds, rng=rng, n_jobs=self.n_jobs)
-        return _Base(base, distinct), rounds
-
-    def weights_of(
-        self, schema: Schema, items: Floats, known: NDArray[Any], counts: Floats, rng: np.random.Generator
-    ) -> Floats:
-        """Return what ``weights_`` would be of other items, shape (n_features,), and leave the learner as it is.
+    def rounds_of(
+        self,
+        schema: Schema,
+        items: Floats,
+        known: NDArray[Any],
+        counts: Floats,
+        rng: np.random.Generator,
+        n_classes: int | None = None,
+    ) -> tuple[UniformScales, list[Round]]:
+        """Return the uniform scales of the distinct items, and the rounds that give them weights; the learner stays as it is.
 
         Parameters
         ----------
@@ -201,9 +193,20 @@ class KernelRidgeLearner(LearnedCoordinates):
         counts : ndarray of shape (n_items,)
             How many items each row is.
         rng : numpy.random.Generator
+            Draws samples.
+        n_classes : int or None
+            None is the largest number of a class plus 1.
         """
-        _, rounds = self._rounds_of(schema, items, known, counts, rng)
-        return min(rounds, key=lambda found: found.loss).weights
+        rows, targets = item_targets(items, known, counts, None, n_classes)
+        distinct = items[rows]
+        with blas_threads(self.n_jobs):
+            scales = BaseScales.of(schema, distinct, targets.of_items()[1], self.n_knots)
+            some = np.arange(len(rows))
+            if len(rows) > _MOST_ITEMS[self.effort]:
+                some = np.sort(rng.choice(len(rows), _MOST_ITEMS[self.effort], replace=False))
+            n_rounds = _ROUNDS[self.effort] * (1 if self.target == "classes" else 2)
+            rounds = weight_rounds(scales, some, targets.take(some), n_rounds=n_rounds, rng=rng, n_jobs=self.n_jobs)
+        return UniformScales(scales, distinct, targets), rounds
 
     def _check(self) -> None:
         """Refuse parameters that are unknown."""

@@ -1,21 +1,25 @@
-"""Predictions of items by models that did not have them, and scales learned again from halves of the items."""
+"""Predictions of items by models that did not have them: by all others, by votes, and by refits on halves of the items."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.types import Floats, Integers
-from ...data.schema import Schema
-from ..learning.kernel_machine import Calibration, KernelMachine, kernel_of, solve
+from ...data.schema import Feature, Schema
+from ..learning.gradient_scales import BaseScales, GapCoordinates
+from ..learning.kernel_machine import Calibration, Fit, KernelMachine, kernel_of, solve
 from ..model.semimetric import Semimetric
+from ..pairs.monotone_scales import l1_pairwise
 from ..search.votes import HeldOutNeighbors, VoteRule
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 
 _LEAST = 10  # items of a half
+_N_VALUES = 16  # of a column, of which the mean prediction is shown
 _OTHERS = "expect slightly less of others."
 
 
@@ -111,14 +115,43 @@ def _voted(rule: VoteRule, part: HeldOutNeighbors) -> Floats:
     return rule.probabilities(*near, part.class_shares, part.neighbor_weight)
 
 
-def refitted_weights(
-    learner: KernelRidgeLearner, schema: Schema, items: Floats, known: NDArray[Any], *, n_refits: int, n_items: int, seed: int
-) -> Floats | None:
-    """Return ``weights_`` over their sum, learned anew from random halves of the items, shape (n_refits, n_features).
+@dataclass(frozen=True, eq=False)
+class RefittedColumns:
+    """The columns of a machine, judged by refits on halves of the items; predictions are of items of the other half.
 
-    Two halves are the parts of one division. The standard deviation among them is the standard error of the weights that all
-    items give (the delete-half jackknife, Shao & Wu 1989). Halves of more than ``n_items`` items are cut to so many, which
-    makes it larger. None stands for too few items.
+    Attributes
+    ----------
+    losses : ndarray of shape (n_refits, n_features)
+        The rise of the mean squared error of the outputs, where the values of a column are shuffled among the items, over the
+        variance of the outputs (Breiman 2001). Outputs are values, or indicators of classes.
+    values : dict of int to ndarray of shape (n_values,)
+        For the columns of the largest mean losses, values in the order of the column, encoded.
+    effects : dict of int to ndarray of shape (n_refits, n_values, n_outputs)
+        The mean prediction (values, or probabilities of classes) of the items if all of them had this value (Friedman 2001).
+    n_items, n_scored : int
+        The most items that a refit learned from, and that it predicted.
+    """
+
+    losses: Floats
+    values: dict[int, Floats]
+    effects: dict[int, Floats]
+    n_items: int
+    n_scored: int
+
+
+def refitted_columns(
+    learner: KernelRidgeLearner,
+    schema: Schema,
+    items: Floats,
+    known: NDArray[Any],
+    *,
+    n_refits: int,
+    n_items: int,
+    n_scored: int,
+    n_shown: int,
+    seed: int,
+) -> RefittedColumns | None:
+    """Learn scales and machine anew from random halves of the items, and judge the columns; None of too few items.
 
     Parameters
     ----------
@@ -129,18 +162,121 @@ def refitted_weights(
         Encoded.
     known : ndarray of shape (n_items,)
         Numbers of classes (int64), or values (float64).
-    n_refits, n_items : int
+    n_refits : int
+    n_items, n_scored : int
+        Most items of a half to learn from, and of the other one to predict.
+    n_shown : int
+        Columns with effects.
     seed : int
     """
     n, rng = len(items), np.random.default_rng(seed)
-    if n < 2 * _LEAST:
-        return None
-    found: list[Floats] = []
-    for _ in range((n_refits + 1) // 2):
+    refits: list[_Refit] = []
+    for _ in range((n_refits + 1) // 2 if n >= 2 * _LEAST else 0):
         order = rng.permutation(n)
-        for half in (order[: n // 2], order[n // 2 :]):
+        for half, other in ((order[: n // 2], order[n // 2 :]), (order[n // 2 :], order[: n // 2])):
             some = np.sort(half[:n_items])
-            if np.ptp(known[some]) > 0 and len(found) < n_refits:
-                weights = learner.weights_of(schema, items[some], known[some], np.ones(len(some)), rng)
-                found.append(weights / weights.sum())
-    return np.array(found) if len(found) > 1 else None
+            if np.ptp(known[some]) > 0:
+                refits.append(_Refit.of(learner, schema, items, known, some, np.sort(other[:n_scored]), rng))
+    if len(refits) < 2:
+        return None
+    losses = np.array([refit.losses(len(schema.features), rng) for refit in refits])
+    largest = np.argsort(-losses.mean(axis=0), kind="stable")[:n_shown].tolist()
+    values = {f: shown for f in largest if len(shown := _values_of(schema.features[f], items[:, f])) > 1}
+    effects = {f: np.array([refit.effect(schema, f, shown) for refit in refits]) for f, shown in values.items()}
+    return RefittedColumns(losses, values, effects, min(n_items, n - n // 2), min(n_scored, n - n // 2))
+
+
+def _values_of(feature: Feature, column: Floats) -> Floats:
+    """Return values of a column along which it is shown: quantiles, or the most frequent categories, without missing ones."""
+    there = column[~np.isnan(column)]
+    if feature.kind != "categorical":
+        return np.unique(np.quantile(there, np.linspace(0.02, 0.98, _N_VALUES))) if len(there) else there
+    codes, counts = np.unique(there, return_counts=True)
+    return np.sort(codes[np.argsort(-counts, kind="stable")[:_N_VALUES]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Refit:
+    """A machine of one half, and what it needs to predict items of the other half with other values of a column."""
+
+    scales: BaseScales
+    slopes: Floats  # (n_features,)
+    half: Floats  # (n_half, n_features): the distinct items that it learned from
+    feature: Integers  # (n_coordinates,)
+    learned: Floats  # (n_half, n_coordinates)
+    scored: Floats  # (n_scored, n_coordinates)
+    distances: Floats  # (n_scored, n_half)
+    fit: Fit
+    offset: Floats  # (n_outputs,)
+    calibration: Calibration | None
+    truth: Floats  # (n_scored, n_outputs)
+
+    @classmethod
+    def of(
+        cls,
+        learner: KernelRidgeLearner,
+        schema: Schema,
+        items: Floats,
+        known: NDArray[Any],
+        half: Integers,
+        other: Integers,
+        rng: np.random.Generator,
+    ) -> _Refit:
+        n_classes = int(known.max()) + 1 if known.dtype.kind == "i" else None
+        base, rounds = learner.rounds_of(schema, items[half], known[half], np.ones(len(half)), rng, n_classes)
+        best = min(rounds, key=lambda found: found.loss)
+        targets, slopes = base.targets, base.scales.unit * best.weights
+        made = _coordinates(schema, base.scales, slopes, np.vstack([base.items, items[other]]))
+        learned, scored = np.split(made.values, [len(base.items)])
+        kernel = kernel_of(l1_pairwise(learned, learned), best.setting.width)
+        fit = solve(kernel, targets, *best.setting)
+        calibration = None
+        if targets.classes is not None:
+            calibration = Calibration.fit(fit.left_out, targets.classes, targets.weight)
+        truth = known[other][:, None].astype(np.float64) if n_classes is None else np.eye(n_classes)[known[other]]
+        distances = l1_pairwise(scored, learned)
+        return cls(
+            base.scales, slopes, base.items, made.feature, learned, scored, distances, fit, targets.mean, calibration, truth
+        )
+
+    def _outputs(self, distances: Floats) -> Floats:
+        return kernel_of(distances, self.fit.width) @ self.fit.coefficients + self.offset
+
+    def _part(self, f: int, scored: Floats) -> Floats:
+        """Return what a column adds to the distances of coordinates (n, n_coordinates) to the learned items."""
+        own = self.feature == f
+        return l1_pairwise(np.ascontiguousarray(scored[:, own]), np.ascontiguousarray(self.learned[:, own]))
+
+    def losses(self, n_features: int, rng: np.random.Generator) -> Floats:
+        """Return the rise of the squared error by shuffling each column, over the variance, shape (n_features,)."""
+        spread = float(((self.truth - self.truth.mean(axis=0)) ** 2).sum()) or 1.0
+        before = float(((self._outputs(self.distances) - self.truth) ** 2).sum())
+        order, out = rng.permutation(len(self.truth)), np.zeros(n_features)
+        for f in np.flatnonzero(self.slopes > 0):
+            part = self._part(f, self.scored)
+            found = self._outputs(self.distances + (part[order] - part))
+            out[f] = (float(((found - self.truth) ** 2).sum()) - before) / spread
+        return out
+
+    def effect(self, schema: Schema, f: int, values: Floats) -> Floats:
+        """Return the mean prediction if all items had a value of the column, shape (n_values, n_outputs)."""
+        rows = np.repeat(self.half[:1], len(values), axis=0)
+        rows[:, f] = values
+        made = _coordinates(schema, self.scales, self.slopes, np.vstack([self.half, rows]))
+        own = made.feature == f
+        learned, given = np.split(np.ascontiguousarray(made.values[:, own]), [len(self.half)])
+        added, rest = l1_pairwise(given, learned), self.distances - self._part(f, self.scored)
+        out = []
+        for part in added:
+            found = self._outputs(rest + part)
+            out.append((found if self.calibration is None else self.calibration.probabilities(found)).mean(axis=0))
+        return np.array(out)
+
+
+def _coordinates(schema: Schema, scales: BaseScales, slopes: Floats, items: Floats) -> GapCoordinates:
+    """Return coordinates of items whose L1 distance is that of the slopes."""
+    placed = items.copy()
+    for f, scale in scales.scales.items():
+        placed[:, f] = np.interp(items[:, f], scale.knots, scale.heights)
+    found = GapCoordinates.of(schema, placed)
+    return GapCoordinates(found.values * slopes[found.feature], found.feature)

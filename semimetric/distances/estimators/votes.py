@@ -41,7 +41,7 @@ from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, Vo
 from .base import LearnedDistance
 from .indexed import StoredIndex
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
-from .left_out import LeftOutPredictions, left_out_by_machine, left_out_by_votes, refitted_weights
+from .left_out import LeftOutPredictions, RefittedColumns, left_out_by_machine, left_out_by_votes, refitted_columns
 from .prediction_counterfactuals import ChangeSearch, PredictionCounterfactual, Reaches, allowed_values, changed_columns
 from .prediction_explanations import (
     PredictionExplanation,
@@ -323,27 +323,35 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """Return True if the neighbors of a part vote as those of this model do."""
         return part.class_weight is None and self._factors is None and (part.class_shares is not None) == is_classifier(self)
 
-    def refitted_importances(self, n_refits: int = 8, n_items: int = 500) -> Floats | None:
-        """Return ``feature_importances_`` of scales that are learned anew from random halves of the items.
+    def refitted_columns(
+        self, n_refits: int = 8, n_items: int = 500, n_scored: int | None = None, n_shown: int = 12
+    ) -> RefittedColumns | None:
+        """Judge the columns by refits of scales and machine on random halves of the items.
 
         Parameters
         ----------
         n_refits : int
+            An even number.
         n_items : int
-            Most items of a half; of more, so many are drawn.
+            Most items of a half to learn from.
+        n_scored : int or None
+            Most items of the other half to predict; None is 200, and fewer of more than 50 columns, but 50 at least.
+        n_shown : int
+            Columns of which mean predictions by value are returned.
 
         Returns
         -------
-        ndarray of shape (n_refits, n_features) or None
-            None where the learner is no `KernelRidgeLearner`, or there are too few items.
+        RefittedColumns or None
+            None where no machine predicts, its learner is no `KernelRidgeLearner`, or there are too few items.
         """
         check_is_fitted(self, "index_")
-        if not isinstance(self.learner_, KernelRidgeLearner):
+        if not isinstance(self.learner_, KernelRidgeLearner) or not hasattr(self, "machine_"):
             return None
         items = self.index_.encoded_items_
         used = np.arange(len(items)) if self._weight is None else np.flatnonzero(self._weight > 0)
-        options = {"n_refits": n_refits, "n_items": n_items, "seed": 0}
-        return refitted_weights(self.learner_, self.semimetric_.schema, items[used], self._known[used], **options)
+        n_scored = max(min(200, 10_000 // items.shape[1]), 50) if n_scored is None else n_scored
+        options = {"n_refits": n_refits, "n_items": n_items, "n_scored": n_scored, "n_shown": n_shown, "seed": 0}
+        return refitted_columns(self.learner_, self.semimetric_.schema, items[used], self._known[used], **options)
 
     def _queries(self, X: ArrayLike | None) -> Floats:
         """Return the queries, encoded; None is all items."""

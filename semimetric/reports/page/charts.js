@@ -41,22 +41,59 @@ function valuesChart({ true: truth, predicted }) {
     element("svg:circle", { class: "pair", cx: x(v).toFixed(1), cy: y(predicted[k]).toFixed(1), r: 3.5 })));
 }
 
+/** Which class a line is of, from pairs of a number and a name. */
+function lineKey(lines) {
+  return element("p", { class: "key" }, lines.map(([k, name]) => element("span", { class: `mark-${k % 8}` },
+    element("svg:svg", { width: 34, height: 10, "aria-hidden": "true" },
+      element("svg:line", { x1: 0, x2: 34, y1: 5, y2: 5, class: "line of-class", "stroke-dasharray": DASHES[k % 8] })), element("span", {}, name))));
+}
+
+/** Mean predictions over the values of a column, a line and a band for each output; categories have dots with whiskers. */
+function effectChart(distance, columns, f, { values, mean, low, high }, label) {
+  const [left, wide, tall] = [58, 420, 190];
+  const axis = axisOf(distance, columns, f, wide);
+  const ends = [low.flat().reduce((a, b) => Math.min(a, b)), high.flat().reduce((a, b) => Math.max(a, b))];
+  const y = (v) => 10 + tall - ((v - ends[0]) / (ends[1] - ends[0] || 1)) * tall;
+  const at = values.map((v) => {
+    const level = axis.parts.find((part) => part.values.length === 1 && part.values[0] === v);
+    return left + (level ? (level.from + level.to) / 2 : axis.toPixel(v));
+  });
+  const drawn = mean.map((line, k) => {
+    const kind = mean.length > 1 ? ` of-class mark-${k % 8}` : "";
+    const path = (points) => points.map(([px, py], n) => `${n ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
+    const over = at.map((px, n) => [px, y(high[k][n])]);
+    const under = at.map((px, n) => [px, y(low[k][n])]);
+    if (!axis.isNumber) {
+      return at.map((px, n) => element("svg:g", {}, element("svg:line", { class: "whisker", x1: px, x2: px, y1: under[n][1], y2: over[n][1] }),
+        element("svg:circle", { class: `dot${kind}`, cx: px, cy: y(line[n]), r: 4.5 })));
+    }
+    return element("svg:g", {}, element("svg:path", { class: `band${kind}`, d: `${path([...over, ...under.reverse()])}Z` }),
+      element("svg:path", { class: `line${kind}`, d: path(at.map((px, n) => [px, y(line[n])])), "stroke-dasharray": mean.length > 1 ? DASHES[k % 8] : null }));
+  });
+  const grid = ticksBetween(ends[0], ends[1], 4).map((v) => element("svg:g", {},
+    element("svg:line", { class: "grid", x1: left, x2: left + wide, y1: y(v), y2: y(v) }), text(left - 6, y(v) + 4, say(v), { "text-anchor": "end" })));
+  const ticks = axis.ticks.map((tick) => text(left + tick.at, tall + (tick.level && axis.isNumber ? 43 : 28), shorten(tick.said, 12), { "text-anchor": "middle" }));
+  return picture(left + wide + 30, tall + 52, label, grid, drawn, ticks);
+}
+
 /** Bars of shares with whiskers from `low` to `high`, the first so many of them. */
 function shareBars(rows, count) {
   const shown = rows.slice(0, count);
   const [left, wide, row] = [190, 640, 24];
   const most = shown.reduce((top, each) => Math.max(top, each.high ?? each.share), 1e-300);
-  const x = (v) => left + (v / most) * (wide - left - 70);
+  const least = shown.reduce((low, each) => Math.min(low, each.low ?? 0, each.share), 0);
+  const x = (v) => left + ((v - least) / (most - least)) * (wide - left - 70);
   const drawn = shown.map((each, k) => {
     const [at, end] = [row * k, each.high ?? each.share];
     const said = each.low === null ? sayShare(each.share) : `${sayShare(each.share)}, bar from ${sayShare(each.low)} to ${sayShare(each.high)}`;
     return element("svg:g", {}, element("svg:title", {}, `${each.name}: ${said}`),
       text(left - 8, at + 16, shorten(each.name, 25), { "text-anchor": "end" }),
-      element("svg:rect", { class: "bar faint", x: left, y: at + 5, width: Math.max(x(each.share) - left, 1), height: row - 10 }),
+      element("svg:rect", { class: "bar faint", x: Math.min(x(0), x(each.share)), y: at + 5, width: Math.max(Math.abs(x(each.share) - x(0)), 1), height: row - 10 }),
       each.low === null ? null : element("svg:path", {
         class: "whisker", d: `M${x(each.low)} ${at + 7}V${at + 17}M${x(each.low)} ${at + 12}H${x(end)}M${x(end)} ${at + 7}V${at + 17}`,
       }), text(x(end) + 6, at + 16, sayShare(each.share), { class: "number" }));
   });
   const told = shown.slice(0, 3).map((each) => `${each.name} ${sayShare(each.share)}`).join(", ");
-  return picture(wide, row * shown.length + 6, `Importances of ${shown.length} columns, the largest first: ${told}`, drawn);
+  return picture(wide, row * shown.length + 6, `Importances of ${shown.length} columns, the largest first: ${told}`, drawn,
+    least < 0 ? element("svg:line", { class: "thin", x1: x(0), x2: x(0), y1: 0, y2: row * shown.length }) : null);
 }

@@ -55,17 +55,18 @@ function selectControl(id, label, options, chosen, changed) {
     element("select", { id, on: { change: (event) => changed(event.target.value) } }, made));
 }
 
-const MOST_ROWS = 300; // columns whose values have a row
+const MOST_ROWS = 60; // columns whose values have a row until all are asked for
 
 /** A table of the values of one item or several, each with a control, and of what every column adds; `items` are changed in place. */
 function valuesTable(page, sides, items, changed) {
   const { columns } = page;
   const rows = [];
   const body = element("tbody");
+  let count = MOST_ROWS;
 
   function draw() {
     rows.length = 0;
-    body.replaceChildren(...page.featureOrder.slice(0, MOST_ROWS).map((f) => {
+    body.replaceChildren(...page.featureOrder.slice(0, count).map((f) => {
       const added = element("td", { class: "number" });
       rows.push({ f, added });
       const controls = sides.map((name, side) => {
@@ -84,7 +85,14 @@ function valuesTable(page, sides, items, changed) {
     }));
   }
 
-  const more = page.nRaw > MOST_ROWS ? element("p", { class: "note" }, `The ${MOST_ROWS} columns that count most; there are ${page.nRaw}.`) : null;
+  const more = page.nRaw > MOST_ROWS ? element("p", { class: "note" }, `The ${MOST_ROWS} columns that count most. `, element("button", {
+    type: "button", on: { click: () => {
+      count = Infinity;
+      more.remove();
+      draw();
+      changed();
+    } },
+  }, `Show all ${say(page.nRaw)}`)) : null;
   const head = ["column", ...sides.map((name) => name || "value"), "adds"];
   const table = element("div", {}, more, element("div", { class: "scroll" }, element("table", { class: "values" },
     element("thead", {}, element("tr", {}, head.map((name) => element("th", { scope: "col" }, name)))), body)));

@@ -3,7 +3,10 @@
 function drawTermsTab(page, panel, tab, title) {
   const { distance, terms, columns } = page;
   const references = new Map();
-  const list = termList(page, title, terms.map((term) => term.name), detailOf, undefined, (t) => terms[t].tab === tab);
+  const list = termList(page, title, terms.map((term) => term.name), detailOf, undefined, (t) => terms[t].tab === tab, (t) => {
+    const raw = page.order && distance && distance.parts[t] ? Math.min(...distance.parts[t].features.map((f) => page.order.indexOf(f))) : -1;
+    return page.order && raw < 0 ? page.nRaw : raw; // what is no column comes last
+  });
 
   function detailOf(t) {
     const term = terms[t];
@@ -64,7 +67,8 @@ function drawTermsTab(page, panel, tab, title) {
     const between = (u, v) => distance.between(t, [u], [v]);
     const counts = page.counts[f];
     const isNumber = column.kind !== "categorical";
-    const parts = [];
+    const effect = page.effects && page.effects.columns[f];
+    const parts = effect ? effectOf(f, effect) : [];
     if (isNumber && distance.grid.knots[f].length > 1) {
       const from = (v) => between(reference(f), v);
       const pictures = element("div", { class: "pictures" }, curve(distance, columns, f, from, reference(f), counts));
@@ -82,6 +86,16 @@ function drawTermsTab(page, panel, tab, title) {
     if (column.made) parts.push(element("h4", {}, "What it is made of"), madeOf(f));
     if (counts && !isNumber) parts.push(countsOf(f, counts));
     return parts;
+  }
+
+  /** What is predicted, on average, if all items had a value of the column. */
+  function effectOf(f, effect) {
+    const { names, n } = page.effects;
+    const label = `The mean ${names.length > 1 ? "probability of each class" : names[0]} of items if all of them had this value of ${columns[f].name}, ` +
+      `with two standard deviations among ${n} refits to either side.`;
+    return [element("h4", {}, "What a value does to the prediction"), element("p", { class: "note" }, label),
+      element("div", { class: "pictures" }, effectChart(distance, columns, f, effect, label)),
+      names.length > 1 ? lineKey(names.map((name, k) => [k, name])) : null].filter(Boolean);
   }
 
   function scaleCurve(part, f) {
@@ -136,9 +150,13 @@ function drawTermsTab(page, panel, tab, title) {
         element("svg:rect", { class: value < 0 ? "bar negative" : "bar", x: value < 0 ? 350 - size : 350, y: row * place + 3, width: size, height: row - 7 }),
         text(value < 0 ? 354 : 346, row * place + 15, say(value), { class: "number", "text-anchor": value < 0 ? "start" : "end" }));
     });
+    const inWords = [[1, "rises with"], [-1, "falls with"]].map(([sign, verb]) => {
+      const named = used.slice(0, 6).filter(({ value }) => Math.sign(value) === sign).map(({ raw }) => columns[raw].name);
+      return named.length ? `${verb} ${named.join(", ")}` : "";
+    }).filter(Boolean).join(" and ");
     const note = `How far ${columns[f].name} moves as a column goes through its range${directions.bends ? "; it bends at knots" : ""}` +
       `${used.length > shown.length ? `; the first ${shown.length} of ${used.length} columns` : ""}.`;
-    return element("div", {}, element("p", { class: "note" }, note),
+    return element("div", {}, element("p", {}, `${columns[f].name} mostly ${inWords || "does not move"}.`), element("p", { class: "note" }, note),
       picture(520, row * shown.length + 6, note, element("svg:line", { class: "thin", x1: 350, x2: 350, y1: 0, y2: row * shown.length }), bars));
   }
 

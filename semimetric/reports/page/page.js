@@ -9,7 +9,8 @@ function readPage(given) {
   if (given.kind === "static") return { ...given, pairs: readPairs(given), computes: false };
   const page = { ...given, computes: given.whyNot === "", middles: unpack(given.middles) };
   page.featureOrder = Array.from({ length: nRaw }, (_, f) => f);
-  if (page.shares.features) page.featureOrder.sort((a, b) => page.shares.features[b] - page.shares.features[a]);
+  if (given.order) page.featureOrder = given.order;
+  else if (page.shares.features) page.featureOrder.sort((a, b) => page.shares.features[b] - page.shares.features[a]);
   if (given.items) {
     page.items = {
       ...given.items, rows: rowsOf(given.items.values, nRaw),

@@ -22,13 +22,6 @@ function drawShapesTab(page, panel) {
     });
   }
 
-  /** Which class a line is of. */
-  function key(numbers) {
-    return element("p", { class: "key" }, numbers.map((k) => element("span", { class: `mark-${k % 8}` },
-      element("svg:svg", { width: 34, height: 10, "aria-hidden": "true" },
-        element("svg:line", { x1: 0, x2: 34, y1: 5, y2: 5, class: "line of-class", "stroke-dasharray": DASHES[k % 8] })), element("span", {}, outputs[k]))));
-  }
-
   function singleDetail(t, f) {
     const numbers = chosen < 0 ? outputs.map((_, k) => k) : [chosen];
     const lines = numbers.map((k) => ({ name: outputs[k], number: isMany ? k : null, value: (v) => machine.value(t, [v])[k] }));
@@ -38,7 +31,7 @@ function drawShapesTab(page, panel) {
     const label = `What a value of ${columns[f].name} adds to the ${what}${isMany ? "s of the classes" : ""}. The bars count the data.`;
     return [outputControl(true), element("p", { class: "note" }, label),
       element("div", { class: "pictures" }, curves(page, columns, f, lines, page.counts[f], label, NaN, more)),
-      isMany ? key(numbers) : null];
+      isMany ? lineKey(numbers.map((k) => [k, outputs[k]])) : null];
   }
 
   function pairDetail(t, [first, second]) {

@@ -3,9 +3,9 @@
 const MOST_TERMS = 40; // that are listed at first
 
 /** `detailOf(t)` gives the elements of a term; `columns` and `detail` are returned, and `redraw` draws the chosen term again. */
-function termList(page, title, names, detailOf, said = (t) => sayShare(page.shares.terms[t]), isListed = () => true) {
+function termList(page, title, names, detailOf, said = (t) => sayShare(page.shares.terms[t]), isListed = () => true, rank = () => 0) {
   const shares = page.shares.terms;
-  const order = names.map((_, t) => t).filter(isListed).sort((a, b) => shares[b] - shares[a]);
+  const order = names.map((_, t) => t).filter(isListed).sort((a, b) => rank(a) - rank(b) || shares[b] - shares[a]);
   const largest = order.reduce((most, t) => Math.max(most, shares[t]), 1e-300);
   const detail = element("div", { class: "detail", "aria-live": "polite" });
   let chosen = order[0];
@@ -31,6 +31,7 @@ function termList(page, title, names, detailOf, said = (t) => sayShare(page.shar
   }
 
   const columns = element("div", { class: "columns" },
-    element("div", { class: "terms" }, element("h2", {}, title), element("p", { class: "note" }, page.shares.note), ...buttons, more), detail);
+    element("div", { class: "terms" }, element("h2", {}, title), element("p", { class: "note" },
+      `${page.order ? "In the order in which they matter to the predictions. " : ""}${page.shares.note}`), ...buttons, more), detail);
   return { columns, detail, redraw, everything: () => order.slice(0, OTHERS).flatMap(detailOf) };
 }
