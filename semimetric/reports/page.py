@@ -99,7 +99,8 @@ def distance_report(
         "shares": _importances_of_page(importances), "items": _items_of_page(shown, items, learned, given.learned),
         "neighbors": _known_neighbors(d, shown, learned) if why_not and shown is not None else None,
         "probes": None if why_not else _probes_of_distance(d, shown, rng), "pairs": pairs,
-        "effects": _effects(subject), "order": _order(subject, facts["overview"]), "map": map_of_items(d, every), "votes": vote_rule_of_page(subject.model, learned or shown, given.learned or items),
+        "effects": _effects(subject), "order": _order(subject, facts["overview"]), "map": map_of_items(d, every),
+        "votes": vote_rule_of_page(subject.model, learned or shown, given.learned or items),
     }  # fmt: skip
     return Report(given.title, facts, page)
 

@@ -255,13 +255,14 @@ class DistanceSubject(Subject):
         if refits is None:
             return super().importance_bars(items, shown, rng)
         note = (
-            "The squared error of the predictions rises by this share of the variance, if the values of the column are shuffled "
-            "among the items. At 0 a column does not matter to them; of columns that say the same, each seems to matter little."
+            "The squared error of the predictions rises by this share of the variance, if the values of the column are "
+            "shuffled among the items. At 0 a column does not matter to them. Of columns that say the same, each seems to "
+            "matter little."
         )
         bars = (
-            f"A bar is two standard deviations to either side among {len(refits.losses)} refits of the distance and the machine. "
-            f"Each learned from a random half of the items that the model learned from, {refits.n_items:,} of them at most, and "
-            f"was judged on {refits.n_scored:,} of the other half."
+            f"A bar is two standard deviations to either side among {len(refits.losses)} refits of the distance and the "
+            f"machine. Each learned from a random half of the items that the model learned from, {refits.n_items:,} of them at "
+            f"most, and was judged on {refits.n_scored:,} of the other half."
         )
         return Bars(refits.losses.mean(axis=0), 2 * refits.losses.std(axis=0, ddof=1), note, bars)
 

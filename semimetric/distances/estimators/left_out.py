@@ -252,7 +252,7 @@ class _Refit:
         spread = float(((self.truth - self.truth.mean(axis=0)) ** 2).sum()) or 1.0
         before = float(((self._outputs(self.distances) - self.truth) ** 2).sum())
         order, out = rng.permutation(len(self.truth)), np.zeros(n_features)
-        for f in np.flatnonzero(self.slopes > 0):
+        for f in np.flatnonzero(self.slopes > 0).tolist():
             part = self._part(f, self.scored)
             found = self._outputs(self.distances + (part[order] - part))
             out[f] = (float(((found - self.truth) ** 2).sum()) - before) / spread
