@@ -3,9 +3,9 @@
     SEMIMETRIC_BROWSER=/usr/bin/chromium python benchmarks/report_pages.py
 
 Distances of four kinds of 1,000 items with 50 columns, medians of five; then machines of wine, 5,000 customers, 300 columns and
-100,000 rows, each judged by items that were held out. Beside them skrub's TableReport of 50 columns, where it is installed: it
-tells of columns, not of a distance, and is the nearest thing that others write into one file. A change is an event in a field of the
-items tab of an open page, in Playwright's Chromium; without a browser these numbers are left out.
+100,000 rows, each judged by items that were held out. Beside them skrub's TableReport of 50 columns, where skrub is
+installed: it tells of columns, not of a distance, and is the nearest thing that others write into one file. A change is an
+event in a field of the items tab of an open page, in Playwright's Chromium; without a browser these numbers are left out.
 """
 
 import os
@@ -22,7 +22,7 @@ import semimetric as sm
 
 N, F = 1_000, 50
 CHANGES = """() => {
-  const field = document.querySelector('[data-feature="3"][data-side="first"]');
+  const field = document.querySelector('input[type=number][data-side="first"]');
   const times = Array.from({length: 41}, (_, k) => {
     field.value = (k + 0.5) / 41;
     const start = performance.now();

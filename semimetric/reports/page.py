@@ -352,11 +352,12 @@ def map_of_items(d: Semimetric, shown: ReportItems | None) -> dict[str, Any] | N
 
 
 def _distances(d: Semimetric, values: Floats) -> Floats:
-    rows, columns = np.triu_indices(len(values), 1)
-    one = d.paired_by_index(values, np.column_stack([rows, columns]))
-    if not d.axioms.symmetric:
-        one = one / 2 + d.paired_by_index(values, np.column_stack([columns, rows])) / 2
-    return squareform(one, checks=False)
+    """Return the distances of items, shape (n, n), as means of both directions; of base distances each pair is called once."""
+    if d.base_distances and d.axioms.symmetric:
+        return squareform(d.paired_by_index(values, np.column_stack(np.triu_indices(len(values), 1))), checks=False)
+    found = d.distances_to(values)(values)
+    np.fill_diagonal(found, 0.0)
+    return found / 2 + found.T / 2
 
 
 def classical_scaling(distances: Floats) -> Floats | None:

@@ -131,7 +131,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     """Yield the facts of a report as headings, tables and sentences of GitHub's Markdown."""
     yield f"# {_escaped(facts['title'])}"
     yield from _overview(facts["overview"])
-    yield from _table("Importances", ["column or term", "share"], _shares(facts), [facts["importances"]["note"]])
+    yield from _table("Shares of columns or terms", ["column or term", "share"], _shares(facts), [facts["importances"]["note"]])
     if facts["axioms"]:
         yield from _axioms(facts["axioms"])
     if facts["pairs"]:

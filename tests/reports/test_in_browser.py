@@ -368,3 +368,68 @@ def test_a_large_page_answers(browser, tmp_path):
     assert opened.distance == pytest.approx(np.abs(x - y).sum(), rel=1e-9)
     assert opened.path.stat().st_size < 2_000_000
     opened.close()
+
+
+@cache
+def judged(n_columns=20):
+    """A machine that is judged by items that it has not learned from, and those items."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, n_columns)), columns=[f"column {f}" for f in range(n_columns)])
+    X["colour"] = pd.Categorical(rng.choice(["red", "blue", "green"], 200))
+    y = np.where(X["column 0"] + (X["colour"] == "red") + 0.5 * rng.normal(size=200) > 0.4, "some", "others")
+    model = sm.SemimetricClassifier(predictor="kernel_ridge").fit(X[:120], y[:120])
+    return sm.report(model, X[120:], y[120:]), model, X[120:]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_overview_draws_what_python_has_found(scheme, browser, tmp_path):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    report, model, X = judged()
+    quality = report.facts["overview"]["quality"]
+    opened = Opened(browser, report, tmp_path, color_scheme=scheme, bypass_csp=True)  # which would stop axe
+    page = opened.page
+    assert "has not learned from" in page.inner_text("#judged")
+    charts = page.locator("#quality-pictures figure")
+    assert charts.count() == 2
+    assert charts.first.locator("circle").count() == len(quality["calibration"]["rows"])
+    assert len(page.get_attribute("#quality-pictures path.line", "d").split("L")) == len(quality["roc"]["wrong"])
+    assert page.locator("#importance-bars rect").count() == 15
+    page.click("#importance-bars button")
+    assert page.locator("#importance-bars rect").count() == 21
+    assert page.locator("#importance-bars path.whisker").count() == 21
+    for tab in opened.tabs:
+        opened.show(tab)
+        assert [(each["id"], each["nodes"][0]["html"]) for each in axe.run(page).response["violations"]] == []
+    opened.show("columns")
+    first = page.locator("#panel-columns .term .name").first.inner_text()
+    assert first == report.facts["overview"]["importances"]["rows"][0]["name"]
+    assert page.locator("#panel-columns .detail .band, #panel-columns .detail .whisker").count() > 0
+    opened.close()
+
+
+def test_neighbours_of_new_items_are_those_that_were_learned_from(browser, tmp_path):
+    report, model, X = judged()
+    opened = Opened(browser, report, tmp_path)
+    opened.show("neighbors")
+    opened.page.fill("#item-near", "row 130")
+    opened.page.keyboard.press("Enter")
+    rows = opened.page.locator("#panel-neighbors tr[data-item] th").all()
+    _, near = model.kneighbors(X.iloc[[10]], 10)
+    assert [row.inner_text() for row in rows] == [f"row {k}" for k in near[0]]
+    opened.page.locator("#panel-neighbors tr[data-item] button").first.click()
+    assert opened.page.input_value("#item-second") == f"row {near[0][0]}"
+    opened.close()
+
+
+def test_a_page_of_some_tabs_computes_nothing(browser, tmp_path):
+    _, model, X = judged()
+    opened = Opened(browser, sm.report(model, X, include=["overview", "evidence"]), tmp_path)
+    assert opened.tabs == ["overview", "evidence"]
+    for tab in opened.tabs:
+        opened.show(tab)
+    assert opened.page.locator("#importance-bars rect").count() == 15
+    opened.close()
+    alone = Opened(browser, sm.report(model, X, include=["neighbors"]), tmp_path)
+    assert alone.page.locator("#panel-neighbors tr[data-item]").count() == 10
+    assert alone.page.locator("#panel-neighbors tr[data-item] button").count() == 0
+    alone.close()
