@@ -433,3 +433,18 @@ def test_a_page_of_some_tabs_computes_nothing(browser, tmp_path):
     assert alone.page.locator("#panel-neighbors tr[data-item]").count() == 10
     assert alone.page.locator("#panel-neighbors tr[data-item] button").count() == 0
     alone.close()
+
+
+def test_names_stay_text_in_the_overview(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((70, 3)), columns=HOSTILE[:3])
+    frame[HOSTILE[3]] = pd.Categorical(HOSTILE * 10)
+    y = pd.Series(HOSTILE * 10, name=HOSTILE[0])
+    model = sm.SemimetricClassifier(predictor="kernel_ridge").fit(frame[:42], y[:42])
+    report = sm.report(model, frame[42:], y[42:], names=[f"{name} {k}" for k, name in enumerate(HOSTILE * 4)], title=HOSTILE[1])
+    opened = Opened(browser, report, tmp_path)
+    for tab in opened.tabs:
+        opened.show(tab)
+    assert HOSTILE[0] in opened.page.text_content("#panel-overview")
+    assert opened.page.evaluate("window.hit") is None
+    opened.close()
