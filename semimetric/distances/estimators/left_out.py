@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Feature, Schema
 from ..learning.gradient_scales import BaseScales, GapCoordinates
-from ..learning.kernel_machine import Calibration, Fit, KernelMachine, kernel_of, solve
+from ..learning.kernel_machine import Calibration, Fit, KernelMachine, Targets, kernel_of, solve
 from ..model.semimetric import Semimetric
 from ..pairs.monotone_scales import l1_pairwise
 from ..search.votes import HeldOutNeighbors, VoteRule
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 
 _LEAST = 10  # items of a half
+_TENTHS = 10  # parts, each calibrated by the others
 _N_VALUES = 16  # of a column, of which the mean prediction is shown
 _OTHERS = "expect slightly less of others."
 
@@ -51,7 +52,7 @@ def left_out_by_machine(
     ----------
     d : Semimetric
     machine : KernelMachine
-        Its width, its strength and its calibration are kept.
+        Its width and its strength are kept.
     items : ndarray of shape (n_items, n_features)
         Those of the fit, encoded.
     known : ndarray of shape (n_items,)
@@ -80,14 +81,24 @@ def left_out_by_machine(
             f"Each of {n_items:,} items, a random sample of {n:,}, is predicted by a machine of the other {n_items - 1:,}. The "
             "model itself has more items."
         )
-    how += f" The distance, the width, the strength and the calibration were chosen with all items: {_OTHERS}"
+    how += f" The distance, the width and the strength were chosen with all items: {_OTHERS}"
     if targets.classes is None:
         return LeftOutPredictions(rows[targets.item], left_out, targets.outputs[:, 0], weight, how)
-    assert machine.slope is not None
-    assert machine.shifts is not None
-    found = Calibration(machine.slope, machine.shifts).probabilities(left_out)
+    how += " Each tenth of the probabilities is calibrated by the others. If few items are wrong, the log loss may be too good."
+    found = _cross_calibrated(left_out, targets, np.random.default_rng(random_state))
     weight = weight if factors is None else weight / factors[targets.classes]
     return LeftOutPredictions(rows[targets.item], found, targets.classes, weight, how)
+
+
+def _cross_calibrated(left_out: Floats, targets: Targets, rng: np.random.Generator) -> Floats:
+    """Return probabilities from scores (n, n_classes), those of each tenth by a calibration on the others."""
+    assert targets.classes is not None
+    out = np.empty_like(left_out)
+    for held in np.array_split(rng.permutation(len(left_out)), min(_TENTHS, len(left_out))):
+        rest = np.setdiff1d(np.arange(len(left_out)), held)
+        calibration = Calibration.fit(left_out[rest], targets.classes[rest], targets.weight[rest])
+        out[held] = calibration.probabilities(left_out[held])
+    return out
 
 
 def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> LeftOutPredictions:
