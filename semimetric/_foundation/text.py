@@ -13,9 +13,12 @@ _MOST_CHARACTERS = 24  # of a cell
 _MOST_WRITTEN = 1e15  # numbers from here on are powers of ten
 
 
-def number_text(value: float) -> str:
-    """Return a number with four digits as people write it: 0.1235, 12.35, 1235, 21,560."""
-    return f"{value:,.0f}" if 9_999.5 <= abs(value) < _MOST_WRITTEN else f"{value:.4g}"
+def number_text(value: float, digits: int = 4) -> str:
+    """Return a number with so many digits as people write it: 0.1235, 12.35, 1235, 21,560; powers of ten only if extreme."""
+    if not 9_999.5 <= abs(value) < _MOST_WRITTEN:
+        return f"{value:.{digits}g}"
+    text = f"{value:,.{max(digits - 1 - int(np.log10(abs(value))), 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def time_text(value: date) -> str:
@@ -23,18 +26,6 @@ def time_text(value: date) -> str:
     if not isinstance(value, datetime) or (value.hour, value.minute) == (0, 0):
         return f"{value:%Y-%m-%d}"
     return f"{value:%Y-%m-%d %H:%M}"
-
-
-def number_text(value: float, digits: int = 4) -> str:
-    """Return a number as people write it: with commas, ``digits`` digits, and powers of ten only if extreme."""
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    if not np.isfinite(value) or value == 0 or not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.{digits}g}"
-    places = digits - 1 - int(np.floor(np.log10(abs(value))))
-    rounded = round(float(value), places)
-    text = f"{rounded:,.{max(places, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def cell_text(value: Any) -> str:

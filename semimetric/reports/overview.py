@@ -10,6 +10,7 @@ import numpy as np
 
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
+from ..distances.estimators.votes import LearnedNeighbors
 from ..distances.learning.errors import DistanceErrors
 from .machine import MachineSubject
 from .quality import Judged, quality_facts
@@ -17,6 +18,7 @@ from .subjects import Bars, DistanceSubject, Importances, MeasuredPairs, Predict
 
 _MOST_PARTS = 3  # of a distance, that a neighbor names
 _NEIGHBORS = 3  # of a typical item
+_BACKGROUND = 30  # items from whose mean an explanation starts
 _MOST_CLASSES = 20  # that a table lists
 _KINDS = {"numeric": "number", "categorical": "category", "periodic": "angle"}
 
@@ -222,13 +224,20 @@ def _case(
 
 def _contributions(subject: Subject, items: ReportItems, values: Floats, predicted: Any) -> dict[str, Any] | None:
     """Return signed contributions of columns as rows (column, value, contribution), with what they sum up to."""
-    if not isinstance(subject, MachineSubject):
+    number = None if subject.classes is None else int(predicted)
+    if isinstance(subject, DistanceSubject) and isinstance(subject.predictor, LearnedNeighbors):
+        found = subject.predictor.explain_encoded(values, number, n_background=_BACKGROUND)
+        base, adds, what = found.base_score, found.contributions, found.score_name
+        base_is = f"mean of {min(_BACKGROUND, subject.predictor.n_samples_fit_)} items"
+    elif isinstance(subject, MachineSubject):
+        base, adds = subject.contributions(values, items, number)
+        what, base_is = "value" if number is None else "score", "mean of the items"
+    else:
         return None
-    base, adds = subject.contributions(values, items, None if subject.classes is None else int(predicted))
     shown = subject.schema.display(values)[0].tolist()
     rows = [[name, _cell(value), float(part)] for name, value, part in zip(subject.schema.names, shown, adds, strict=True)]
-    what = "value" if subject.classes is None else f"score of {subject.classes[int(predicted)]}"
-    return {"of": what, "base": float(base), "base_is": "mean of the items", "rows": sorted(rows, key=lambda row: -abs(row[2]))}
+    of = what if subject.classes is None or number is None else f"{what} of {subject.classes[number]}"
+    return {"of": of, "base": float(base), "base_is": base_is, "rows": sorted(rows, key=lambda row: -abs(row[2]))}
 
 
 def _cell(value: Any) -> Any:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
-from ..._foundation.text import cell_text, html_table, text_table
+from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Feature, Schema, by_column
@@ -67,9 +67,9 @@ class PredictionCounterfactual:
     """
 
     changes: tuple[ColumnChange, ...]
-    row: Any
-    before: Any
-    prediction: Any
+    row: object
+    before: object
+    prediction: object
     probability: float | None
     distance: float
     n_smaller: int
@@ -94,13 +94,13 @@ class PredictionCounterfactual:
     @property
     def _note(self) -> str:
         tried = f"Of {self.n_smaller:,} smaller changes of one or two columns none suffices."
-        return f"Distance of the change: {self.distance:.4g}. {tried if self.n_smaller else ''}".rstrip()
+        return f"Distance of the change: {number_text(self.distance)}. {tried if self.n_smaller else ''}".rstrip()
 
     def _rows(self) -> list[list[str]]:
         return [["column", "from", "to"], *([c.feature, cell_text(c.old), cell_text(c.new)] for c in self.changes)]
 
 
-class Found(NamedTuple):
+class FoundChange(NamedTuple):
     """A changed row whose prediction is the wanted one."""
 
     row: Floats  # (n_features,), encoded
@@ -149,7 +149,7 @@ class ChangeSearch:
         index = np.column_stack([np.full(len(rows), len(rows)), np.arange(len(rows))])
         return self.d.paired_by_index(np.vstack([rows, self.x]), index)
 
-    def found(self, n: int) -> list[Found]:
+    def found(self, n: int) -> list[FoundChange]:
         """Return at most ``n`` changes, the smallest first, of which none changes all columns that one before it changes."""
         if not any(map(len, self.values.values())):
             return []
@@ -161,12 +161,12 @@ class ChangeSearch:
             return []
         rows = np.unique(np.array(candidates), axis=0)
         apart = self.distances(rows)
-        chosen: list[Found] = []
+        chosen: list[FoundChange] = []
         for k in np.argsort(apart, kind="stable"):
             changed = self._changed(rows[k])
             if not any(set(self._changed(other.row)) <= set(changed) for other in chosen):
                 n_smaller = 0 if chosen else int(np.searchsorted(few.tried, apart[k]))
-                chosen.append(Found(rows[k], float(apart[k]), n_smaller))
+                chosen.append(FoundChange(rows[k], float(apart[k]), n_smaller))
             if len(chosen) == n:
                 break
         return chosen

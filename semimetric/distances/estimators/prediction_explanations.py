@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
-from ..._foundation.text import cell_text, html_table, text_table
+from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.shapley import shapley_of_products
@@ -86,7 +86,7 @@ class PredictionExplanation:
         What they add to every score; by votes, the fraction of all votes, negative where it goes to another class.
     """
 
-    prediction: Any
+    prediction: object
     classes: NDArray[Any] | None
     probabilities: Floats | None
     target: int
@@ -95,7 +95,7 @@ class PredictionExplanation:
     base_scores: Floats
     features: tuple[str, ...]
     item: NDArray[Any]
-    label: Any
+    label: object
     all_contributions: Floats
     all_errors: Floats
     item_rows: Integers
@@ -199,11 +199,14 @@ class PredictionExplanation:
         """Return the cells of the table that is printed: from the mean score to that of the row."""
         what = self.score_name
         target = "" if self.classes is None else f" of {cell_text(self.classes[self.target])}"
-        rows = [["column", "value", f"adds to the {what}{target}"], ["mean of the fitted items", "", f"{self.base_score:.4g}"]]
+        rows = [
+            ["column", "value", f"adds to the {what}{target}"],
+            ["mean of the fitted items", "", number_text(self.base_score)],
+        ]
         for line in self._lines(_MOST_SHOWN):
             error = f" ± {line.error:.1g}" if line.error else ""
             rows.append([line.name, line.value, f"{line.adds:+.3g}{error}"])
-        return [*rows, ["together", "", f"{self.score:.4g}"]]
+        return [*rows, ["together", "", number_text(self.score)]]
 
     def _notes(self) -> list[str]:
         return list(self._items("for", 1.0)) + list(self._items("against", -1.0))

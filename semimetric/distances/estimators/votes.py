@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
-from ..._foundation.optional_imports import optional
 from ..._foundation.stored import Stored, StoredIfSet
 from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.threads import blocks
@@ -44,6 +43,7 @@ from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 from .left_out import LeftOutPredictions, RefittedColumns, left_out_by_machine, left_out_by_votes, refitted_columns
 from .prediction_counterfactuals import ChangeSearch, PredictionCounterfactual, Reaches, allowed_values, changed_columns
 from .prediction_explanations import (
+    Contributions,
     PredictionExplanation,
     Scores,
     SpeakingItems,
@@ -477,16 +477,43 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """
         check_is_fitted(self, "index_")
         check_count("n_background", n_background)
-        d, items = self.semimetric_, self.index_.encoded_items_
-        query, label = single_row(x, d.schema)
-        classes = getattr(self, "classes_", None)
-        scores = self._scores(query)[0]
-        named = int(scores.argmax()) if target is None else None
-        if named is None:
-            if classes is None:
+        query, label = single_row(x, self.semimetric_.schema)
+        named = None
+        if target is not None:
+            if not hasattr(self, "classes_"):
                 raise InputError(f"target={target!r}: a value is predicted, so that there are no classes; leave it out")
-            named = class_number(target, classes)
-        rng = np.random.default_rng(0)
+            named = class_number(target, self.classes_)
+        return self.explain_encoded(query, named, label=label, n_background=n_background)
+
+    def explain_encoded(
+        self, query: Floats, target: int | None = None, *, label: object = None, n_background: int = 100
+    ) -> PredictionExplanation:
+        """Explain the prediction of an encoded row (1, n_features); `target` is the number of a class. See `explain`."""
+        scores, classes = self._scores(query)[0], getattr(self, "classes_", None)
+        found = self._contributions(query, n_background)
+        speaking = self._speaking_items(query, found.base)
+        return PredictionExplanation(
+            prediction=scores[0] if classes is None else classes[scores.argmax()],
+            classes=classes,
+            probabilities=self._probabilities(query)[0],
+            target=int(scores.argmax()) if target is None else target,
+            score_name=self._score_name,
+            scores=scores,
+            base_scores=found.base,
+            features=self.semimetric_.feature_names,
+            item=self.semimetric_.schema.display(query)[0],
+            label=label,
+            all_contributions=found.values,
+            all_errors=found.errors,
+            item_rows=speaking.rows,
+            item_labels=self._labels[speaking.rows],
+            item_targets=self._targets[speaking.rows],
+            item_contributions=speaking.pushes,
+        )
+
+    def _contributions(self, query: Floats, n_background: int) -> Contributions:
+        """Return the Shapley values of the columns of an encoded row."""
+        d, items, rng = self.semimetric_, self.index_.encoded_items_, np.random.default_rng(0)
         weight = np.ones(len(items)) if self._weight is None else self._weight
         used = np.flatnonzero(weight > 0)
         rows = used if len(used) <= n_background else np.sort(rng.choice(used, n_background, replace=False))
@@ -497,27 +524,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             values = product_contributions(d, centers, coefficients, machine.width, query, items[rows], self.n_jobs)
         else:
             values = sampled_contributions(self._scores, query, items[rows], rng)
-        exact = by_products and len(rows) == len(used)
-        found = averaged(values, weight[rows], self._scores(items[rows]), exact=exact)
-        speaking = self._speaking_items(query, found.base)
-        return PredictionExplanation(
-            prediction=scores[0] if classes is None else classes[scores.argmax()],
-            classes=classes,
-            probabilities=self._probabilities(query)[0],
-            target=named,
-            score_name=self._score_name,
-            scores=scores,
-            base_scores=found.base,
-            features=d.feature_names,
-            item=d.schema.display(query)[0],
-            label=label,
-            all_contributions=found.values,
-            all_errors=found.errors,
-            item_rows=speaking.rows,
-            item_labels=self._labels[speaking.rows],
-            item_targets=self._targets[speaking.rows],
-            item_contributions=speaking.pushes,
-        )
+        return averaged(values, weight[rows], self._scores(items[rows]), exact=by_products and len(rows) == len(used))
 
     def counterfactual(
         self,
@@ -602,10 +609,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
 
     def _as_given(self, rows: Floats) -> Any:
         """Return encoded rows as a frame with the names of the fit, or where it had none as an array."""
-        values = self.semimetric_.schema.display(rows)
-        if not hasattr(self, "feature_names_in_"):
-            return values
-        return optional("pandas").DataFrame(values, columns=self.feature_names_in_).infer_objects()
+        schema = self.semimetric_.schema
+        values = schema.display(rows)
+        return schema.frame(values, np.arange(len(rows))) if hasattr(self, "feature_names_in_") else values
 
     def _reaches(self, query: Floats, target: Any) -> Reaches:
         """Return a function that says which encoded rows have the prediction that is asked for an encoded query."""
