@@ -1,7 +1,7 @@
 """Progress of what takes long: bars and announcements on standard error, for those who asked for them or who look.
 
 With ``verbose=True`` a bar is shown at once, with ``verbose=False`` never. With ``verbose=None``, the default of learners and
-linear machines, a bar is shown at a terminal and in a notebook once its whole work is likely to take more than ten seconds, so
+linear machines, a bar is shown at a terminal and in a notebook once its whole work is likely to take more than two seconds, so
 that short work stays silent; and nothing is written where nobody looks: in pipes, logs and tests.
 """
 
@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from .errors import InputError
 
-_PATIENCE = 10.0  # seconds
+_PATIENCE = 2.0  # seconds
 _SETTLED = 0.5  # seconds after which the rate of the work so far shows how long the rest will take
 _SHARES = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 

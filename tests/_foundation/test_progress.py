@@ -73,7 +73,7 @@ def test_a_notebook_is_looked_at(monkeypatch, shown, shell, seen):
     assert ("work:" in pipe.getvalue()) == seen
 
 
-@pytest.mark.parametrize(("total", "seen"), [(100.0, True), (8.0, False)])
+@pytest.mark.parametrize(("total", "seen"), [(100.0, True), (1.5, False)])
 def test_a_bar_appears_as_soon_as_its_work_is_likely_to_take_long(shown, total, seen):
     screen = shown(Screen())
     with progress_bar(total, "work", verbose=None, share=True) as bar:

@@ -308,7 +308,7 @@ def test_the_area_is_that_of_scikit_learn_with_ties(pairs):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(21562.3, "21,560"), (1234567, "1,234,567"), (0.00012345, "0.0001234"), (1e-7, "1e-07"), (99999.6, "100,000"),
+    [(21562.3, "21,562"), (1234567, "1,234,567"), (0.00012345, "0.0001234"), (1e-7, "1e-07"), (99999.6, "100,000"),
      (-2.5, "-2.5"), (0.0, "0"), (3.0, "3")],
 )  # fmt: skip
 def test_numbers_are_written_as_people_write_them(value, text):

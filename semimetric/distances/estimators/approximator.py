@@ -144,7 +144,7 @@ class DistanceApproximator(MeasuredLearner):
     effort : {"fast", "default", "thorough"} or None, default None
         The effort of the learner; None leaves it as it is.
     verbose : bool or None, default None
-        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        Progress bars: None shows them at terminals and in notebooks for work of more than some two seconds, True always, False
         never. Fits that may take minutes say so first.
 
     Attributes

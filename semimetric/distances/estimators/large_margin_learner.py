@@ -91,7 +91,7 @@ class LargeMarginLearner(LearnedCoordinates):
         the cheapest candidate is fitted, and a `SemimetricWarning` names its seconds. The choice then depends on the speed of
         the machine.
     verbose : bool or None, default None
-        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        Progress bars: None shows them at terminals and in notebooks for work of more than some two seconds, True always, False
         never. Fits that may take minutes say so first.
 
     Attributes

@@ -83,7 +83,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
     effort : {"fast", "default", "thorough"}, default "default"
         Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     verbose : bool or None, default None
-        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        Progress bars: None shows them at terminals and in notebooks for work of more than some two seconds, True always, False
         never. Fits that may take minutes say so first.
 
     Attributes

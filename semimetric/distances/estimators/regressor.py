@@ -86,7 +86,7 @@ class DistanceRegressor(MeasuredLearner):
     random_state : int or None, default 0
         Seed of samples, splits and k-means.
     verbose : bool or None, default None
-        Progress bars: None shows them at terminals and in notebooks for work of more than some ten seconds, True always, False
+        Progress bars: None shows them at terminals and in notebooks for work of more than some two seconds, True always, False
         never. Fits that may take minutes say so first.
 
     Attributes

@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
@@ -39,6 +40,7 @@ N_LANDMARKS = 2_000
 _MOST_SCORED = 3_000  # items whose leave-one-out predictions are computed, of more than are solved in double precision
 _REFINED = 10  # most refinements of a solution in single precision
 _SOLVED = 1e-6  # relative gap that ends them
+_FACTORED = 2_500  # items whose kernel takes as long to be factored as to be computed
 _BLOCK = 1_000  # items whose features are computed at a time
 _ROUNDING = 1e-9  # of the diagonal of a kernel: what its least eigenvalue may lack by rounding
 _FLAT = 1e-3  # strength that draws the shifts of a calibration to 0
@@ -382,10 +384,13 @@ def solve_by_refinement(distances: Distances, targets: Targets, setting: Setting
     right, n = outputs - targets.mean, len(weight)
     every, raised = np.arange(n), strength / weight
     system = np.empty((n, n), dtype=np.float32)
-    for block in blocks(n, _BLOCK):
-        system[block] = kernel_of(distances(every[block], every), width)
-    system.flat[:: n + 1] += raised
-    factor, failed = lapack.spotrf(system.T, lower=1, overwrite_a=1)
+    with progress_bar(n * (1 + n / _FACTORED), "kernel machine", verbose=None, share=True) as bar:
+        for block in blocks(n, _BLOCK):
+            system[block] = kernel_of(distances(every[block], every), width)
+            bar.update(len(every[block]))
+        system.flat[:: n + 1] += raised
+        factor, failed = lapack.spotrf(system.T, lower=1, overwrite_a=1)
+        bar.update(bar.total - bar.n)
     if failed:
         return None
     coefficients, residual = np.zeros_like(right), right
@@ -433,13 +438,15 @@ def solve_by_landmarks(distances: Distances, centers: Integers, targets: Targets
         raise _not_convex()
     features = np.empty((n, m), dtype=np.float32)
     gram, moment = np.zeros((m, m), order="F"), np.zeros((m, right.shape[1]))
-    for block in blocks(n, _BLOCK):
-        part = kernel_of(distances(np.arange(n)[block], centers), width)
-        features[block] = solve_triangular(factor, part.T, lower=True, overwrite_b=True, check_finite=False).T
-        part = features[block].astype(np.float64)  # the features of the program are these rounded numbers
-        moment += part.T @ (weight[block, None] * right[block])
-        part *= np.sqrt(weight[block, None])
-        gram = dsyrk(1.0, part.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+    with progress_bar(n, "kernel machine", verbose=None, unit="item") as bar:
+        for block in blocks(n, _BLOCK):
+            part = kernel_of(distances(np.arange(n)[block], centers), width)
+            features[block] = solve_triangular(factor, part.T, lower=True, overwrite_b=True, check_finite=False).T
+            part = features[block].astype(np.float64)  # the features of the program are these rounded numbers
+            moment += part.T @ (weight[block, None] * right[block])
+            part *= np.sqrt(weight[block, None])
+            gram = dsyrk(1.0, part.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+            bar.update(len(part))
     gram.flat[:: m + 1] += strength
     system, _ = lapack.dpotrf(gram, lower=1, overwrite_a=0)
     slopes, _ = lapack.dpotrs(system, moment, lower=1)

@@ -87,7 +87,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     random_state : int, RandomState or None, default 0
         Orders the rows.
     verbose : bool or None, default None
-        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after two seconds.
 
     Attributes
     ----------

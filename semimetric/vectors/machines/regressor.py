@@ -63,7 +63,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     random_state : int, RandomState or None, default 0
         Orders the rows.
     verbose : bool or None, default None
-        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after two seconds.
 
     Attributes
     ----------

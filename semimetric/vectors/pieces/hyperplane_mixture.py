@@ -57,7 +57,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         Threads: None is one, -1 all.
     random_state : int or None, default 0
     verbose : bool or None, default None
-        True shows progress bars, False none; None shows them at a terminal and in notebooks after ten seconds.
+        True shows progress bars, False none; None shows them at a terminal and in notebooks after two seconds.
 
     Attributes
     ----------

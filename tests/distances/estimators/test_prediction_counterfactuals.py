@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(
         "pay": np.where(ITEMS[:, 3] < 0.2, np.nan, ITEMS[:, 3] * 1e3),
     }
 )
-MIXED = Columns(categorical="text", missing="level")
+MIXED = Columns(missing="level")
 
 
 def machine():

@@ -25,7 +25,7 @@ FRAME = pd.DataFrame(
         "pay": np.where(ITEMS[:, 3] < 0.2, np.nan, ITEMS[:, 3] * 1e3),
     }
 )
-MIXED = Columns(categorical="text", periodic={"hour": 24}, missing="level")
+MIXED = Columns(periodic={"hour": 24}, missing="level")
 MODELS = {
     "machine of classes": lambda: SemimetricClassifier(predictor="kernel_ridge").fit(ITEMS, CLASSES),
     "machine of two classes": lambda: SemimetricClassifier(predictor="kernel_ridge").fit(ITEMS, CLASSES == "low"),
