@@ -169,7 +169,7 @@ def offer(cells: Sequence[Any]) -> str:
             f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
             "such as lengths or the vectors of a text embedding; if they are categories, name it in Columns(categorical=)"
         )
-    held = f"{n} different texts" if n != 1 else "one text on all rows"
+    held = f"{n} different texts" if n != 1 else "one text"
     return (
         f"it holds {held}; if it holds categories, name it in categorical_features= or, of a learner, in "
         "Columns(categorical=), or make its dtype category; else drop it, or encode it in numbers"

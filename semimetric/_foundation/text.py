@@ -16,7 +16,7 @@ _MOST_WRITTEN = 1e15  # numbers from here on are powers of ten
 def number_text(value: float, digits: int = 4) -> str:
     """Return a number with so many digits as people write it: 0.1235, 12.35, 1235, 21,560; powers of ten only if extreme."""
     if not 9_999.5 <= abs(value) < _MOST_WRITTEN:
-        return f"{value:.{digits}g}"
+        return f"{value + 0.0:.{digits}g}"  # no minus before 0
     text = f"{value:,.{max(digits - 1 - int(np.log10(abs(value))), 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

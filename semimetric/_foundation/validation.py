@@ -54,10 +54,19 @@ def check_shape(
     if n_features is not None and items.shape[1] != n_features:
         raise InputError(
             f"{name} has {items.shape[1]} features, but {n_features} features are required; "
-            "give the same columns, in the same order, as in fit"
+            f"give the same columns, in the same order, as in fit{_difference(X, names)}"
         )
     if names:
         _check_names(getattr(X, "columns", ()), names, name)
+
+
+def _difference(X: ArrayLike, names: Sequence[str]) -> str:
+    """Return the columns that a frame lacks, and those that it has too many, in words."""
+    given = tuple(getattr(X, "columns", ()))
+    if not given or not names or not all(isinstance(column, str) for column in given):
+        return ""
+    parts = (("missing", [n for n in names if n not in given]), ("unknown", [c for c in given if c not in names]))
+    return "".join(f"; {what}: {_listed(found)}" for what, found in parts if found)
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:

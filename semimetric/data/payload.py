@@ -272,7 +272,7 @@ def check_names(names: Sequence[Any], features: Sequence[str]) -> None:
 def _columns(given: Any, n: int) -> dict[str, Any]:
     """Return the columns of a table by their names, each of n rows."""
     if isinstance(given, Mapping):
-        columns = dict(given)
+        columns = {name: _as_column(column) for name, column in given.items()}
         lengths = [len(column) if hasattr(column, "__len__") else 0 for column in columns.values()]
     else:
         table = read_table(given, name="payload")
@@ -290,6 +290,14 @@ def _columns(given: Any, n: int) -> dict[str, Any]:
     if texts := [name for name, column in columns.items() if isinstance(column, str)]:
         raise InputError(f"column {texts[0]!r} of payload is one text; one value for each item is required")
     return columns
+
+
+def _as_column(column: Any) -> Any:
+    """Return an index or an extension array of pandas as a series, and a range as a list; other columns as they are."""
+    if isinstance(column, range):
+        return list(column)
+    is_pandas = type(column).__module__.startswith("pandas.") and not hasattr(column, "iloc")
+    return optional("pandas").Series(column) if is_pandas else column
 
 
 def _kind_of(column: Any, name: str) -> str | None:

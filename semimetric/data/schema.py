@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 LEFT_OUT = "columns left out"  # the cause of the warning
 _ENOUGH = 20  # rows, of which a column says whether it is constant, or numbers the rows
-_IDS = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|key|index|nr|no|number)|^unnamed: 0)$|[a-z](ID|Id|Number|Nr|No)$")
+_IDS = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|key)|^(row[\W_]?)?(index|nr|no|number)|^unnamed: 0)$|[a-z](ID|Id)$")
 _MOST_LISTED = 10  # columns of a message or a line
 _MOST_ROWS, _MOST_VALUES = 50, 6  # columns, and categories of one, in the table of a notebook
 

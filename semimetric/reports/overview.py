@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._foundation.arrays import is_missing
+from .._foundation.text import cell_text
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
 from ..distances.estimators.votes import LearnedNeighbors
@@ -18,7 +20,6 @@ from .subjects import Bars, DistanceSubject, Importances, MeasuredPairs, Predict
 
 _MOST_PARTS = 3  # of a distance, that a neighbor names
 _NEIGHBORS = 3  # of a typical item
-_BACKGROUND = 30  # items from whose mean an explanation starts
 _MOST_CLASSES = 20  # that a table lists
 _KINDS = {"numeric": "number", "categorical": "category", "periodic": "angle"}
 
@@ -226,9 +227,10 @@ def _contributions(subject: Subject, items: ReportItems, values: Floats, predict
     """Return signed contributions of columns as rows (column, value, contribution), with what they sum up to."""
     number = None if subject.classes is None else int(predicted)
     if isinstance(subject, DistanceSubject) and isinstance(subject.predictor, LearnedNeighbors):
-        found = subject.predictor.explain_encoded(values, number, n_background=_BACKGROUND)
+        found = subject.predictor.explain_encoded(values, number)
         base, adds, what = found.base_score, found.contributions, found.score_name
-        base_is = f"mean of {min(_BACKGROUND, subject.predictor.n_samples_fit_)} items"
+        base_is = f"mean of {found.n_background} items"
+        what += ", learned with this item," if items.are_own else ""
     elif isinstance(subject, MachineSubject):
         base, adds = subject.contributions(values, items, number)
         what, base_is = "value" if number is None else "score", "mean of the items"
@@ -241,9 +243,9 @@ def _contributions(subject: Subject, items: ReportItems, values: Floats, predict
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, float) and np.isnan(value):
-        return "(missing)"
-    return value if isinstance(value, int | float) else str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and not is_missing(value):
+        return value
+    return cell_text(value)
 
 
 def _neighbors(subject: Subject, held: ReportItems | None, values: Floats, own: int | None) -> list[list[Any]]:

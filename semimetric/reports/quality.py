@@ -33,7 +33,6 @@ class Judged:
     weight: Floats  # (n,): how many items each row is
     how: list[str]  # sentences: which items these are, and what follows
     held_out: bool | None  # True if the model has not learned from them; None if it is not known
-    without_itself: bool = False  # True if each is predicted by a model that has all the others
 
 
 def judge(subject: Subject, items: ReportItems | None, rng: np.random.Generator) -> Judged | None:
@@ -74,9 +73,9 @@ def _left_out(subject: Subject, found: LeftOutPredictions, items: ReportItems | 
     how = ["No items that are new to the model were given with what they truly are, so the fit itself is the judge.", found.how]
     rows = found.rows if items is not None and items.are_own else np.full(len(found.rows), -1)
     if subject.classes is None:
-        return Judged(rows, found.predicted[:, 0], None, found.targets, found.weight, how, False, True)
+        return Judged(rows, found.predicted[:, 0], None, found.targets, found.weight, how, False)
     codes = found.predicted.argmax(axis=1)
-    return Judged(rows, codes, found.predicted, found.targets, found.weight, how, False, True)
+    return Judged(rows, codes, found.predicted, found.targets, found.weight, how, False)
 
 
 def _codes(subject: Subject, targets: Any) -> Integers:

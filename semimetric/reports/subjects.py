@@ -402,13 +402,16 @@ def read_items(subject: Subject, X: Any, y: Any, names: Sequence[object] | None)
 
 
 def with_learned(subject: Subject, items: ReportItems | None) -> tuple[ReportItems | None, ReportItems | None]:
-    """Return the items with what is known of their being learned from, and the learned ones if the model holds others."""
+    """Return the items with what is known of their being learned from, and the learned ones if the model holds others.
+
+    Where every item equals one that was learned from, the items of the model stand for them.
+    """
     if items is None or items.are_own or (learned := own_items(subject)) is None:
         return items, None
     n = len(learned)
     number = identities(np.vstack([learned.values, items.values])).number
     seen = np.isin(number[n:], number[:n])
-    return replace(items, seen=seen), None if seen.all() else learned
+    return (learned, None) if seen.all() else (replace(items, seen=seen), learned)
 
 
 def own_items(subject: Subject) -> ReportItems | None:

@@ -57,7 +57,7 @@ def test_rows_are_numbered_from_0():
 def test_what_is_offered_for_text_depends_on_how_much_of_it_differs():
     assert "3 different texts" in offer(["red", "green", "blue", None] * 9)
     assert "categorical_features=" in offer(["red", "green", "blue"])
-    assert offer(["red", "red"]).startswith("it holds one text on all rows; if")
+    assert offer(["red", "red"]).startswith("it holds one text; if")
     assert "60 different texts in 60 rows" in offer([f"name {k}" for k in range(60)])
     assert "make its dtype datetime" in offer(["2024-01-01", "2024-02-30 is not looked at", "2024-03-01 12:00"])
     assert "datetime" not in offer(["2024", "1-2"])

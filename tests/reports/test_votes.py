@@ -101,7 +101,7 @@ def test_a_page_votes_only_where_it_votes_as_the_model_does():
     options = {"n_neighbors": 3, "weights": "uniform"}
     model = sm.SemimetricClassifier(QUICK, **options).fit(X, y)
     assert sm.report(model).page["votes"] == of_page(model.vote_rule_) | {"said": str(model.vote_rule_)}
-    assert sm.report(model, X, y).page["votes"] is None  # given items are not known to be those that vote
+    assert sm.report(model, X, y).page["votes"] is not None  # these are the items that vote
     assert sm.report(model, max_items=50).page["votes"] is None
     assert sm.report(model.semimetric_, X, y).page["votes"] is None
     weighted = sm.SemimetricClassifier(QUICK, **options).fit(X, y, np.arange(90) % 3 + 1.0)

@@ -29,6 +29,7 @@ from .prediction_counterfactuals import Reaches
 from .prediction_explanations import class_number
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
 
+_OF_MACHINE = ("machine_", "_to_centers")
 _OF_LEARNER = 0.9  # of a time budget
 _LEAST_SECONDS = 0.1  # of what is left of one
 
@@ -69,7 +70,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     class_weight : None, "balanced" or dict, default None
         Weight of an item of each class. It counts in learning, in votes, and in the choice of the rule of votes, but does not
         change which neighbors vote. "balanced" is n / (n_classes n_c) for a class with n_c of the n items. A dict gives
-        weights to the classes that it names; the others have weight 1.
+        weights to the classes that it names; the others have weight 1. Where a machine predicts, weights are divided by their
+        mean over the items.
     algorithm : {"exact", "approximate", "brute"}, default "exact"
         Search for neighbors. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
         typically nearest, and "brute" computes every distance. Returned distances are exact in each case.
@@ -171,8 +173,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         seconds = check_time_budget(self.time_budget)
         used = check_weights(sample_weight, len(labels)) > 0
         self._set_classes(labels, used, sample_weight)
-        for name in ("machine_", "vote_rule_", "choices_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._forget(*_OF_MACHINE, "vote_rule_", "choices_")
         if self._asks_for_machine:
             scales, compares = self._own_learner(self.random_state), self.learner is None and self.predictor == "auto"
             self._limit(scales, None if compares else seconds)
@@ -180,7 +181,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             self._fit_machine(self._codes, seed, len(self.classes_))
             if not compares or self._scales_suffice(seed):
                 return self
-            del self.machine_
+            self._forget(*_OF_MACHINE)
             seconds = None if seconds is None else max(seconds - watch.seconds, _LEAST_SECONDS)
         learner = self._own_learner(self.random_state, LargeMarginLearner)
         self._limit(learner, seconds)
@@ -221,6 +222,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         weight = check_weights(sample_weight, len(labels))
         total = np.bincount(self._codes, weights=weight, minlength=len(self.classes_)).astype(np.float64)
         self._factors = class_factors(self.class_weight, self.classes_, total)
+        if self._factors is not None and self._asks_for_machine:  # a machine has strengths for weights of mean 1
+            self._factors = self._factors * total.sum() / (self._factors @ total)
         counted = total if self._factors is None else total * self._factors
         self._class_shares = counted / counted.sum()
 
@@ -299,12 +302,19 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     def _answers(self, queries: Floats) -> Any:
         return self.classes_[self._probabilities(queries).argmax(axis=1)]
 
-    def _reaches(self, query: Floats, target: Any) -> Reaches:
-        own = self._probabilities(query).argmax()
+    def _reaches(self, query: Floats, target: Any, min_probability: float | None) -> Reaches:
+        least = 0.0 if min_probability is None else float(min_probability)
+        if not 0.0 <= least < 1.0:
+            raise InputError(f"min_probability={min_probability!r}: a number from 0 to below 1 is required")
+        wanted = np.arange(len(self.classes_)) == (-1 if target is None else class_number(target, self.classes_))
         if target is None:
-            return lambda rows: self._probabilities(rows).argmax(axis=1) != own
-        number = class_number(target, self.classes_)
-        return lambda rows: self._probabilities(rows).argmax(axis=1) == number
+            wanted = np.arange(len(self.classes_)) != self._probabilities(query).argmax()
+
+        def reaches(rows: Floats) -> NDArray[np.bool_]:
+            chances = self._probabilities(rows)
+            return wanted[chances.argmax(axis=1)] & (chances.max(axis=1) >= least)
+
+        return reaches
 
     @property
     def _score_name(self) -> str:

@@ -161,8 +161,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         weight = None if sample_weight is None else check_weights(sample_weight, len(values))
         self.learner_ = self._learned(learner, X, values, sample_weight, seed)
         self._index(X, values, sample_weight)
-        for name in ("machine_", "vote_rule_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._forget("machine_", "_to_centers", "vote_rule_")
         if self._asks_for_machine:
             self._fit_machine(values, seed)
             return self
@@ -237,7 +236,9 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     def _answers(self, queries: Floats) -> Floats:
         return self._scores(queries)[:, 0]
 
-    def _reaches(self, query: Floats, target: Any) -> Reaches:
+    def _reaches(self, query: Floats, target: Any, min_probability: float | None) -> Reaches:
+        if min_probability is not None:
+            raise InputError(f"min_probability={min_probability!r} is for classes, and values are predicted; leave it out")
         try:
             low, high = (
                 infinite if end is None else float(end) for end, infinite in zip(target, (-np.inf, np.inf), strict=True)
@@ -246,7 +247,12 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             low, high = np.inf, -np.inf
         if not low <= high:
             raise InputError(f"target={target!r}: two numbers (low, high) in order are required; None is no bound")
-        return lambda rows: (self._answers(rows) >= low) & (self._answers(rows) <= high)
+
+        def reaches(rows: Floats) -> NDArray[np.bool_]:
+            answers = self._answers(rows)
+            return (answers >= low) & (answers <= high)
+
+        return reaches
 
     _score_name = "value"
 

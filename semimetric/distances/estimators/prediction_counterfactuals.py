@@ -6,8 +6,8 @@ give candidates:
 
 - towards items: of the nearest items with the wanted prediction, whose columns x takes but for those that are fixed, columns go
   back to the values of x one by one, the one first whose return brings the row nearest, while the prediction holds;
-- one or two columns at a time take each of some values (quantiles of their fitted values, or all categories). The changes are
-  tried in the order of their distances up to the first that suffices, so that none of them is smaller.
+- one or two columns at a time take each of some values: quantiles of their fitted values, or frequent categories. The changes
+  are tried in the order of their distances, until 20 sets of columns have one that suffices.
 
 Each number that changed then moves back towards x through the fitted values between both, as far as the prediction holds.
 """
@@ -32,6 +32,7 @@ from ..model.semimetric import Semimetric
 
 _MOST_ITEMS = 10  # towards which a row changes
 _MOST_PAIRS = 40_000  # changes of two columns
+_MOST_SETS = 20  # of one or two columns, whose smallest changes are drawn back further
 _MOST_VALUES = 32  # of a number, in changes of one or two columns
 _BLOCK = 1_000
 _STEPS = 64  # values between x and a change that are tried at a time
@@ -93,7 +94,7 @@ class PredictionCounterfactual:
 
     @property
     def _note(self) -> str:
-        tried = f"Of {self.n_smaller:,} smaller changes of one or two columns none suffices."
+        tried = f"Of the {self.n_smaller:,} smaller changes of one or two columns that were tried, none suffices."
         return f"Distance of the change: {number_text(self.distance)}. {tried if self.n_smaller else ''}".rstrip()
 
     def _rows(self) -> list[list[str]]:
@@ -111,7 +112,7 @@ class FoundChange(NamedTuple):
 class FewColumns(NamedTuple):
     """Changes of one or two columns."""
 
-    rows: list[Floats]  # the first of each set of columns that reaches the prediction
+    rows: list[Floats]  # the smallest of each set of columns that reaches the prediction
     tried: Floats  # increasing: the distances of all that were predicted
 
 
@@ -153,10 +154,8 @@ class ChangeSearch:
         """Return at most ``n`` changes, the smallest first, of which none changes all columns that one before it changes."""
         if not any(map(len, self.values.values())):
             return []
-        candidates = [self._drawn_back(row) for row in self._towards_items()]
-        bound = min((float(self.distances(row[None])[0]) for row in candidates), default=np.inf)
-        few = self._few_columns(bound if n == 1 else np.inf, n)
-        candidates += [self._drawn_back(row) for row in few.rows]
+        few = self._few_columns()
+        candidates = [self._drawn_back(row) for row in (*self._towards_items(), *few.rows)]
         if not candidates:
             return []
         rows = np.unique(np.array(candidates), axis=0)
@@ -199,27 +198,24 @@ class ChangeSearch:
             row = options[self.distances(options).argmin()]
         return row
 
-    def _few_columns(self, bound: float, n: int) -> FewColumns:
-        """Return the smallest changes of one or two columns that are below a distance and reach the prediction.
-
-        For ``n`` > 1 the search goes on to the first change of every set of columns.
-        """
+    def _few_columns(self) -> FewColumns:
+        """Return changes of one or two columns that reach the prediction, the smallest of each of some sets of columns."""
         pairs = list(combinations(self.values, 2))
         side = int(np.sqrt(_MOST_PAIRS / max(len(pairs), 1)))
         grids = [self._grid((f,), _MOST_VALUES) for f in self.values]
         grids += [self._grid(pair, min(side, _MOST_VALUES)) for pair in pairs if side >= 2]
-        rows = np.concatenate([*grids, np.empty((0, len(self.x)))])
+        rows = np.concatenate(grids)
         apart = self.distances(rows)
         order = np.argsort(apart, kind="stable")
-        order = order[apart[order] < bound]
         firsts: dict[tuple[int, ...], Floats] = {}
         for block in blocks(len(order), _BLOCK):
             some = rows[order[block]]
             for row in some[self.reaches(some)]:
                 firsts.setdefault(tuple(self._changed(row)), row)
-            if firsts and n == 1:
-                return FewColumns(list(firsts.values())[:1], apart[order[: block.stop]])
-        return FewColumns(list(firsts.values()), apart[order])
+            if len(firsts) >= _MOST_SETS:
+                order = order[: block.stop]
+                break
+        return FewColumns(list(firsts.values())[:_MOST_SETS], apart[order])
 
     def _grid(self, columns: tuple[int, ...], most: int) -> Floats:
         """Return x with all combinations of at most ``most`` values of some columns."""
@@ -230,12 +226,15 @@ class ChangeSearch:
         return rows
 
     def _some(self, f: int, most: int) -> Floats:
-        """Return at most ``most`` of the values of a column: all categories, quantiles of numbers."""
+        """Return at most ``most`` of the values of a column: the most frequent categories, quantiles of numbers."""
         values = self.values[f]
-        if len(values) <= most or self.d.schema.kinds[f] == "categorical":
+        if len(values) <= most:
             return values
-        weights = np.isin(self.items[:, f], values)
-        return np.unique(np.quantile(self.items[weights, f], np.linspace(0.0, 1.0, most), method="inverted_cdf"))
+        held = self.items[np.isin(self.items[:, f], values), f]
+        if self.d.schema.kinds[f] == "categorical":
+            codes, counts = np.unique(held, return_counts=True)
+            return np.sort(codes[np.argsort(-counts, kind="stable")[:most]])
+        return np.unique(np.quantile(held, np.linspace(0.0, 1.0, most), method="inverted_cdf"))
 
     def _drawn_back(self, row: Floats) -> Floats:
         """Return the row with each changed number moved back towards x, as far as the prediction holds."""
@@ -268,7 +267,7 @@ class ChangeSearch:
 def allowed_values(
     within: Mapping[Any, Any] | None, schema: Schema
 ) -> dict[int, Callable[[Floats], NDArray[np.bool_]]]:  # fmt: skip
-    """Return tests of encoded values from bounds of columns: (low, high) of numbers, a list of categories.
+    """Return tests of encoded values from bounds of columns: (low, high) of numbers, or a list of values.
 
     Raises
     ------
@@ -282,26 +281,43 @@ def allowed_values(
             known = list(feature.categories)
             if isinstance(given, str) or not isinstance(given, Sequence) or any(value not in known for value in given):
                 raise InputError(f"within={{{feature.name!r}: {given!r}}}: a list of its categories {known} is required")
-            codes = np.array([known.index(value) for value in given], dtype=np.float64)
+        if feature.kind == "categorical" or isinstance(given, list):
+            codes = feature.encode(np.array(given, dtype=object), "within")
             found[f] = lambda values, codes=codes: np.isin(values, codes)  # type: ignore[misc]
             continue
         low, high = _ends(feature, given)
+        if feature.kind == "periodic":
+            turn = feature.period
+            low, high = max(low, 0.0) if np.isinf(low) else low, turn if np.isinf(high) else high
+            start = low % turn
+            arc = min(high - low, turn) if high >= low else (high - low) % turn
+            found[f] = lambda values, start=start, arc=arc, turn=turn: (values - start) % turn <= arc  # type: ignore[misc]
+            continue
         found[f] = lambda values, low=low, high=high: (values >= low) & (values <= high)  # type: ignore[misc]
     return found
 
 
 def _ends(feature: Feature, given: Any) -> tuple[float, float]:
     """Return the encoded bounds of a number or a time."""
+    if feature.time and isinstance(given, Sequence) and any(isinstance(end, int | float) for end in given):
+        raise InputError(f'within={{{feature.name!r}: {given!r}}}: times are required, such as "2024-01-31"; None is no bound')
     ends = given if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2 else (np.inf, -np.inf)
     low, high = (
-        infinite if end is None else float(feature.encode(np.array([end], dtype=object), "within")[0])
-        for end, infinite in zip(ends, (-np.inf, np.inf), strict=True)
+        infinite if end is None else _number(feature, end) for end, infinite in zip(ends, (-np.inf, np.inf), strict=True)
     )
-    if not low <= high:
+    if not low <= high and feature.kind != "periodic":
         raise InputError(
-            f"within={{{feature.name!r}: {given!r}}}: two values (low, high) in order are required; None is no bound"
+            f"within={{{feature.name!r}: {given!r}}}: two values (low, high) in order, or a list of values, are required; "
+            "None is no bound"
         )
     return low, high
+
+
+def _number(feature: Feature, end: Any) -> float:
+    """Return the encoded number or time; of a circle the number itself."""
+    if feature.kind == "periodic" and not feature.time:
+        return float(end)
+    return float(feature.encode(np.array([end], dtype=object), "within")[0])
 
 
 def changed_columns(before: Floats, after: Floats, schema: Schema) -> tuple[ColumnChange, ...]:

@@ -10,7 +10,8 @@ columns that play the same part have equal values.
 
 Under a kernel machine on a distance that adds up over columns, exp(-d / h) is a product with a factor a column. The multilinear
 extension of such a game (Owen 1972) is a sum of products of linear factors, whose integral Gauss-Legendre quadrature gives
-exactly for 2 m columns by m nodes. Other predictions replace columns one by one in random orders, each with its reverse.
+exactly for 2 m columns by m nodes. Nodes are doubled until the values add up. Other predictions replace columns one by one in
+random orders, each with its reverse.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
+from ..._foundation.progress import progress_bar
 from ..._foundation.text import cell_text, html_table, number_text, text_table
-from ..._foundation.threads import map_blocks
+from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.shapley import shapley_of_products
 from ..model.semimetric import Semimetric
 
-_MOST_NODES = 16  # exact up to 32 columns; of more, the rest is below rounding unless a few columns decide alone
+_NODES = 16  # of the quadrature at first; they are exact up to 32 columns
+_ROUNDING = 1e-11  # by which values may miss their sum, relative to the sum of the coefficients
+_BLOCK = 8  # background items whose rows are predicted at a time
 _MOST_SHOWN = 8  # columns that are printed
 _MOST_ITEMS = 3  # that are printed for a prediction, and as many against it
 
@@ -51,6 +55,9 @@ class Contributions(NamedTuple):
     values: Floats  # (n_features, n_outputs)
     errors: Floats  # (n_features, n_outputs): standard errors of a sampled background or sampled orders; 0 if all is exact
     base: Floats  # (n_outputs,): the mean score of the background
+    base_errors: Floats  # (n_outputs,): their standard errors
+    background: Integers  # (n_background,): row numbers of the background items
+    weight: Floats  # (n_background,): their weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +78,10 @@ class PredictionExplanation:
         The meaning of a score.
     scores, base_scores : ndarray of shape (n_outputs,)
         The scores of the row, and their means over the background items.
+    n_background : int
+        Fitted items of the background.
+    base_errors : ndarray of shape (n_outputs,)
+        Standard errors of ``base_scores``, as estimates of the means over all fitted items.
     features : tuple of str
     item : ndarray of shape (n_features,)
         The values of the row.
@@ -83,7 +94,9 @@ class PredictionExplanation:
     item_labels, item_targets : ndarray of shape (k,)
         Their names, and their classes or values.
     item_contributions : ndarray of shape (k, n_outputs)
-        What they add to every score; by votes, the fraction of all votes, negative where it goes to another class.
+        What they add to every score. Under a machine that is how much more than the mean background item they add to this row,
+        so that all centers add up to ``scores - base_scores``; the 100 largest are kept. By votes it is their fraction of all
+        votes, negative where it goes to another class, or for values times what their value is above the mean score.
     """
 
     prediction: object
@@ -93,6 +106,8 @@ class PredictionExplanation:
     score_name: str
     scores: Floats
     base_scores: Floats
+    n_background: int
+    base_errors: Floats
     features: tuple[str, ...]
     item: NDArray[Any]
     label: object
@@ -197,15 +212,16 @@ class PredictionExplanation:
 
     def _rows(self) -> list[list[str]]:
         """Return the cells of the table that is printed: from the mean score to that of the row."""
-        what = self.score_name
+        what, spread = self.score_name, float(self.base_errors[self.target])
+        mean = number_text(self.base_score) + (f" ± {number_text(spread, 1)}" if spread else "")
         target = "" if self.classes is None else f" of {cell_text(self.classes[self.target])}"
         rows = [
             ["column", "value", f"adds to the {what}{target}"],
-            ["mean of the fitted items", "", number_text(self.base_score)],
+            [f"mean of {self.n_background:,} fitted items", "", mean],
         ]
         for line in self._lines(_MOST_SHOWN):
-            error = f" ± {line.error:.1g}" if line.error else ""
-            rows.append([line.name, line.value, f"{line.adds:+.3g}{error}"])
+            error = f" ± {number_text(line.error, 1)}" if line.error else ""
+            rows.append([line.name, line.value, f"{_signed(line.adds)}{error}"])
         return [*rows, ["together", "", number_text(self.score)]]
 
     def _notes(self) -> list[str]:
@@ -215,10 +231,12 @@ class PredictionExplanation:
         adds = sign * self.item_contributions[:, self.target]
         order = np.argsort(-adds, kind="stable")[:_MOST_ITEMS]
         shown = [
-            f"row {self.item_labels[i]} ({cell_text(self.item_targets[i])}) {sign * adds[i]:+.2g}" for i in order if adds[i] > 0
+            f"row {self.item_labels[i]} ({cell_text(self.item_targets[i])}) {_signed(sign * adds[i])}"
+            for i in order
+            if adds[i] > 0
         ]
         if shown:
-            yield f"Items that speak {side} it most: {', '.join(shown)}"
+            yield f"Items that speak {side} it most, and what they add to the {self.score_name}: {', '.join(shown)}"
 
 
 class _Line(NamedTuple):
@@ -226,6 +244,10 @@ class _Line(NamedTuple):
     value: str
     adds: float
     error: float
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number_text(value, 3)}"
 
 
 def class_number(target: Any, classes: NDArray[Any]) -> int:
@@ -257,21 +279,32 @@ def product_contributions(
     encoded background (n_background, n_features).
     """
     n, p = len(centers), d.n_features
-    nodes, shares = np.polynomial.legendre.leggauss(min((p + 1) // 2, _MOST_NODES))
-    nodes, shares = (nodes + 1) / 2, shares / 2
 
     def factors(item: Floats) -> Floats:
         return np.exp(-d.contributions_of_encoded(np.repeat(item, n, axis=0), centers, by="features") / width)
 
-    own = factors(row)
+    own, allowed = factors(row), _ROUNDING * np.abs(coefficients).sum(axis=0)
 
-    def values(block: slice) -> Floats:
-        out = np.zeros((block.stop - block.start, p, coefficients.shape[1]))
-        for k, item in enumerate(background[block]):
-            shapley_of_products(own, factors(item[None]), coefficients, nodes, shares, out[k])
-        return out
+    def value(item: Floats) -> Floats:
+        """Double the nodes until the values add up, which bounds what quadrature loses."""
+        other, m = factors(item), _NODES
+        whole = (own.prod(axis=1) - other.prod(axis=1)) @ coefficients
+        while True:
+            nodes, shares = np.polynomial.legendre.leggauss(min((p + 1) // 2, m))
+            out = np.zeros((p, coefficients.shape[1]))
+            shapley_of_products(own, other, coefficients, (nodes + 1) / 2, shares / 2, out)
+            if 2 * m >= p or (np.abs(out.sum(axis=0) - whole) <= allowed).all():
+                return out
+            m *= 2
 
-    return np.concatenate(map_blocks(values, len(background), size=4, n_jobs=n_jobs))
+    with progress_bar(len(background), "reasons", verbose=None, unit="item") as bar:
+
+        def values(block: slice) -> list[Floats]:
+            found = [value(item[None]) for item in background[block]]
+            bar.update(len(found))
+            return found
+
+        return np.array(sum(map_blocks(values, len(background), size=4, n_jobs=n_jobs), []))
 
 
 def sampled_contributions(scores: Scores, row: Floats, background: Floats, rng: np.random.Generator) -> Floats:
@@ -281,25 +314,42 @@ def sampled_contributions(scores: Scores, row: Floats, background: Floats, rng: 
     reverse one. Both orders add up to the difference of the scores.
     """
     b, p = background.shape
-    rows, order = [], np.array([rng.permutation(p) for _ in range(b)])
-    place = np.argsort(order, axis=1)
-    for ranks in (place, p - 1 - place):  # the columns of rank < k are those of the row
-        rows.append(np.where(ranks[:, None] < np.arange(p + 1)[:, None], row[0], background[:, None]))
-    found = scores(np.concatenate(rows).reshape(-1, p)).reshape(2, b, p + 1, -1)
-    steps = np.diff(found, axis=2)
-    forward = np.take_along_axis(steps[0], place[:, :, None], axis=1)
-    backward = np.take_along_axis(steps[1], (p - 1 - place)[:, :, None], axis=1)
-    return (forward + backward) / 2
+    place = np.argsort([rng.permutation(p) for _ in range(b)], axis=1)
+
+    def steps(ranks: Integers, items: Floats) -> Floats:
+        """Return what each column adds when the columns of lower rank are those of the row."""
+        rows = np.where(ranks[:, None] < np.arange(p + 1)[:, None], row[0], items[:, None])
+        found = scores(rows.reshape(-1, p)).reshape(len(items), p + 1, -1)
+        return np.take_along_axis(np.diff(found, axis=1), ranks[:, :, None], axis=1)
+
+    found = []
+    with progress_bar(b, "reasons", verbose=None, unit="item") as bar:
+        for block in blocks(b, _BLOCK):
+            ranks = place[block]
+            found.append((steps(ranks, background[block]) + steps(p - 1 - ranks, background[block])) / 2)
+            bar.update(len(ranks))
+    return np.concatenate(found)
 
 
-def averaged(values: Floats, weight: Floats, base: Floats, *, exact: bool) -> Contributions:
+def averaged(
+    values: Floats, background: Integers, weight: Floats, base: Floats, *, all_items: bool, exact: bool
+) -> Contributions:  # fmt: skip
     """Return the mean of Shapley values (n_background, n_features, n_outputs) over background items with weights.
 
-    ``base`` are the scores (n_background, n_outputs) of these items. With ``exact`` the background is all items, and nothing
-    is sampled.
+    ``background`` are their row numbers, and ``base`` the scores (n_background, n_outputs). With ``all_items`` they are all that
+    were fitted, and with ``exact`` the values of each are no estimates.
     """
     share = weight / weight.sum()
-    mean = np.einsum("b,bfk->fk", share, values)
-    spread = np.einsum("b,bfk->fk", share**2, (values - mean) ** 2)
-    errors = np.zeros_like(mean) if exact or len(values) < 2 else np.sqrt(spread * len(values) / (len(values) - 1))
-    return Contributions(mean, errors, share @ base)
+
+    def mean_and_error(of_items: Floats, *, sampled: bool) -> tuple[Floats, Floats]:
+        mean = np.tensordot(share, of_items, axes=1)
+        if not sampled:
+            return mean, np.zeros_like(mean)
+        if len(share) < 2:
+            return mean, np.full_like(mean, np.nan)
+        spread = np.tensordot(share**2, (of_items - mean) ** 2, axes=1)
+        return mean, np.sqrt(spread * len(share) / (len(share) - 1))
+
+    contributions, errors = mean_and_error(values, sampled=not (all_items and exact))
+    base_mean, base_errors = mean_and_error(base, sampled=not all_items)
+    return Contributions(contributions, errors, base_mean, base_errors, background, weight)

@@ -226,6 +226,11 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, setting=setting)
         self._use_machine(fit.machine)
 
+    def _forget(self, *names: str) -> None:
+        """Remove attributes that an earlier fit may have left, and this one may not set."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
     def _use_machine(self, machine: KernelMachine) -> None:
         self.machine_ = machine
         self._to_centers = self.semimetric_.distances_to(self.index_.encoded_items_[machine.rows], n_jobs=self.n_jobs)
@@ -491,7 +496,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """Explain the prediction of an encoded row (1, n_features); `target` is the number of a class. See `explain`."""
         scores, classes = self._scores(query)[0], getattr(self, "classes_", None)
         found = self._contributions(query, n_background)
-        speaking = self._speaking_items(query, found.base)
+        speaking = self._speaking_items(query, found)
         return PredictionExplanation(
             prediction=scores[0] if classes is None else classes[scores.argmax()],
             classes=classes,
@@ -500,6 +505,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             score_name=self._score_name,
             scores=scores,
             base_scores=found.base,
+            n_background=len(found.background),
+            base_errors=found.base_errors,
             features=self.semimetric_.feature_names,
             item=self.semimetric_.schema.display(query)[0],
             label=label,
@@ -524,7 +531,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             values = product_contributions(d, centers, coefficients, machine.width, query, items[rows], self.n_jobs)
         else:
             values = sampled_contributions(self._scores, query, items[rows], rng)
-        return averaged(values, weight[rows], self._scores(items[rows]), exact=by_products and len(rows) == len(used))
+        of_background = self._scores(items[rows])
+        return averaged(values, rows, weight[rows], of_background, all_items=len(rows) == len(used), exact=by_products)
 
     def counterfactual(
         self,
@@ -533,13 +541,14 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         *,
         fixed: int | str | Sequence[int | str] = (),
         within: Mapping[int | str, Any] | None = None,
+        min_probability: float | None = None,
     ) -> PredictionCounterfactual:
         """Return the smallest change of x found, under the learned distance, that changes the prediction.
 
         Columns take values of fitted items. Two searches propose changes: towards the nearest items with the prediction, and
-        all changes of one or two columns to some values, in the order of their distances. Numbers then move back towards x as
-        far as the prediction holds. The changed row was predicted, so that its prediction is sure. That no smaller change
-        exists is not: ``n_smaller`` of one or two columns were predicted, and none of them suffices.
+        changes of one or two columns to some values, in the order of their distances. Numbers then move back towards x as far
+        as the prediction holds. The changed row was predicted, so that its prediction is sure. It is not sure that no smaller
+        change exists: ``n_smaller`` of one or two columns were predicted, and none of them suffices.
 
         Parameters
         ----------
@@ -547,17 +556,19 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         target : object or None
             The class to reach; None is any other one. For values it is required: (low, high), where None is no bound.
         fixed : int, str, or sequence of these, default ()
-            Columns that keep their values, by number or name.
+            Columns that keep their values, by number or name; those that the model left out are ignored.
         within : dict or None
-            Values that columns may take, by number or name: (low, high) of a number or a time, where None is no bound, or a
-            list of categories.
+            Values that columns may change to, by number or name: a tuple (low, high) of numbers or times, where None is no
+            bound, or a list of values.
+        min_probability : float or None
+            Least probability of the class that is reached; None asks that it is the largest.
 
         Raises
         ------
         InputError
             If x has the prediction already, no change was found, or a column, a class or a bound is unknown.
         """
-        found = self.counterfactuals(x, 1, target, fixed=fixed, within=within)
+        found = self.counterfactuals(x, 1, target, fixed=fixed, within=within, min_probability=min_probability)
         if not found:
             raise InputError(
                 f"no change of the columns that are free leads to target={target!r}; fix fewer columns, or widen within="
@@ -572,6 +583,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         *,
         fixed: int | str | Sequence[int | str] = (),
         within: Mapping[int | str, Any] | None = None,
+        min_probability: float | None = None,
     ) -> list[PredictionCounterfactual]:
         """Return at most ``n`` changes of x that differ in kind, the smallest first; see `counterfactual`.
 
@@ -587,11 +599,14 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         d, items = self.semimetric_, self.index_.encoded_items_
         query, _ = single_row(x, d.schema)
         free = np.ones(d.n_features, dtype=np.bool_)
-        free[column_numbers(fixed, d.feature_names, "fixed")] = False
+        given = [fixed] if isinstance(fixed, (int, str)) else fixed
+        free[column_numbers([column for column in given if column not in d.schema.dropped], d.feature_names, "fixed")] = False
         allowed = allowed_values(within, d.schema)
-        reaches = self._reaches(query, target)
+        reaches = self._reaches(query, target, min_probability)
         if reaches(query)[0]:
             raise InputError(f"x is predicted as target={target!r} already; name another target")
+        if outside := [d.feature_names[f] for f, test in allowed.items() if free[f] and not test(query[:, f])[0]]:
+            raise InputError(f"x itself has a value of {outside[0]!r} that within= does not allow; widen it")
         used = items if self._weight is None else items[self._weight > 0]
         before = self._answers(query)[0]
         return [
@@ -613,7 +628,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         values = schema.display(rows)
         return schema.frame(values, np.arange(len(rows))) if hasattr(self, "feature_names_in_") else values
 
-    def _reaches(self, query: Floats, target: Any) -> Reaches:
+    def _reaches(self, query: Floats, target: Any, min_probability: float | None) -> Reaches:
         """Return a function that says which encoded rows have the prediction that is asked for an encoded query."""
         raise NotImplementedError
 
@@ -621,17 +636,18 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """Return the predictions of encoded queries, shape (n_queries,)."""
         raise NotImplementedError
 
-    def _speaking_items(self, query: Floats, base: Floats) -> SpeakingItems:
+    def _speaking_items(self, query: Floats, found: Contributions) -> SpeakingItems:
         """Return the items that a prediction of one encoded row rests on most, and what each adds to every score."""
         if hasattr(self, "machine_"):
-            machine = self.machine_
-            similar = np.exp(-self._to_centers(query)[0] / machine.width)
+            machine, items = self.machine_, self.index_.encoded_items_[found.background]
+            of_background = np.average(np.exp(-self._to_centers(items) / machine.width), axis=0, weights=found.weight)
+            similar = np.exp(-self._to_centers(query)[0] / machine.width) - of_background
             rows, pushes = machine.rows, similar[:, None] * machine.score_coefficients
         else:
             voters = next(v for v in self._voters(query) if len(v.queries))
             votes = self._votes(voters)[0]
             rows = voters.indices[0]
-            pushes = self._pushes_of_votes(votes / (votes.sum() + self.vote_rule_.smoothing), rows, base)
+            pushes = self._pushes_of_votes(votes / (votes.sum() + self.vote_rule_.smoothing), rows, found.base)
         order = np.argsort(-np.abs(pushes).max(axis=1), kind="stable")[:_MOST_SPEAKING]
         return SpeakingItems(rows[order], pushes[order])
 

@@ -79,14 +79,13 @@ def compare_with_parts(
 
 def _divided(items: Floats, classes: Integers, random_state: int) -> tuple[Integers, Integers]:
     """Return the rows to learn from and those to score, both sorted."""
-    rng, n = np.random.default_rng(random_state), len(items)
+    rng = np.random.default_rng(random_state)
     part, held = ItemClasses(items, classes).split(_HELD, random_state)
     if len(part) > _MOST_LEARNED:
         part, rest = np.split(rng.permutation(part), [_MOST_LEARNED])
         held = np.concatenate([held, rest])
     if len(held) > _MOST_HELD:
         held = rng.choice(held, _MOST_HELD, replace=False)
-    assert len(part) + len(held) <= n
     return np.sort(part), np.sort(held)
 
 

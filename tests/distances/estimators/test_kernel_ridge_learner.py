@@ -170,3 +170,13 @@ def test_settings_that_do_not_go_together_are_refused():
         (SemimetricClassifier(predictor="kernel_ridge", weights="uniform"), CLASSES),
     ):
         assert_refused(lambda m=model, t=y: m.fit(ITEMS, t), "for votes", 'predictor="neighbors"', error=NotSupportedError)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_equal_weights_of_classes_change_no_prediction(scale):
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=80) > 0.5).astype(int)
+    plain = SemimetricClassifier(predictor="kernel_ridge").fit(X, y)
+    weighted = SemimetricClassifier(predictor="kernel_ridge", class_weight={0: scale, 1: scale}).fit(X, y)
+    np.testing.assert_allclose(weighted.predict_proba(X), plain.predict_proba(X), atol=1e-6)

@@ -117,6 +117,56 @@ def test_several_changes_differ_in_kind_and_grow():
     assert found[0].distance == pytest.approx(model.counterfactual(ITEMS[0]).distance)
 
 
+def test_a_surer_prediction_takes_a_larger_change():
+    model = machine()
+    target = "low" if model.predict(ITEMS[:1])[0] == "high" else "high"
+    found = [model.counterfactual(ITEMS[0], target, min_probability=p) for p in (None, 0.7, 0.8)]
+    assert found[1].probability >= 0.7
+    assert found[2].probability >= 0.8
+    assert found[2].distance > found[0].distance
+
+
+def test_the_single_change_is_the_first_of_several():
+    model = machine()
+    for x in ITEMS[:10]:
+        assert model.counterfactual(x).distance == model.counterfactuals(x, 4)[0].distance
+
+
+def test_bounds_of_a_circle_may_pass_its_start():
+    X = np.column_stack([ITEMS[:, 0] * 24, ITEMS[:, 1]])
+    y = np.where(np.abs(X[:, 0] - 12) < 5, "day", "night")
+    model = SemimetricClassifier(KernelRidgeLearner("classes", columns=Columns(periodic={0: 24}))).fit(X, y)
+    noon = np.array([12.0, 0.5])
+    assert model.counterfactual(noon, "night", within={0: (0, 24)}).distance == model.counterfactual(noon, "night").distance
+    night = model.counterfactuals(np.array([1.0, 0.5]), 5, "day", within={0: (22, 9)})
+    assert all(one.row[0, 0] >= 22 or one.row[0, 0] <= 9 for one in night)
+
+
+def test_many_categories_are_compared_by_the_most_frequent(rng):
+    names = np.array([f"c{k:03d}" for k in range(150)])
+    table = pd.DataFrame({f: names[np.minimum(rng.geometric(0.02, 2_000), 149)] for f in "ab"})
+    y = (table["a"] < "c030").to_numpy() ^ (table["b"] < "c010").to_numpy()
+    model = SemimetricClassifier(KernelRidgeLearner("classes", effort="fast")).fit(table, y)
+    found = model.counterfactual(table.iloc[[0]])
+    assert found.n_smaller <= 40_000
+    assert model.predict(found.row)[0] == found.prediction != found.before
+
+
+def test_a_list_of_numbers_holds_the_values_that_may_be_taken():
+    model = machine()
+    own = ITEMS[0, 0]
+    values = [own, *np.unique(ITEMS[:, 0])[[5, -5]]]
+    for one in model.counterfactuals(ITEMS[0], 5, within={0: values}):
+        assert one.row[0, 0] in values
+
+
+def test_columns_that_the_model_left_out_may_be_fixed():
+    table = FRAME.assign(customer_id=np.arange(120) + 1000)
+    with pytest.warns(UserWarning, match="customer_id"):
+        model = SemimetricClassifier(KernelRidgeLearner("classes")).fit(table, CLASSES)
+    assert model.counterfactuals(table.iloc[[0]], 1, fixed=["customer_id"])[0].row.shape == (1, 4)
+
+
 def test_a_value_is_brought_into_bounds():
     model = SemimetricRegressor().fit(ITEMS, VALUES)
     x = ITEMS[model.predict(ITEMS).argmin()]
@@ -129,7 +179,11 @@ def test_a_value_is_brought_into_bounds():
 def test_what_cannot_be_asked_is_refused():
     model, values = machine(), SemimetricRegressor().fit(ITEMS, VALUES)
     own = model.predict(ITEMS[:1])[0]
+    other = "low" if own == "high" else "high"
     assert_refused(lambda: model.counterfactual(ITEMS[0], own), "already", "another target")
+    assert_refused(lambda: model.counterfactual(ITEMS[0], other, min_probability=1), "min_probability", "below 1")
+    assert_refused(lambda: values.counterfactual(ITEMS[0], (99, None), min_probability=0.7), "for classes", "leave it out")
+    assert_refused(lambda: model.counterfactual(ITEMS[0], other, within={0: (7, 8)}), "x0", "widen")
     assert_refused(lambda: model.counterfactual(ITEMS[0], "none"), "'none'", "low")
     assert_refused(lambda: model.counterfactual(ITEMS[0], fixed=range(4)), "no change", "fix fewer")
     assert model.counterfactuals(ITEMS[0], fixed=range(4)) == []
@@ -139,6 +193,7 @@ def test_what_cannot_be_asked_is_refused():
     assert_refused(lambda: values.counterfactual(ITEMS[0]), "target=None", "two numbers")
     frame = of_frame()
     assert_refused(lambda: frame.counterfactual(FRAME.iloc[[0]], within={"plan": ["gold"]}), "'gold'", "basic")
+    assert_refused(lambda: frame.counterfactual(FRAME.iloc[[0]], within={"since": (None, 2020)}), "times are required", "2024")
 
 
 def test_a_counterfactual_prints_its_changes():

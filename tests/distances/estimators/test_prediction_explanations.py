@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from reference import shapley_values
 
-from semimetric import Columns, KernelRidgeLearner, LargeMarginLearner, SemimetricClassifier, SemimetricRegressor
+from semimetric import Columns, KernelRidgeLearner, LargeMarginLearner, Semimetric, SemimetricClassifier, SemimetricRegressor
 from semimetric._kernels.shapley import shapley_of_products
-from semimetric.distances.estimators.prediction_explanations import adds_up_over_columns
+from semimetric.distances.estimators.prediction_explanations import adds_up_over_columns, product_contributions
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((60, 4))
@@ -105,15 +105,15 @@ def test_quadrature_of_products_is_exact(seed, n, p):
     assert_allclose(out, shapley_values(value, p), atol=1e-10)
 
 
-def test_many_columns_need_no_more_than_sixteen_nodes(rng):
-    """100 columns of a kernel of median width; 50 nodes are exact."""
-    own, other, c = np.exp(-rng.random((30, 100)) / 50), np.exp(-rng.random((30, 100)) / 50), rng.normal(size=(30, 1))
-    found = []
-    for m in (16, 50):
-        nodes, shares = np.polynomial.legendre.leggauss(m)
-        found.append(np.zeros((100, 1)))
-        shapley_of_products(own, other, c, (nodes + 1) / 2, shares / 2, found[-1])
-    assert_allclose(*found, rtol=1e-10)
+def test_values_of_many_columns_add_up_however_far_the_row_is():
+    """Under 16 nodes alone 300 columns that all are far from the items lose a part of their sum."""
+    X = np.random.default_rng(0).random((40, 300))
+    d, c = Semimetric.l1(X), np.ones((40, 1))
+    for scale in (1.0, 30.0):
+        width = 300 / scale
+        found = product_contributions(d, X, c, width, X[:1], X[1:3], None)
+        score = np.exp(-d.pairwise(X[:3], X) / width) @ c
+        assert_allclose(found.sum(axis=1), score[0] - score[1:], atol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore:.*constant")
@@ -125,11 +125,20 @@ def test_a_column_that_plays_no_part_adds_nothing():
         assert found.contributions[4] == 0
 
 
+def test_the_mean_score_says_of_which_items_it_is():
+    model = MODELS["machine of classes"]()
+    every, some = model.explain(ITEMS[7]), model.explain(ITEMS[7], n_background=20)
+    assert not every.base_errors.any()
+    assert (some.base_errors > 0).all()
+    assert (np.abs(some.base_scores - every.base_scores) < 5 * some.base_errors).all()
+    assert "mean of 60 fitted items" in repr(every)
+    assert "mean of 20 fitted items" in repr(some)
+
+
 def test_items_of_a_machine_add_up_to_the_score():
     model = MODELS["machine of classes"]()
-    found, machine = model.explain(ITEMS[7]), model.machine_
-    constant = machine.scores(np.full((1, len(machine.rows)), np.inf))[0]
-    assert_allclose(found.item_contributions.sum(axis=0) + constant, found.scores, atol=1e-9)
+    found = model.explain(ITEMS[7], n_background=20)
+    assert_allclose(found.item_contributions.sum(axis=0), found.scores - found.base_scores, atol=1e-9)
     assert (found.item_targets == CLASSES[found.item_rows]).all()
 
 
