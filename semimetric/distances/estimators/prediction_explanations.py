@@ -336,8 +336,8 @@ def averaged(
 ) -> Contributions:  # fmt: skip
     """Return the mean of Shapley values (n_background, n_features, n_outputs) over background items with weights.
 
-    ``background`` are their row numbers, and ``base`` the scores (n_background, n_outputs). With ``all_items`` they are all that
-    were fitted, and with ``exact`` the values of each are no estimates.
+    ``background`` are their row numbers, and ``base`` the scores (n_background, n_outputs). With ``all_items`` they are all
+    that were fitted, and with ``exact`` the values of each are no estimates.
     """
     share = weight / weight.sum()
 
