@@ -111,7 +111,7 @@ class PayloadColumn:
         if kind == "whole":
             if (np.abs(numbers) >= _TOO_LARGE).any():
                 raise InputError(
-                    f"column {name!r} of payload holds whole numbers of 2^53 or more, of which some cannot be told apart; give "
+                    f"column {name!r} of payload holds whole numbers of 2^53 or more, of which some are equal as floats; give "
                     "them as text, as by astype(str)"
                 )
             if (numbers[~np.isnan(numbers)] % 1 != 0).any():

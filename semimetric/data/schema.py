@@ -7,8 +7,8 @@ A schema encodes a table, an array or a frame of any library that narwhals reads
     categorical  the place of the category among those of the fit, 0 to K - 1, or K for a new category
     missing      NaN, where the schema has a level for missing values
 
-Columns of a frame that cannot tell rows apart, or tell every row from all others, are left out: names and free text, ids, and
-what is the same on every row. A warning lists them.
+Columns of a frame that say nothing of likeness are left out: names and free text, ids, and what is the same on every row. A
+warning lists them.
 
 Example: a table of an hour with the period 24 and a colour with the categories blue and red turns (25, "red") into (1, 1).
 """
@@ -334,8 +334,8 @@ class Schema:
                 feature = replace(feature, kind="categorical", categories=categories)
             else:
                 feature = replace(feature, **_kind_of(column, title, periods.get(k)))
-            judged = drops or feature.missing or missing == "auto"
-            codes = feature.encode(column, name) if judged else np.zeros(1)
+            is_read = drops or feature.missing or missing == "auto"
+            codes = feature.encode(column, name) if is_read else np.zeros(1)
             gaps = np.isnan(codes)
             if drops and k not in named and (reason := _why_of_no_use(title, codes)):
                 reasons[title] = reason
@@ -539,7 +539,7 @@ def _why_no_categories(texts: Sequence[str]) -> str:
 
 
 def _why_of_no_use(title: str, codes: Floats) -> str:
-    """Return why an encoded column tells nothing of the rows; "" if it may."""
+    """Return why an encoded column says nothing of the rows; "" if it may."""
     gaps = np.isnan(codes)
     if len(codes) < _ENOUGH or gaps.any():
         return "empty" if gaps.all() else ""

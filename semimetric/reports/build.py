@@ -39,7 +39,7 @@ def report(
     """Make a report of a model: one page to open offline, send, print and play with.
 
     Its first tab is for a person who decides: what is predicted, how good that is, which columns matter, and three items. The
-    model is judged by the items of ``X`` that it has not learned from, if ``y`` says what they are. Otherwise it is judged by
+    model is measured on the items of ``X`` that it has not learned from, if ``y`` says what they are. Otherwise it is measured by
     what its fit has left out (leave-one-out predictions, or votes on items held out). Neighbors are items learned from.
 
     The page holds the whole model, so that it computes again while values of items are changed. For a distance it shows the
@@ -62,7 +62,7 @@ def report(
     X : array-like of shape (n_items, n_features), frame or None
         Items, whose names are those of the rows of a frame of pandas. None takes the items of a model that holds some.
     y : array-like of shape (n_items,) or None
-        The classes or the values of the items, by which the model is judged where it predicts them. The name of a series of
+        The classes or the values of the items, by which the model is assessed where it predicts them. The name of a series of
         pandas is what the page calls them.
     pairs : array-like of shape (n_pairs, 2) or (n_pairs, 2, n_features), or None
         Pairs with measured distances, as row numbers of X or as vectors.

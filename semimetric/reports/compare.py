@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
 from .facts import pair_facts
-from .quality import judge, quality_facts
+from .quality import assess, quality_facts
 from .subjects import (
     DistanceSubject,
     ReportItems,
@@ -191,7 +191,7 @@ class _Scores(_Compared):
         self.codes = subject.codes(self.scores)  # (n,)
         self.margins = subject.margins(self.scores)  # (n,)
         rng = np.random.default_rng(0)
-        self.quality = quality_facts(subject, judge(subject, items, rng), rng)
+        self.quality = quality_facts(subject, assess(subject, items, rng), rng)
         what = "correlation of the values" if self.classes is None else "share of items of the same class"
         self.agreement_head, self.agreement_note = ["models", what], f"On {len(items):,} items."
 

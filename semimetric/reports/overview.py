@@ -15,7 +15,7 @@ from ..data.schema import Schema
 from ..distances.estimators.votes import LearnedNeighbors
 from ..distances.learning.errors import DistanceErrors
 from .machine import MachineSubject
-from .quality import Judged, quality_facts
+from .quality import Assessed, quality_facts
 from .subjects import Bars, DistanceSubject, Importances, MeasuredPairs, Predictions, ReportItems, Subject
 
 _MOST_PARTS = 3  # of a distance, that a neighbor names
@@ -29,7 +29,7 @@ def overview_facts(
     items: ReportItems | None,
     learned: ReportItems | None,
     shown: Importances,
-    judged: Judged | None,
+    assessed: Assessed | None,
     measured: MeasuredPairs | None,
     *,
     target: str,
@@ -45,7 +45,7 @@ def overview_facts(
     learned : ReportItems or None
         Those that the model holds, where others were given.
     shown : Importances
-    judged : Judged or None
+    assessed : Assessed or None
     measured : MeasuredPairs or None
     target : str
         The name of what is predicted.
@@ -55,9 +55,9 @@ def overview_facts(
     bars = subject.importance_bars(items, shown, rng)
     return {
         "about": list(_about(subject, items, held, target)), "target": target or subject.predicts,
-        "classes": _classes(subject, items, held), "quality": quality_facts(subject, judged, rng),
+        "classes": _classes(subject, items, held), "quality": quality_facts(subject, assessed, rng),
         "errors": _errors_of_distances(subject, measured), "importances": None if bars is None else _importances(subject, bars),
-        "cases": list(_cases(subject, items, held, judged)),
+        "cases": list(_cases(subject, items, held, assessed)),
     }  # fmt: skip
 
 
@@ -140,14 +140,14 @@ def _importances(subject: Subject, bars: Bars) -> dict[str, Any]:
 
 
 def _cases(
-    subject: Subject, items: ReportItems | None, held: ReportItems | None, judged: Judged | None
+    subject: Subject, items: ReportItems | None, held: ReportItems | None, assessed: Assessed | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield three items, each with what is predicted and why: of those that the model is judged by, else of those given."""
+    """Yield three items, each with what is predicted and why: of those that the model is assessed by, else of those given."""
     if items is None or not subject.predicts or not len(items):
         return
     truth: Any = None
-    if judged is not None and (judged.rows >= 0).all():
-        rows, found, truth = judged.rows, Predictions(judged.predicted, judged.probabilities), judged.truth
+    if assessed is not None and (assessed.rows >= 0).all():
+        rows, found, truth = assessed.rows, Predictions(assessed.predicted, assessed.probabilities), assessed.truth
     elif items.are_own:
         return  # who votes for itself is no example
     else:

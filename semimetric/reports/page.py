@@ -28,7 +28,7 @@ from .facts import (
     vote_rule_of_page,
 )
 from .overview import overview_facts
-from .quality import judge
+from .quality import assess
 from .report import Report
 from .subjects import (
     DistanceSubject,
@@ -175,8 +175,10 @@ def _facts(
     subject: Subject, given: Given, shown: ReportItems | None, importances: Importances, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return the facts that every report has; those of axioms, pairs and the link are None."""
-    items, judged = given.items, judge(subject, given.items, rng)
-    overview = overview_facts(subject, items, given.learned, importances, judged, given.measured, target=given.target, rng=rng)
+    items, assessed = given.items, assess(subject, given.items, rng)
+    overview = overview_facts(
+        subject, items, given.learned, importances, assessed, given.measured, target=given.target, rng=rng
+    )
     outside = None if items is None or not len(items) else subject.outside(items.values)
     grid = subject.grid_with(items) if isinstance(subject, ScoringSubject) else subject.grid
     return {

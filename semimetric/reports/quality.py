@@ -23,7 +23,7 @@ _BINS = np.linspace(0.0, 1.0, 11)  # of probabilities
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Assessed:
     """Predictions of items whose classes or values are known."""
 
     rows: Integers  # (n,): numbers of the items in the report; -1 where they are not known
@@ -35,8 +35,8 @@ class Judged:
     held_out: bool | None  # True if the model has not learned from them; None if it is not known
 
 
-def judge(subject: Subject, items: ReportItems | None, rng: np.random.Generator) -> Judged | None:
-    """Judge a model by given items that it has not learned from, or else by what it left out; None if neither is known."""
+def assess(subject: Subject, items: ReportItems | None, rng: np.random.Generator) -> Assessed | None:
+    """Assess a model by given items that it has not learned from, or else by what it left out; None if neither is known."""
     if not subject.predicts:
         return None
     if items is not None and not items.are_own and items.targets is not None and items.target_name == subject.predicts:
@@ -47,7 +47,7 @@ def judge(subject: Subject, items: ReportItems | None, rng: np.random.Generator)
     return None if found is None else _left_out(subject, found, items)
 
 
-def _given(subject: Subject, items: ReportItems, rows: Integers, rng: np.random.Generator) -> Judged:
+def _given(subject: Subject, items: ReportItems, rows: Integers, rng: np.random.Generator) -> Assessed:
     assert items.targets is not None
     how = [f"On {_count(len(rows), 'item')} that the model has not learned from."]
     if items.seen is None:
@@ -66,16 +66,19 @@ def _given(subject: Subject, items: ReportItems, rows: Integers, rng: np.random.
     if subject.classes is not None and (n := int((truth < 0).sum())):
         how.append(f"{_count(n, 'item')} of a class that the model does not know count as wrong.")
     held_out = None if items.seen is None else True
-    return Judged(rows, found.values, found.probabilities, truth, np.ones(len(rows)), how, held_out)
+    return Assessed(rows, found.values, found.probabilities, truth, np.ones(len(rows)), how, held_out)
 
 
-def _left_out(subject: Subject, found: LeftOutPredictions, items: ReportItems | None) -> Judged:
-    how = ["No items that are new to the model were given with what they truly are, so the fit itself is the judge.", found.how]
+def _left_out(subject: Subject, found: LeftOutPredictions, items: ReportItems | None) -> Assessed:
+    how = [
+        "No items that are new to the model were given with what they truly are, so the fit itself has measured it.",
+        found.how,
+    ]
     rows = found.rows if items is not None and items.are_own else np.full(len(found.rows), -1)
     if subject.classes is None:
-        return Judged(rows, found.predicted[:, 0], None, found.targets, found.weight, how, False)
+        return Assessed(rows, found.predicted[:, 0], None, found.targets, found.weight, how, False)
     codes = found.predicted.argmax(axis=1)
-    return Judged(rows, codes, found.predicted, found.targets, found.weight, how, False)
+    return Assessed(rows, codes, found.predicted, found.targets, found.weight, how, False)
 
 
 def _codes(subject: Subject, targets: Any) -> Integers:
@@ -87,12 +90,12 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
-def quality_facts(subject: Subject, judged: Judged | None, rng: np.random.Generator) -> dict[str, Any] | None:
+def quality_facts(subject: Subject, assessed: Assessed | None, rng: np.random.Generator) -> dict[str, Any] | None:
     """Return figures, tables and what pictures show, as values of JSON; None where nothing is known."""
-    if judged is None:
+    if assessed is None:
         return None
-    found = _of_values(judged, rng) if subject.classes is None else _of_classes(subject.classes, judged, rng)
-    return {"how": judged.how, "held_out": judged.held_out, "n": round(float(judged.weight.sum()))} | found
+    found = _of_values(assessed, rng) if subject.classes is None else _of_classes(subject.classes, assessed, rng)
+    return {"how": assessed.how, "held_out": assessed.held_out, "n": round(float(assessed.weight.sum()))} | found
 
 
 def _figure(name: str, value: float, ends: tuple[float, float] | None, means: str, *, is_share: bool = False) -> dict[str, Any]:
@@ -100,9 +103,9 @@ def _figure(name: str, value: float, ends: tuple[float, float] | None, means: st
     return {"name": name, "value": value, "low": low, "high": high, "means": means, "is_share": is_share}
 
 
-def _of_classes(classes: tuple[str, ...], judged: Judged, rng: np.random.Generator) -> dict[str, Any]:
-    weight, truth = judged.weight, judged.truth
-    right = (judged.predicted == truth).astype(np.float64)
+def _of_classes(classes: tuple[str, ...], assessed: Assessed, rng: np.random.Generator) -> dict[str, Any]:
+    weight, truth = assessed.weight, assessed.truth
+    right = (assessed.predicted == truth).astype(np.float64)
     known = truth >= 0
     shares = np.bincount(truth[known], weights=weight[known], minlength=len(classes)) / weight.sum()
     most = int(shares.argmax())
@@ -114,16 +117,16 @@ def _of_classes(classes: tuple[str, ...], judged: Judged, rng: np.random.Generat
                 is_share=True),
     ]  # fmt: skip
     facts: dict[str, Any] = {"figures": figures, "confusions": None, "calibration": None, "roc": None, "drawn": None}
-    if judged.probabilities is not None and known.any():
-        own = -np.log(np.maximum(judged.probabilities[known, truth[known]], _LEAST))
+    if assessed.probabilities is not None and known.any():
+        own = -np.log(np.maximum(assessed.probabilities[known, truth[known]], _LEAST))
         blind = -float(shares[shares > 0] @ np.log(shares[shares > 0]))
         means = f"less is better; knowing the shares of the classes alone gives {blind:.3g}"
         mean = float(np.average(own, weights=weight[known]))
         figures.append(_figure("log loss", mean, _bootstrap(_mean, rng, own, weight[known]), means))
-        facts["calibration"] = _calibration(classes, judged)
+        facts["calibration"] = _calibration(classes, assessed)
         of_one = truth[known] == 1
         if len(classes) == 2 and 0 < of_one.sum() < len(of_one):
-            score = judged.probabilities[known, 1]
+            score = assessed.probabilities[known, 1]
             auc = _auc(of_one, score, weight[known])
             ends = None if auc in (0.0, 1.0) else _bootstrap(_auc, rng, of_one, score, weight[known])
             means = (
@@ -132,7 +135,7 @@ def _of_classes(classes: tuple[str, ...], judged: Judged, rng: np.random.Generat
             figures.append(_figure("area under the ROC curve", auc, ends, means))
             facts["roc"] = _roc(classes[1], of_one, score, weight[known], auc)
     if len(classes) <= _MOST_CLASSES:
-        facts["confusions"] = _confusions(classes, judged)
+        facts["confusions"] = _confusions(classes, assessed)
     return facts
 
 
@@ -172,37 +175,41 @@ def _roc(name: str, positive: NDArray[np.bool_], score: Floats, weight: Floats, 
     return {"of": name, "wrong": wrong[kept].tolist(), "right": right[kept].tolist(), "area": auc}
 
 
-def _calibration(classes: tuple[str, ...], judged: Judged) -> dict[str, Any]:
+def _calibration(classes: tuple[str, ...], assessed: Assessed) -> dict[str, Any]:
     """Return how often each tenth of the probability came true: of the second of two classes, or of the predicted one."""
-    assert judged.probabilities is not None
+    assert assessed.probabilities is not None
     if len(classes) == 2:
-        of, share, true = f"of {classes[1]}", judged.probabilities[:, 1], judged.truth == 1
+        of, share, true = f"of {classes[1]}", assessed.probabilities[:, 1], assessed.truth == 1
     else:
-        of, share, true = "of the class that is predicted", judged.probabilities.max(axis=1), judged.predicted == judged.truth
+        of, share, true = (
+            "of the class that is predicted",
+            assessed.probabilities.max(axis=1),
+            assessed.predicted == assessed.truth,
+        )
     bins = np.clip(np.searchsorted(_BINS, share, side="right") - 1, 0, len(_BINS) - 2)
     rows, apart = [], 0.0
     for b in np.unique(bins).tolist():
-        weight = judged.weight[bins == b]
+        weight = assessed.weight[bins == b]
         mean, came = (float(np.average(values[bins == b], weights=weight)) for values in (share, true))
         low, high = _wilson(came, weight.sum())
         rows.append({"n": round(float(weight.sum())), "said": mean, "true": came, "low": low, "high": high})
         apart += float(weight.sum()) * abs(mean - came)
-    return {"of": of, "rows": rows, "apart": apart / float(judged.weight.sum())}
+    return {"of": of, "rows": rows, "apart": apart / float(assessed.weight.sum())}
 
 
-def _confusions(classes: tuple[str, ...], judged: Judged) -> dict[str, Any]:
+def _confusions(classes: tuple[str, ...], assessed: Assessed) -> dict[str, Any]:
     rows: list[list[Any]] = []
     for c, name in [*enumerate(classes), (-1, "(other)")]:
-        of = judged.truth == c
-        counts = np.bincount(judged.predicted[of], weights=judged.weight[of], minlength=len(classes))
+        of = assessed.truth == c
+        counts = np.bincount(assessed.predicted[of], weights=assessed.weight[of], minlength=len(classes))
         if c >= 0 or counts.any():
             rows.append([name, *map(round, counts.tolist())])
     head = ["true class", *(f"predicted {name}" for name in classes)]
     return fact_table("Which classes are taken for which", head, rows, "A row counts the items of a class.")
 
 
-def _of_values(judged: Judged, rng: np.random.Generator) -> dict[str, Any]:
-    true, found, weight = judged.truth, judged.predicted, judged.weight
+def _of_values(assessed: Assessed, rng: np.random.Generator) -> dict[str, Any]:
+    true, found, weight = assessed.truth, assessed.predicted, assessed.weight
     unit = float(max(np.abs(true).max(), np.abs(found).max())) or 1.0  # in which squares neither overflow nor all vanish
     off = np.abs(true / unit - found / unit)
     center = float(np.average(true / unit, weights=weight))

@@ -262,13 +262,13 @@ class DistanceSubject(Subject):
         bars = (
             f"A bar is two standard deviations to either side among {len(refits.losses)} refits of the distance and the "
             f"machine. Each learned from a random half of the items that the model learned from, {refits.n_items:,} of them at "
-            f"most, and was judged on {refits.n_scored:,} of the other half."
+            f"most, and was assessed on {refits.n_scored:,} of the other half."
         )
         return Bars(refits.losses.mean(axis=0), 2 * refits.losses.std(axis=0, ddof=1), note, bars)
 
     @cached_property
     def refits(self) -> RefittedColumns | None:
-        """Columns judged by refits of a machine; None where no machine predicts, or of too few items."""
+        """Columns assessed by refits of a machine; None where no machine predicts, or of too few items."""
         return None if self.predictor is None else self.predictor.refitted_columns()
 
     @property

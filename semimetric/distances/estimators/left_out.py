@@ -128,7 +128,7 @@ def _voted(rule: VoteRule, part: HeldOutNeighbors) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RefittedColumns:
-    """The columns of a machine, judged by refits on halves of the items; predictions are of items of the other half.
+    """The columns of a machine, assessed by refits on halves of the items; predictions are of items of the other half.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def refitted_columns(
     n_shown: int,
     seed: int,
 ) -> RefittedColumns | None:
-    """Learn scales and machine anew from random halves of the items, and judge the columns; None of too few items.
+    """Learn scales and machine anew from random halves of the items, and assess the columns; None of too few items.
 
     Parameters
     ----------

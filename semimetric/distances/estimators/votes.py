@@ -331,7 +331,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     def refitted_columns(
         self, n_refits: int = 8, n_items: int = 500, n_scored: int | None = None, n_shown: int = 12
     ) -> RefittedColumns | None:
-        """Judge the columns by refits of scales and machine on random halves of the items, all of which count alike.
+        """Assess the columns by refits of scales and machine on random halves of the items, all of which count alike.
 
         Parameters
         ----------
