@@ -39,7 +39,7 @@ def report(
     """Make a report of a model: one page to open offline, send, print and play with.
 
     Its first tab is for a person who decides: what is predicted, how good that is, which columns matter, and three items. The
-    model is measured on the items of ``X`` that it has not learned from, if ``y`` says what they are. Otherwise it is measured by
+    model is measured on the items of ``X`` that it has not learned from, if ``y`` says what they are. Otherwise it is so by
     what its fit has left out (leave-one-out predictions, or votes on items held out). Neighbors are items learned from.
 
     The page holds the whole model, so that it computes again while values of items are changed. For a distance it shows the
