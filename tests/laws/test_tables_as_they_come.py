@@ -357,6 +357,7 @@ WIDE = LEARN.assign(
 )
 
 
+@pytest.mark.filterwarnings("ignore:Series.values returning")  # how old polars reads times of pandas
 @pytest.mark.parametrize("library", ["pandas", "named rows", "polars"])
 def test_a_model_is_saved_with_its_frame(library, tmp_path):
     frame = WIDE.set_axis([f"row {k}" for k in range(200)]) if library == "named rows" else WIDE
