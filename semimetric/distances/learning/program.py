@@ -17,7 +17,7 @@ from ..programs.design_matrix import Moments
 from ..programs.inequalities import Inequalities, feasible_weights
 from ..programs.penalties import PenaltyColumns, Quadratic, total
 from ..programs.program import ConvexProgram
-from ..solvers.auto import choose, resolve_solver
+from ..solvers import auto
 from ..solvers.base import Solution
 from ..solvers.gram import Gram, solve_moments
 from .options import Recipe
@@ -254,9 +254,8 @@ def solve(
     behind the reason for its solver.
     """
     program = constrained(recipe, structure, program, terms.unseen, unit)
-    solver, reason = choose(recipe.solver, program)
     _announce_rows(program, recipe.verbose)
-    solution = solver.solve(program, start=start, verbose=recipe.verbose)
+    solution, reason = auto.solve(recipe.solver, program, start=start, verbose=recipe.verbose)
     weights = solution.weights
     if program.triangles is None and program.inequalities is None:  # rows decide of columns that no example touches too
         weights = terms.with_prior_where_undetermined(weights, program.penalty, norms)
@@ -278,7 +277,7 @@ def _announce_rows(program: ConvexProgram, verbose: bool | None) -> None:
 def solve_second_moments(recipe: Recipe, structure: Structure, terms: Terms, moments: Moments) -> Solution:
     """`solve` by least squares, from second moments whose total weight is 1; nothing ties weights to one another."""
     penalty = total(recipe.penalties(structure.embedding), terms.columns)
-    given = resolve_solver(recipe.solver)
+    given = auto.resolve_solver(recipe.solver)
     solution = solve_moments(given if isinstance(given, Gram) else Gram(), moments, penalty, terms.lower)
     solution.warn_unless_solved()
     weights = terms.with_prior_where_undetermined(solution.weights, penalty, moments.norms)

@@ -35,6 +35,7 @@ from ..._foundation.arrays import rounding_of
 from ..._foundation.types import Floats
 from .design_matrix import Design, Moments
 from .losses import Loss
+from .minimizer_box import MinimizerBox
 from .penalties import Quadratic
 from .program import ConvexProgram
 
@@ -47,11 +48,17 @@ class GapBound:
     """Lower bounds of one program; the two products with Aᵀ that do not depend on the dual point are computed once."""
 
     program: ConvexProgram
+    short: bool = False  # take the trouble of a shorter box
 
     @cached_property
+    def box(self) -> MinimizerBox:
+        """A box that holds a minimiser."""
+        return MinimizerBox(self.program, self.short)
+
+    @property
     def mass(self) -> Floats:
         """An upper bound of sum_i s_i |A_ij| for every column j, shape (n,)."""
-        return self.program.design.absolute.rmatvec(self.program.sample_weight)
+        return self.box.mass
 
     @cached_property
     def anchor(self) -> Floats:
@@ -72,22 +79,10 @@ class GapBound:
         """The product Aᵀ anchor, shape (n,)."""
         return self.program.stacked.rmatvec(self.anchor)
 
-    def upper(self, objective: float) -> Floats:
-        """Bound every minimiser from above, shape (n,), given that weights >= 0 reach ``objective``.
-
-        Where A and w are >= 0, w_j sum_i s_i A_ij <= sum_i s_i (A w)_i <= sum_i s_i |y_i| + growth(objective). Where A has
-        entries of both signs, and for columns that are 0 in every row, the penalties alone bound a weight.
-        """
-        p = self.program
-        value = max(objective if p.inequalities is None else p.reached, 0.0)
-        upper = np.full(len(p.lower), np.inf)
-        if p.design.nonnegative:
-            reach = float(p.sample_weight @ np.abs(p.y)) + p.loss.growth(value)
-            with np.errstate(divide="ignore"):
-                upper = np.where(self.mass > 0, reach / self.mass, np.inf)
-        for penalty in p.penalties:
-            upper = np.minimum(upper, penalty.reach(value, p.columns))
-        return np.maximum(upper, p.lower)
+    def counted(self, theta: Floats) -> Floats:
+        """Return dual variables (m + k,) that are 0 at the rows that cost nothing: any others would certify nothing."""
+        rows = self.box.counted
+        return theta if rows is None else np.where(rows, theta, 0.0)
 
     def bound(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:
         """Return the largest lower bound among a few dual points between ``theta`` and the anchor; ``product`` is Aᵀ theta.
@@ -97,7 +92,10 @@ class GapBound:
         """
         p = self.program
         gradient = p.penalty.gradient(w)
-        upper = self.upper(objective)
+        lower, upper = self.box.ends(objective)
+        if self.box.counted is not None:
+            theta = self.counted(theta)
+            product = p.stacked.rmatvec(theta)
         constant = p.penalty.value(w) - float(gradient @ w)
         missing = -(product + gradient)  # what each slope lacks of 0
         lift = self.anchor_product if p.design.nonnegative else gradient
@@ -111,8 +109,8 @@ class GapBound:
         for c in needed * np.array(SHIFTS):
             slope = (product + c * self.anchor_product) / (1.0 + c) + gradient
             mixed = (theta + c * self.anchor) / (1.0 + c)
-            slope = np.where(np.isinf(upper) & (np.abs(slope) <= rounding), 0.0, slope)
-            value = constant + _minimum_over_box(slope, p.lower, upper)
+            slope = np.where((np.isinf(upper) | np.isinf(lower)) & (np.abs(slope) <= rounding), 0.0, slope)
+            value = constant + _minimum_over_box(slope, lower, upper)
             best = max(best, value - p.loss.conjugate(mixed[:m], p.sample_weight) - float(mixed @ targets))
         return best
 
@@ -140,7 +138,7 @@ def certified_gap(
     p, n = certificate.program, len(w)
     m = len(p.y)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        theta = np.clip(theta, *p.slopes) * _INSIDE
+        theta = certificate.counted(np.clip(theta, *p.slopes) * _INSIDE)
         product = design.matvec(w)
         size = product if design.nonnegative and (w >= 0).all() else design.absolute.matvec(np.abs(w))
         off = rounding_of(n) * (size + np.abs(p.targets))
@@ -150,7 +148,7 @@ def certified_gap(
         at_w = p.penalty.enclosed_gradient(w)
         of_penalty = (np.sqrt(p.penalty.value(w)) + np.sqrt(at_w.missed)) ** 2 * (1 + rounding_of(n))
         reached = _loss_above(p.loss, ends, p.sample_weight) + of_penalty
-        upper = certificate.upper(reached)
+        lower, upper = certificate.box.ends(reached)
         of_rows = slopes_of_rows(certificate, design, theta)
         gradients = [(at_w, p.penalty.ridge)]
         if near is not None and near is not w:
@@ -162,7 +160,7 @@ def certified_gap(
                 share = _INSIDE / (1.0 + c)
                 slopes = share * (of_rows.value + c * certificate.anchor_product) + gradient.value
                 mixed = share * (theta[:m] + c * certificate.anchor[:m])
-                gap = largest_gain(slopes, error, w, p.lower, upper, ridge) - share * float(theta[m:] @ slack)
+                gap = largest_gain(slopes, error, w, lower, upper, ridge) - share * float(theta[m:] @ slack)
                 gap += _unmatched(p.loss, ends, mixed, p.sample_weight) + gradient.missed
                 best = min(best, gap) if np.isfinite(gap) else best
                 if best <= enough:
@@ -250,10 +248,10 @@ class QuadraticProgram:
     def curvature(self) -> Floats:
         """Return the curvatures d (n,) for which the objective minus sum_j d_j w_j² / 2 is convex.
 
-        They are ridges or, where ridges leave free weights without any, the least eigenvalue of the scaled matrix.
+        They are ridges or, where ridges leave unbounded weights without any, the least eigenvalue of the scaled matrix.
         """
         ridge = self.penalty.ridge
-        if not (np.isinf(self.lower) & (ridge == 0) & (self.norms > 0)).any():
+        if not ((np.isinf(self.lower) | np.isinf(self.upper)) & (ridge == 0) & (self.norms > 0)).any():
             return ridge
         H = self.moments.gram + self.penalty.P.toarray()
         size = np.sqrt(np.diag(H))

@@ -1,6 +1,6 @@
 """A convex program as a value: what every solver is given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,17 @@ class ConvexProgram:
         if self.inequalities is None or self.inside is None:
             return w
         return self.inequalities.mixed(w, self.inside)
+
+    def with_triangle_rows(self) -> "ConvexProgram":
+        """Return the same program with every triangle inequality as a row of ``inequalities``."""
+        triangles, n = self.triangles, len(self.lower)
+        if triangles is None or not triangles.tables:
+            return replace(self, triangles=None)
+        matrix = triangles.rows()
+        matrix.resize((matrix.shape[0], n))
+        rows = Inequalities.homogeneous(matrix)
+        rows = rows if self.inequalities is None else rows + self.inequalities
+        return replace(self, triangles=None, inequalities=replace(rows, tables=triangles if triangles.free else None))
 
     @property
     def stacked(self) -> Design:

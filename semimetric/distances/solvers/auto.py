@@ -1,9 +1,10 @@
 """The solver of a program, by its name or chosen automatically, with the reason for the choice."""
 
 from ..._foundation.errors import InputError
+from ..._foundation.types import Floats
 from ..programs.program import ConvexProgram
-from .base import Solver
-from .cutting_plane import CuttingPlane, choose_plain
+from .base import Solution, Solver
+from .cutting_plane import CuttingPlane, choose_plain, solve_plain
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
@@ -41,3 +42,16 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
     if program.triangles is not None and not (given is not None and given.separates):
         return CuttingPlane("auto" if given is None else given), "triangle inequality" if given is None else "given"
     return (given, "given") if given is not None else choose_plain(program)
+
+
+def solve(
+    solver: "str | Solver", program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None
+) -> tuple[Solution, str]:
+    """Solve ``program`` by the solver of `choose`, and return the reason for it.
+
+    Where "auto" has chosen a solver that certifies less than its tolerance, others are asked too (see `solve_plain`).
+    """
+    chosen, reason = choose(solver, program)
+    if program.triangles is None and resolve_solver(solver) is None:
+        return solve_plain(program, start=start, verbose=verbose)
+    return chosen.solve(program, start=start, verbose=verbose), reason

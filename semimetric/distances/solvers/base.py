@@ -18,10 +18,9 @@ from ..._foundation.optional_imports import optional
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
-from ..programs.certificate import GapBound, certified_gap, slopes_of_rows
+from ..programs.certificate import GapBound, certified_gap
 from ..programs.design_matrix import Design
 from ..programs.program import ConvexProgram
-from .box_quadratic import solve_regular
 
 
 @storable
@@ -234,25 +233,27 @@ class Solver(ABC):
         """Solve a program that `refusal` has accepted; ``start`` are weights of shape (n,) to begin with."""
 
     def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
-        """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
+        """Solve ``program``, and warn if the solution is not certified to the tolerance.
 
-        After Ctrl-C the solution has the status ``INTERRUPTED`` and the best weights so far; where there are none yet, and in
-        `Reference`, KeyboardInterrupt is raised. A program that the solver cannot take raises a NotSupportedError first.
+        Solvers that can use weights to begin with take those of ``start``, shape (n,). After Ctrl-C the solution has the
+        status ``INTERRUPTED`` and the best weights so far; where there are none yet, and in `Reference`, KeyboardInterrupt is
+        raised. A program that the solver cannot take raises a NotSupportedError first.
         """
+        solution = self.attempt(program, start=start, verbose=verbose)
+        solution.warn_unless_solved()
+        return solution
+
+    def attempt(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
+        """Solve ``program`` without a warning, for callers that ask another solver where this one certifies too little."""
         reason = refuse_extremes(program) or self.refusal(program)
         if program.triangles is not None and not self.separates:
             reason = f"it asks for the triangle inequality; use CuttingPlane({type(self).__name__}())"
         if reason is not None:
             raise NotSupportedError(f"{type(self).__name__} cannot solve this program: {reason}")
-        solution = self._solve(program, start, verbose)
-        solution.warn_unless_solved()
-        return solution
+        return self._solve(program, start, verbose)
 
 
-_NEAR = 2.0  # times the tolerance: what solvers compute on their way and what they can certify differ by rounding
-_LIFT = 16.0  # slopes of weights that nothing bounds are lifted to so many times their rounding
-_SPARE = 1e4  # times its rounding: a larger slope stays positive when others are lifted
-_FEW = 8  # the Gram matrix of up to so many columns is made from products, that of more from a pass that sums all columns
+STOPS_AT = 0.9  # of the tolerance: what solvers compute on their way and what they can certify differ by rounding
 
 
 def certified(
@@ -261,52 +262,27 @@ def certified(
     """Return the solution with the gap that holds in floating point, and the status that this gap allows.
 
     The dual variables ``theta`` (m + k,) were found at the weights ``near``, if not at those of the solution; None are those
-    of the loss. Where nothing bounds a weight, a gap known only as the objective does not change the status.
+    of the loss.
     """
     p, w = bounds.program, solution.weights
     if theta is None:
         slope = p.sample_weight * p.loss.slope(design.matvec(w)[: len(p.y)] - p.y)
         theta = np.append(slope, np.zeros(len(p.targets) - len(p.y)))
     tol *= max(abs(solution.objective), p.exact)
-    found = with_allowed_status(replace(solution, gap=certified_gap(bounds, design, w, theta, near, tol)), tol, p.exact)
-    if found.status in (solution.status, Status.SOLVED):
+    gap = certified_gap(bounds, design, w, theta, near, tol)
+    if gap > max(tol, p.exact):
+        gap = min(gap, certified_gap(GapBound(p, short=True), design, w, theta, near, tol))
+    found = with_allowed_status(replace(solution, gap=gap), tol, p.exact)
+    if found.status in (solution.status, Status.SOLVED) or not bounds.box.unbounded.any():
         return found
-    gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta, solution.objective), near, tol))
-    bounded = np.isfinite(bounds.upper(solution.objective)) | (p.penalty.ridge > 0) | (bounds.mass <= 0)
-    if gap > _NEAR * tol and not bounded.all():  # a slope that rounds to below 0 certifies nothing of an unbounded weight
-        return replace(solution, gap=gap)
-    return with_allowed_status(replace(solution, gap=gap), tol, p.exact)
+    return replace(found, status=Status.UNCERTIFIED)
 
 
 def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solution:
-    """Count the solution as solved if its gap is near ``tol``, or below ``exact``, even if progress had stopped."""
-    if solution.status is Status.SOLVED and not solution.gap <= max(_NEAR * tol, exact):
+    """Count a solution as solved if its gap is at most ``tol`` or ``exact``, and only then, whatever had stopped the solver."""
+    within = solution.gap <= max(tol, exact)
+    if solution.status is Status.SOLVED and not within:
         return replace(solution, status=Status.INACCURATE)
-    if solution.status is Status.INACCURATE and solution.gap <= tol:
+    if solution.status in (Status.INACCURATE, Status.LIMIT) and within:
         return replace(solution, status=Status.SOLVED)
     return solution
-
-
-def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats, objective: float) -> Floats:
-    """Lift slopes above rounding by the least change of ``theta``, of those far from their bounds most."""
-    p = bounds.program
-    low, high = p.slopes
-    room = np.minimum(np.where(np.isfinite(low), theta - low, np.inf), np.where(np.isfinite(high), high - theta, np.inf))
-    room = np.maximum(np.where(np.isinf(room), np.abs(theta), room), 0.0)
-    of_rows, of_penalty = slopes_of_rows(bounds, design, theta), p.penalty.enclosed_gradient(w)
-    slopes, error = of_rows.value + of_penalty.value, of_rows.error + of_penalty.error
-    low_ones = slopes < _SPARE * error  # the others have slope to spare
-    unbounded = low_ones & np.isinf(bounds.upper(objective))
-    lifted = np.flatnonzero(unbounded if unbounded.any() else low_ones)  # small slopes of bounded weights cost little
-    if not len(lifted):
-        return theta
-    lift, along = np.maximum(_LIFT * error - slopes, 0.0)[lifted], np.zeros(len(w))
-    along[lifted] = solve_regular(_gram(design, lifted, room * room), lift)
-    return np.clip(theta + room * room * design.matvec(along), low, high)
-
-
-def _gram(design: Design, columns: Integers, weights: Floats) -> Floats:
-    if len(columns) > _FEW:
-        return design.moments(np.zeros(len(weights)), weights).gram[np.ix_(columns, columns)]
-    A = np.column_stack([design.matvec(e) for e in np.eye(design.shape[1])[columns]])
-    return A.T @ (weights[:, None] * A)

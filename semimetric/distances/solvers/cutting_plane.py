@@ -59,6 +59,38 @@ def choose_plain(program: ConvexProgram) -> tuple[Solver, str]:
     return Reference(), "free weights or explicit rows that the other solvers refuse"
 
 
+_MOST_ROWS, _MOST_WEIGHTS = 20_000, 1_000  # of programs that are handed to CVXPY where other solvers certify nothing
+_TOL = 1e-6  # the relative gap that is asked of it then, as of `InteriorPoint`
+
+
+def solve_plain(program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> tuple[Solution, str]:
+    """Solve a program without triangles, and return the reason for the solver.
+
+    It is the one that `choose_plain` takes. Where its solution is not certified to its tolerance, the others that take the
+    program are asked in turn; the solution of the smallest gap is returned.
+    """
+    first, reason = choose_plain(program)
+    best = first.attempt(program, start=start, verbose=verbose)
+    asked = [type(first)]
+    for solver in _others(program, first):
+        if best.status not in (Status.INACCURATE, Status.UNCERTIFIED):
+            break
+        found = solver.attempt(program, start=start, verbose=verbose)
+        asked.append(type(solver))
+        best = min(best, found, key=lambda s: (s.status is not Status.SOLVED, s.gap, s.objective))
+    if len(asked) > 1:
+        reason += f"; asked {', '.join(kind.__name__ for kind in asked)} for a certificate"
+    best.warn_unless_solved()
+    return best, reason
+
+
+def _others(program: ConvexProgram, first: Solver) -> list[Solver]:
+    m, n = program.design.shape
+    solvers: list[Solver] = [Newton(), InteriorPoint()] if n <= _INTERIOR_COLUMNS else []
+    solvers += [Reference(tol=_TOL)] if m <= _MOST_ROWS and n <= _MOST_WEIGHTS else []
+    return [solver for solver in solvers if type(solver) is not type(first) and solver.refusal(program) is None]
+
+
 _ROUNDING = 1e-11  # this share of the objective is added to a gap for the rounding of the difference of two objectives
 _KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
 
@@ -104,15 +136,15 @@ class CuttingPlane(Solver):
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         triangles = program.triangles
         if triangles is None or not triangles.tables:
-            return _named(self._solve_plain(replace(program, triangles=None), start, verbose), 0)
+            return _named(self._solve_plain(program.with_triangle_rows(), start, verbose), 0)
         if triangles.n_rows <= self.all_rows:
-            rows = _inequalities(triangles.rows(), program)
-            return _named(self._solve_plain(_with_rows(program, rows), start, verbose), len(rows))
+            return _named(self._solve_plain(program.with_triangle_rows(), start, verbose), triangles.n_rows)
         return self._solve_in_rounds(program, triangles, start, verbose)
 
     def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        solver = self.solver if isinstance(self.solver, Solver) else choose_plain(program)[0]
-        return solver.solve(program, start=start, verbose=verbose)
+        if isinstance(self.solver, Solver):
+            return self.solver.solve(program, start=start, verbose=verbose)
+        return solve_plain(program, start=start, verbose=verbose)[0]
 
     def _solve_in_rounds(
         self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool | None

@@ -17,7 +17,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import STOPS_AT, History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 
 _CHECK = 50  # iterations between two certificates of the gap
 _LONGEST_EPOCH = 1000  # iterations before a restart at the latest
@@ -50,7 +50,7 @@ class FirstOrder(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        method = _PrimalDualRun(program, start, self.tol)
+        method = _PrimalDualRun(program, start, STOPS_AT * self.tol)
         run = iterate(method, name="first order", max_iter=self.max_iter, every=_CHECK, at_start=False, verbose=verbose)
         if run.status is not Status.SOLVED:
             method.certify(method.w, method.theta)  # the iterations after the last check count too

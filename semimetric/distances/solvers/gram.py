@@ -16,13 +16,12 @@ from ..programs.certificate import QuadraticProgram, certified_gap_of_moments
 from ..programs.design_matrix import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
-from .base import History, Solution, Solver, refuse_inequalities
+from .base import STOPS_AT, History, Solution, Solver, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
 _FIRST_STEPS = 40  # Newton steps before interior points are tried; they leave weights exactly at their bounds
 _LAST_STEPS = 12  # Newton steps after interior points
 _HALVINGS = 40  # of the length of a Newton step
-_NEAR = 2.0  # times the tolerance: what is computed on the way and what can be certified differ by rounding
 _BEYOND = 1 + 1e-6  # upper bounds are raised by so much, so that their rounding does not matter
 
 
@@ -90,7 +89,7 @@ def solve_moments(
         upper = _upper(moments, lower, objective_at(lower))
     box = BoxQuadratic(H, b, lower, upper)
     scale = moments.square / 2 or penalty.constant or 1e-300
-    found = minimise(box, start, tol=solver.tol * scale, max_iter=solver.max_iter)
+    found = minimise(box, start, tol=STOPS_AT * solver.tol * scale, max_iter=solver.max_iter)
     program = QuadraticProgram(moments, penalty, lower, upper, n_rows)
     gap = certified_gap_of_moments(program, found.w, box.lift, solver.tol * scale)
     status = _status(solver, found, gap, scale)
@@ -102,9 +101,11 @@ def solve_moments(
 def _status(solver: Gram, found: BoxSolution, gap: float, scale: float) -> Status:
     if found.interrupted:
         return Status.INTERRUPTED
-    known = gap if np.isfinite(gap) else found.gap  # where free weights are not determined, nothing can be certified
-    if known <= max(_NEAR * solver.tol, EXACT) * scale:
+    tol = max(solver.tol, EXACT) * scale
+    if gap <= tol:
         return Status.SOLVED
+    if np.isinf(gap) and found.gap <= tol:  # free weights are not determined, or data with signs leave weights unbounded
+        return Status.UNCERTIFIED
     return Status.LIMIT if found.n_iter >= solver.max_iter else Status.INACCURATE
 
 

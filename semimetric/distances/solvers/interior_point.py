@@ -22,7 +22,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import STOPS_AT, History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize, longest_step
 
 _DAMPING = 0.9999  # the share of the way to the boundary that a step goes
@@ -68,7 +68,7 @@ class InteriorPoint(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        method = _InteriorRun(program, start, self.tol)
+        method = _InteriorRun(program, start, STOPS_AT * self.tol)
         run = iterate(
             method, name="interior point", max_iter=self.max_iter, failures=(LinAlgError, ArithmeticError), verbose=verbose
         )

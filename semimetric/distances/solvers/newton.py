@@ -21,7 +21,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_inequalities
+from .base import STOPS_AT, History, Solution, Solver, certified, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
 
 _DAMPING = 1e-12  # this share of the mean curvature is added to the diagonal of H, which may be singular
@@ -68,7 +68,7 @@ class Newton(Solver):
         return refuse_inequalities(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        method = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower), self.tol)
+        method = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower), STOPS_AT * self.tol)
         run = iterate(method, name="newton", max_iter=self.max_iter, verbose=verbose)
         solution = Solution(
             method.point.w, method.objective, method.gap, run.n_iter, run.status, "Newton", history=History.of(run.steps)

@@ -10,11 +10,11 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
-from ..programs.certificate import GapBound, certified_gap
-from ..programs.inequalities import Inequalities
+from ..programs.certificate import GapBound
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver
+from .base import Solution, Solver, certified
 
+_KEPT = 1e-9  # a violation of at most this share of the terms of a row is rounding
 _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 
 
@@ -27,6 +27,9 @@ class Reference(Solver):
     ----------
     engine : str, default "CLARABEL"
         The name of any solver that CVXPY has installed.
+    tol : float, default 1e-4
+        The relative certified gap up to which a solution counts as solved. The engine keeps tolerances of its own, and its
+        multipliers certify less than they promise: Clarabel's are mostly good for 1e-5.
     max_iter : int or None
         The limit of iterations, for Clarabel, OSQP, SCS and ECOS; None leaves the engine's own limit.
 
@@ -38,6 +41,7 @@ class Reference(Solver):
 
     separates = True
     engine: str = "CLARABEL"
+    tol: float = 1e-4
     max_iter: int | None = None
 
     def refusal(self, program: ConvexProgram) -> str | None:
@@ -52,11 +56,13 @@ class Reference(Solver):
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         import cvxpy as cp  # noqa: PLC0415 - as in `refusal`
 
-        w = cp.Variable(len(program.lower))
-        residual = program.design.csr() @ w - program.y
+        program = program.with_triangle_rows()
+        w, residual = cp.Variable(len(program.lower)), cp.Variable(len(program.y))
+        of_residuals = program.design.csr() @ w - program.y == residual  # its multipliers are the dual variables of the rows
         objective = program.loss.expression(cp, residual, program.sample_weight)
         objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
-        problem = cp.Problem(cp.Minimize(objective), self._rows(w, program))
+        of_bounds, of_rows = self._constraints(cp, w, program)
+        problem = cp.Problem(cp.Minimize(objective), [of_residuals, *of_bounds, *of_rows])
         options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
         try:
             with warnings.catch_warnings():
@@ -64,51 +70,32 @@ class Reference(Solver):
                 problem.solve(solver=self.engine, verbose=bool(verbose), **options)
         except cp.error.SolverError as error:
             raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
-        return self._solution(program, w.value, problem)
-
-    def _rows(self, w: Any, program: ConvexProgram) -> list[Any]:
-        bounded = np.isfinite(program.lower)
-        rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
-        if program.inequalities is not None:
-            rows.append(program.inequalities.matrix @ w >= program.inequalities.bound)
-        if program.triangles is not None and program.triangles.tables:
-            rows.append(program.triangles.rows() @ w[: program.triangles.n_columns] >= 0)
-        return rows
-
-    def _solution(self, program: ConvexProgram, value: Floats | None, problem: Any) -> Solution:
         n_iter = getattr(problem.solver_stats, "num_iters", None) or 0
-        if value is None:
+        if w.value is None:
             missing = np.where(np.isfinite(program.lower), program.lower, 0.0)
             return Solution(missing, program.objective(missing), np.inf, n_iter, Status.INACCURATE, self._name)
-        w = _kept(program, np.maximum(value, program.lower))
-        objective = program.objective(w)
         status = Status.SOLVED if problem.status == "optimal" else Status.INACCURATE
-        return Solution(w, objective, self._gap(program, w), n_iter, status, self._name)
+        multipliers = [-constraint.dual_value for constraint in of_rows]
+        return self._certified(program, w.value, np.concatenate([of_residuals.dual_value, *multipliers]), status, n_iter)
+
+    def _constraints(self, cp: Any, w: Any, program: ConvexProgram) -> tuple[list[Any], list[Any]]:
+        """Return the constraints of the lower bounds, and those of the inequalities."""
+        bounded = np.isfinite(program.lower)
+        of_bounds = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
+        rows = program.inequalities
+        return of_bounds, [] if rows is None else [rows.matrix @ w >= rows.bound]
+
+    def _certified(self, program: ConvexProgram, value: Floats, theta: Floats, status: Status, n_iter: int) -> Solution:
+        """Return the solution with the gap that the engine's multipliers, or the slopes of the loss, certify."""
+        w = program.feasible(np.maximum(value, program.lower))
+        if program.inequalities is not None and program.inside is None and (program.inequalities.missed(w) > _KEPT).any():
+            return Solution(w, program.objective(w), np.inf, n_iter, Status.INACCURATE, self._name)
+        w = np.maximum(w, program.lower)
+        solution = Solution(w, program.objective(w), np.inf, n_iter, status, self._name)
+        bounds, design = GapBound(program), program.stacked.held()
+        found = [certified(solution, bounds, design, dual, self.tol) for dual in (theta, None)]
+        return min(found, key=lambda s: s.gap)
 
     @property
     def _name(self) -> str:
         return f"Reference({self.engine})"
-
-    def _gap(self, program: ConvexProgram, w: Floats) -> float:
-        """Return the gap that the slopes of the loss at w certify; infinite with free weights or inequalities.
-
-        At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
-        """
-        if program.inequalities is not None or program.triangles is not None or not program.bounded:
-            return np.inf
-        s, loss = program.sample_weight, program.loss
-        residual = program.design.matvec(w) - program.y
-        theta = np.clip(s * residual / (loss.curvature or 1e-9), *loss.bounds(s))
-        return certified_gap(GapBound(program), program.design, w, theta)
-
-
-def _kept(program: ConvexProgram, w: Floats) -> Floats:
-    """Repair the weights where the engine violates inequalities and weights that satisfy all are known."""
-    rows = program.inequalities
-    if program.triangles is not None and program.triangles.tables:
-        matrix = program.triangles.rows()
-        matrix.resize((matrix.shape[0], len(w)))
-        tables = program.triangles if program.triangles.free else None
-        of_triangles = Inequalities(matrix, np.zeros(matrix.shape[0]), tables)
-        rows = of_triangles if rows is None else of_triangles + rows
-    return w if rows is None or program.inside is None else np.maximum(rows.mixed(w, program.inside), program.lower)

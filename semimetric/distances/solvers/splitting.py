@@ -28,7 +28,7 @@ from ..programs.certificate import GapBound
 from ..programs.design_matrix import MatrixDesign
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
+from .base import STOPS_AT, History, Solution, Solver, certified, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import factorize
 
 _SHARE = 1e-2  # D is this share of the diagonal of H: a larger one is slow at first, a smaller one at the end (measured)
@@ -73,7 +73,7 @@ class Splitting(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        method = _AdmmRun(program, start, self.tol)
+        method = _AdmmRun(program, start, STOPS_AT * self.tol)
         run = iterate(method, name="splitting", max_iter=self.max_iter, every=_CHECK, verbose=verbose)
         if run.status is not Status.SOLVED:
             method.look()

@@ -6,15 +6,27 @@ import cases
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
+from soak.certificates import attempt, draw, program_of
 
-from semimetric import InteriorPoint, Newton
+from semimetric import (
+    ConvergenceWarning,
+    FirstOrder,
+    InteriorPoint,
+    LargeMarginLearner,
+    Newton,
+    Program,
+    Reference,
+    Triplets,
+)
 from semimetric.distances import Solution, Status
 from semimetric.distances.programs.certificate import GapBound
 from semimetric.distances.programs.design_matrix import MatrixDesign
-from semimetric.distances.programs.losses import SquaredHinge
+from semimetric.distances.programs.losses import Hinge, SquaredHinge
 from semimetric.distances.programs.penalties import PenaltyColumns, Ridge
 from semimetric.distances.programs.program import ConvexProgram
 from semimetric.distances.solvers.base import certified, with_allowed_status
+from semimetric.distances.solvers.cutting_plane import choose_plain, solve_plain
 
 
 def test_a_large_gap_takes_the_claim_away():
@@ -28,8 +40,10 @@ def test_a_large_gap_takes_the_claim_away():
 def test_a_solver_that_saw_no_progress_has_solved_what_its_gap_says():
     stuck = Solution(np.ones(1), 1.0, 1e-7, 3, Status.INACCURATE, "any")
     assert with_allowed_status(stuck, 1e-6, 0.0).status is Status.SOLVED
-    assert with_allowed_status(stuck, 1e-8, 1.0).status is Status.INACCURATE
-    assert with_allowed_status(replace(stuck, status=Status.LIMIT), 1e-6, 0.0).status is Status.LIMIT
+    assert with_allowed_status(stuck, 1e-8, 1e-6).status is Status.SOLVED  # an exact fit
+    assert with_allowed_status(stuck, 1e-8, 1e-9).status is Status.INACCURATE
+    assert with_allowed_status(replace(stuck, status=Status.LIMIT), 1e-6, 0.0).status is Status.SOLVED
+    assert with_allowed_status(replace(stuck, status=Status.LIMIT), 1e-8, 0.0).status is Status.LIMIT
 
 
 @pytest.mark.parametrize("loss", cases.MARGIN_LOSSES)
@@ -66,3 +80,49 @@ def test_only_weights_that_nothing_bounds_are_lifted(n_free):
     solution = Newton(tol=1e-6).solve(program)
     assert solution.status is Status.SOLVED
     assert solution.gap <= 2e-6 * solution.objective
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_program_of_large_margins_is_certified_without_a_penalty(loss):
+    """The linear program of Weinberger and Saul, on which nothing but a pull bounds some weights, and nothing the others."""
+    X, y = load_iris(return_X_y=True)
+    triplets, program = Triplets(mu=0.5, n_passes=1), Program(penalty=None)
+    model = LargeMarginLearner(
+        n_knots=4, alpha=1e-3, directions=None, tables="full", loss=loss, program=program, triplets=triplets
+    ).fit(X, y)
+    assert model.solution_.status is Status.SOLVED
+    assert model.solution_.relative_gap <= 1e-6
+
+
+OPPOSITE = ConvexProgram(
+    MatrixDesign(sparse.csr_array(np.array([[1.0, -1.0], [-1.0, 1.0]]))), -np.ones(2), np.full(2, 0.5), Hinge(), (),
+    PenaltyColumns(2, *[np.ones(2)] * 5, differences=None), np.zeros(2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", [InteriorPoint(), FirstOrder(), Reference()])
+def test_what_nothing_certifies_has_a_status_that_says_so(solver):
+    with pytest.warns(ConvergenceWarning, match=r"nothing certifies it.*Ridge\(1e-6\)"):
+        solution = solver.solve(OPPOSITE)
+    assert solution.status is Status.UNCERTIFIED
+    assert solution.objective == pytest.approx(1.0)
+    certain = solver.solve(replace(OPPOSITE, penalties=(Ridge(1e-6),)))
+    assert certain.status is Status.SOLVED
+    assert certain.objective - certain.gap <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("seed", [
+    *range(60), *[pytest.param(range(start, start + 100), marks=pytest.mark.slow) for start in range(100, 1600, 100)],
+])  # fmt: skip
+def test_gaps_and_statuses_agree_with_every_other_solver_in_exact_arithmetic(seed):
+    for one in seed if isinstance(seed, range) else [seed]:
+        attempt(draw(np.random.default_rng(one)), None)
+
+
+def test_other_solvers_are_asked_before_a_solution_is_called_inaccurate():
+    program = program_of(draw(np.random.default_rng(43)))
+    first = choose_plain(program)[0].attempt(program)
+    assert first.status is Status.INACCURATE
+    solution, reason = solve_plain(program)
+    assert solution.status is Status.SOLVED
+    assert "asked Gram, Newton, InteriorPoint for a certificate" in reason
