@@ -1,13 +1,13 @@
 """How fast are nearest neighbours under joint tables, exact, beside brute force in the same run?
 
-Distances of 15 joint groups of two features x 5 knots: all pairs of 6 features, and 15 pairs of 30 features that share none.
-A third has one group of four features x 12 knots, whose rows for a query are more than 65,536 numbers: there every search merges.
+Distances of 15 joint groups of two features x 5 knots: all pairs of 6 features, and 15 of 30 features that share none. A
+third has one group of four features x 12 knots. Its rows for a query exceed 65,536 numbers, so every search merges there.
 They are least squares on real pixels with real labels (Landsat, 20,000 pairs: 0.1 for the same class, else 1), with a light
 penalty: rough tables. Points are real ones moved towards a random neighbour, with noise; queries are made the same way and are
 not among the points. One thread.
 
-Brute force is here three times: that of the index, where a query reads the rows of the tables that it lies among; the merge of
-precomputed orders (``algorithm="merge"``: Pele & Ben-Aliz 2016, section 3); and what that paper calls naive, every pair embedded
+Brute force is here three times. That of the index reads the rows of tables that a query lies among. The merge of precomputed
+orders (``algorithm="merge"``) is the search of Pele & Ben-Aliz 2016, section 3. What that paper calls naive embeds every pair
 anew. FAISS's flat L2 of the raw features is for scale: it is another distance. Every answer is compared with brute force, ids
 and distances.
 """

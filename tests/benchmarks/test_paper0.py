@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 from sklearn.datasets import load_iris, load_wine
-from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.svm import SVC
 
 
@@ -58,14 +57,12 @@ def test_rows_that_were_kept_are_read_by_split_and_method_and_other_parts_are_le
     assert found["iris", 5, 2, "RBF"] == {"accuracy": 90.0, "setting": 2.0, "C": 8.0}
 
 
-def test_the_map_of_the_chi_squared_kernel_is_homogeneous_of_its_exponent(paper0, rng):
+def test_the_chi_squared_map_of_degree_1_is_that_of_scikit_learn(paper0, rng):
     X = rng.random((20, 3))
-    X[0, 1] = 0.0
-    assert np.array_equal(paper0.homogeneous_chi2(1.0).fit_transform(X), AdditiveChi2Sampler().fit_transform(X))
-    for exponent in (0.1, 0.4):
-        one, third = (paper0.homogeneous_chi2(exponent).fit_transform(scale * X) for scale in (1.0, 1 / 3))
-        assert np.allclose(third @ third.T, 3.0**-exponent * (one @ one.T))
-        apart = np.abs(np.log(X[5:, None] / X[None, 5:])) < 1  # the kernel itself, where the map approximates it well
-        kernel = (X[5:, None] * X[None, 5:]) ** (exponent / 2) / np.cosh(np.log(X[5:, None] / X[None, 5:]) / 2)
-        parts = one[5:].reshape(15, 3, 3)
-        assert np.allclose(np.einsum("isf,jsf->ijf", parts, parts)[apart], kernel[apart], rtol=0.15)
+    by_degree = {setting: kernels() for setting, kernels in paper0.METHODS["CHI-H chosen"](X, X[:5])}
+    ((_, kernels),) = paper0.METHODS["CHI-H"](X, X[:5])
+    assert sorted(by_degree) == pytest.approx([k / 10 for k in range(1, 11)])
+    for ours, theirs in zip(by_degree[1.0], kernels(), strict=True):
+        assert np.allclose(ours, theirs)
+    assert not np.allclose(by_degree[0.5][0], kernels()[0])
+    assert "CHI-H" not in paper0.TESTED
