@@ -93,10 +93,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
-    overflow are refused. Every item is reduced to 4-bit codes of cells. For a query, the least values of the cells of an item
-    add up to a lower bound of its distance, which FAISS computes for all items in SIMD. Items are refined by their exact
-    distance in the order of their bounds, until the next bound proves that no other item is among the nearest. Distances are
-    exact whatever the algorithm; ties go to the smallest id.
+    overflow are refused. Every item is reduced to codes of cells. For a query, the least values of the cells of an item add up
+    to a lower bound of its distance, which FAISS computes for all items in SIMD (over joint groups, a compiled kernel). Items
+    are refined by their exact distance in the order of their bounds, until the next bound proves that no other item is among
+    the nearest. Distances are exact whatever the algorithm; ties go to the smallest id.
 
     Parameters
     ----------
