@@ -135,12 +135,13 @@ def waves() -> str:
     lines = []
     for d in (1, 2, 3, 4):
         line = [str(d)]
-        for kind in ("fourier", "hermite"):
-            for r in (1, 2):
-                method = f"{kind} {r} {d}"
-                line.append(cell(one("table3", method, "accuracy"), paper1.PAPER3[f"{kind} {r}"][d - 1]))
+        for kind in paper1.PAPER3:
+            method = f"{kind} {d}"
+            line.append(cell(one("table3", method, "accuracy"), paper1.PAPER3[kind][d - 1]))
+            line.append(cell(times_linear("table3", method), round(paper1.PAPER3_SECONDS[kind][d - 1] / 3.8, 1)))
         lines.append(line)
-    return table(["degree", "Fourier, order 1", "Fourier, order 2", "Hermite, order 1", "Hermite, order 2"], lines)
+    kinds = ("Fourier, order 1", "Fourier, order 2", "Hermite, order 1", "Hermite, order 2")
+    return table(["degree", *(name for kind in kinds for name in (f"{kind}, % right", "time to linear"))], lines)
 
 
 def pedestrians() -> str:
