@@ -178,7 +178,7 @@ def merged_search() -> str:
         found[row["groups"], row["points"]][row["engine"].removeprefix("brute force, ")] = row
     engines = ["exact", "rows of tables", "merge of every pair", "every pair anew"]
     lines = [
-        [groups, f"{n:,}", *(cell(by[e]["processor_ms"] if e in by else None, form=".3g") for e in engines)]
+        [groups, f"{n:,}", *(cell(by[e]["processor_ms"] if e in by else None, form=",.1f") for e in engines)]
         for (groups, n), by in sorted(found.items(), key=lambda item: item[0][1])
     ]
     names = ["groups", "items", "exact index", "brute force by rows of tables", "by merging", "every pair anew (naive)"]
