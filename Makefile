@@ -64,6 +64,7 @@ lint: $(STAMP)-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/include_sources.py --check
+	$(BIN)/python tools/paper_tables.py --check
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/write_stubs.py --check
 	$(BIN)/codespell

@@ -55,3 +55,14 @@ def test_rows_that_were_kept_are_read_by_split_and_method_and_other_parts_are_le
     found = paper0.known(file)
     assert sorted(found) == [("iris", 5, 2, "PL2"), ("iris", 5, 2, "RBF")]
     assert found["iris", 5, 2, "RBF"] == {"accuracy": 90.0, "setting": 2.0, "C": 8.0}
+
+
+def test_the_chi_squared_map_of_degree_1_is_that_of_scikit_learn(paper0, rng):
+    X = rng.random((20, 3))
+    by_degree = {setting: kernels() for setting, kernels in paper0.METHODS["CHI-H chosen"](X, X[:5])}
+    ((_, kernels),) = paper0.METHODS["CHI-H"](X, X[:5])
+    assert sorted(by_degree) == pytest.approx([k / 10 for k in range(1, 11)])
+    for ours, theirs in zip(by_degree[1.0], kernels(), strict=True):
+        assert np.allclose(ours, theirs)
+    assert not np.allclose(by_degree[0.5][0], kernels()[0])
+    assert "CHI-H" not in paper0.TESTED

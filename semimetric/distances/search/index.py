@@ -93,10 +93,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
-    overflow are refused. Every item is reduced to 4-bit codes of cells. For a query, the least values of the cells of an item
-    add up to a lower bound of its distance, which FAISS computes for all items in SIMD. Items are refined by their exact
-    distance in the order of their bounds, until the next bound proves that no other item is among the nearest. Distances are
-    exact whatever the algorithm; ties go to the smallest id.
+    overflow are refused. Every item is reduced to codes of cells. For a query, the least values of the cells of an item add up
+    to a lower bound of its distance, which FAISS computes for all items in SIMD (over joint groups, a compiled kernel). Items
+    are refined by their exact distance in the order of their bounds, until the next bound proves that no other item is among
+    the nearest. Distances are exact whatever the algorithm; ties go to the smallest id.
 
     Parameters
     ----------
@@ -107,12 +107,14 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
     side : {"query-first", "query-last"}, default "query-first"
         For distances that are not symmetric: d(query, item), or d(item, query).
-    algorithm : {"exact", "approximate", "graph", "brute"}, default "exact"
+    algorithm : {"exact", "approximate", "graph", "brute", "merge"}, default "exact"
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
         typically nearest; "graph" walks along the edges of `build_graph`, which `fit` then builds; "brute" computes every
-        distance (with joint groups, by merging the precomputed order of the fractions with the query's: Pele & Ben-Aliz 2016,
-        section 3). Segments of at most 2,048 eligible items, or 2 n_neighbors, are always scanned by brute force, whatever
-        ``algorithm`` says.
+        distance, and reads the rows of joint tables among which the query lies. "merge" computes every distance as Pele &
+        Ben-Aliz (2016, section 3) do: it merges the order of the fractions of every item, which `fit` computes, with that of
+        the query. It has the answers of "brute", is slower, and a distance without joint groups is refused
+        (NotSupportedError). Groups whose rows for a query exceed 65,536 numbers are merged whatever ``algorithm`` says.
+        Segments of at most 2,048 eligible items, or 2 n_neighbors, are scanned by brute force unless it says "merge".
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
         With a single list it answers one query faster: at a million items it takes 70 % of the time.
@@ -224,6 +226,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
     def fit_encoded(self, view: QueryView, items: NDArray[Any], ids: NDArray[Any], **beside: Any) -> Self:
         """Index items (n, n_features) that are encoded already, with their checked ids (n,), and what is beside them."""
+        if self.algorithm == "merge":
+            view.check_merging()
         layout = CellLayout.fit(view, items, self.random_state)
         self._set(view, layout, [self._build(view, layout, ids, items, **beside)])
         return self.build_graph() if self.algorithm == "graph" else self

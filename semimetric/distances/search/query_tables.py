@@ -7,13 +7,14 @@ d(q, y) before the link = sum_f t_f(q_f, y_f) + |r_f(q) - r_f(y)|     (one-featu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice
@@ -39,11 +40,12 @@ class JointTables:
     embedding: PairEmbedding  # the map of the groups over the features of located items
     weights: Floats  # (embedding.n_columns,)
     query_first: bool  # True if the query is the first of the two vectors
+    merging: bool = False  # True if the orders of all groups are merged, and no rows of tables are read
 
     @cached_property
     def held(self) -> Integers:
         """Numbers of the groups whose tables are held whole: those of `Vertices.held`, and others while there is room."""
-        vertices, room = self.embedding.vertices, _MOST_EXPANDED
+        vertices, room = () if self.merging else self.embedding.vertices, _MOST_EXPANDED
         found = []
         for g, v in enumerate(vertices):
             if not v.held:
@@ -55,7 +57,7 @@ class JointTables:
     @cached_property
     def gathered(self) -> Integers:
         """Numbers of the groups that are too large to be held, but of which the rows of a query are not."""
-        vertices = self.embedding.vertices
+        vertices = () if self.merging else self.embedding.vertices
         small = [g for g, v in enumerate(vertices) if v.n_points * (len(v.group) + 1) <= _MOST_GATHERED]
         return np.setdiff1d(small, self.held).astype(np.int64)
 
@@ -291,6 +293,10 @@ class QueryView:
         return JointTables(*self.joint, self.side == "query-first") if self.joint else None
 
     @cached_property
+    def _merging_tables(self) -> JointTables | None:
+        return replace(self.joint_tables, merging=True) if self.joint_tables else None
+
+    @cached_property
     def held(self) -> list[Vertices]:
         """Joint groups whose tables are at hand: the others have no cells, and are bounded by their least weight."""
         return [v for v in self.joint[0].vertices if v.held] if self.joint else []
@@ -388,6 +394,21 @@ class QueryView:
         if self.joint_tables is not None and queries.joint is not None:
             joint = JointQueries(self.joint_tables, queries.joint)
         return QueryBlock(queries, self.profiles(queries), joint)
+
+    def check_merging(self) -> None:
+        """Refuse to merge orders of fractions where no group has several features."""
+        if self.joint is None:
+            raise NotSupportedError(
+                "algorithm='merge' merges the orders of the fractions in joint groups, and the tables of this distance are of "
+                "single features, so that there is nothing to merge; use algorithm='brute', which computes every distance too"
+            )
+
+    def merging(self, queries: QueryBlock) -> QueryBlock:
+        """Return a block in which the order of every item is merged with that of the query in all joint groups."""
+        self.check_merging()
+        assert self._merging_tables is not None  # There are joint groups.
+        assert queries.items.joint is not None
+        return QueryBlock(queries.items, queries.profiles, JointQueries(self._merging_tables, queries.items.joint))
 
     def rest(self, queries: QueryBlock, b: int, items: ItemArrays, rows: Integers) -> Floats:
         """Sum up joint groups and base distances between query b and items, shape (len(rows),), or (0,) without any."""

@@ -24,7 +24,7 @@ from ...data.rows import single_row
 from .items import SegmentedItems
 from .segment import SearchRequest
 
-_LONG = ("exact", "brute")
+_LONG = ("exact", "brute", "merge")
 _locks: dict[str, AbstractContextManager[object]] = {}
 
 

@@ -30,7 +30,7 @@ from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, located_items
 
-ALGORITHMS = ("exact", "approximate", "graph", "brute")
+ALGORITHMS = ("exact", "approximate", "graph", "brute", "merge")
 
 
 class SearchRequest(NamedTuple):
@@ -445,6 +445,8 @@ class Segment:
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
         """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""
         eligible = self._eligible(keep)
+        if search.algorithm == "merge":
+            return self._brute(self.view.merging(queries), search.k, self._rows(eligible))
         n = len(self) if eligible is None else int(eligible.sum())
         few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
         if search.algorithm == "brute" or few or not bounded:

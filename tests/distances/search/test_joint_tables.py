@@ -4,15 +4,16 @@ import cases
 import numpy as np
 import pytest
 import strategies as our
+from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance
 
-from semimetric import Grid, Semimetric
+from semimetric import Grid, NeighborIndex, NotSupportedError, Semimetric, ShardedIndex
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.search import query_tables as joint_tables
-from semimetric.distances.search.query_tables import JointQueries, JointTables
+from semimetric.distances.search.query_tables import JointQueries, JointTables, QueryView
 
 KINDS = ["pairs", "joint", "overlapping", "swapped", "asymmetric", "touched"]
 WAYS = {"held": {}, "gathered": {"_MOST_EXPANDED": -1}, "merged": {"_MOST_EXPANDED": -1, "_MOST_GATHERED": -1}}
@@ -85,6 +86,69 @@ def test_features_of_every_kind_and_missing_values(kind):
     got, want = parts(embedding, rng.random(embedding.n_columns), True, X[:10], X)
     assert_array_equal(got, want)
     assert (np.diag(got[:, ::-1]) == 0).all()  # an item is at distance 0 from itself
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "singles and pairs"])
+@given(data=st.data(), seed=st.integers(0, 2**31), side=st.sampled_from(["query-first", "query-last"]))
+@settings(max_examples=25)
+def test_search_by_merged_orders_is_brute_force(kind, data, seed, side):
+    grid = data.draw((our.grids if kind in ("touched", "swapped") else our.mixed_grids)(max_features=3, max_knots=4))
+    items, queries = data.draw(our.points(grid, 30)), data.draw(our.points(grid, 3))
+    d = rough_distance(grid, kind=kind, seed=seed)
+    index = NeighborIndex(d, side=side).fit(items)
+    if QueryView(d).joint is None:  # one feature alone
+        assert_refused(
+            lambda: index.kneighbors(queries, 4, algorithm="merge"),
+            "algorithm='merge'",
+            "joint groups",
+            error=NotSupportedError,
+        )
+        return
+    merged, brute = (index.search(queries, 4, algorithm=a) for a in ("merge", "brute"))
+    every = d.pairwise(queries, items) if side == "query-first" else d.pairwise(items, queries).T
+    assert_allclose(merged.distances, np.sort(every, axis=1)[:, :4], rtol=1e-12, atol=1e-12)
+    assert_allclose(np.take_along_axis(every, merged.ids, axis=1), merged.distances, rtol=1e-12, atol=1e-12)
+    assert (merged.refined == len(items)).all()
+    if kind != "touched":  # rows of tables that are gathered are added up in another order
+        assert_array_equal(merged.distances, brute.distances)
+        assert_array_equal(merged.ids, brute.ids)
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+def test_merged_orders_are_searched_in_every_way_that_an_index_is(storage, monkeypatch, tmp_path):
+    """With removed and added items, a condition, a searcher and shards, in segments that are scanned otherwise."""
+    rng = np.random.default_rng(0)
+    items, queries = rng.uniform(-0.2, 1.2, (5000, 3)), rng.uniform(-0.2, 1.2, (6, 3))
+    d = rough_distance(Grid([np.linspace(0, 1, 4)] * 3), kind="pairs")
+    calls = []
+    walk = PairEmbedding.paired
+    monkeypatch.setattr(PairEmbedding, "paired", lambda self, x, i, *rest: calls.append(len(i)) or walk(self, x, i, *rest))
+    index = NeighborIndex(d, algorithm="merge", storage=storage).fit(items).remove(np.arange(0, 900, 3)).add(items[:9] + 0.01)
+    want = index.kneighbors(queries, 7, algorithm="brute")
+    assert not calls  # tables are held, so brute force reads their rows
+    for got in (index.kneighbors(queries, 7), index.searcher(7)(queries), index.kneighbors(queries, 7, algorithm="exact")):
+        for a, b in zip(got, want, strict=True):
+            assert_array_equal(a, b)
+    assert sum(calls) == 2 * len(queries) * len(index)
+    few, whole = (
+        np.arange(1000, 1100),
+        (index.kneighbors(queries, 3, where="x0 > 0.5", algorithm=a) for a in ("merge", "brute")),
+    )
+    assert_array_equal(*(index.kneighbors(queries, 3, where=few, algorithm=a)[1] for a in ("merge", "brute")))
+    assert_array_equal(*(ids for _, ids in whole))
+    shards = ShardedIndex.build(tmp_path / "shards", d, items[:400], n_shards=2)
+    assert_array_equal(*(shards.kneighbors(queries, 5, algorithm=a)[1] for a in ("merge", "brute")))
+
+
+def test_a_distance_without_joint_groups_has_nothing_to_merge():
+    d = rough_distance(Grid([np.arange(3.0)] * 3))
+    items = np.random.default_rng(0).random((9, 3))
+    for search in (
+        lambda: NeighborIndex(d, algorithm="merge").fit(items),
+        lambda: NeighborIndex(d).fit(items).kneighbors(items, 2, algorithm="merge"),
+        lambda: NeighborIndex(d).fit(items).searcher(2, algorithm="merge")(items[0]),
+    ):
+        assert_refused(search, "algorithm='merge'", "joint groups", "use algorithm='brute'", error=NotSupportedError)
 
 
 def test_a_distance_with_joint_groups_is_searched_without_a_merge():

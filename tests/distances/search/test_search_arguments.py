@@ -6,7 +6,7 @@ from semimetric.distances.search.segment import ALGORITHMS, candidate_count, che
 
 
 def test_what_can_be_asked_is_taken():
-    assert [check_neighbors(algorithm, 3, 3) for algorithm in ALGORITHMS] == [3] * 4
+    assert [check_neighbors(algorithm, 3, 3) for algorithm in ALGORITHMS] == [3] * 5
     check_radius(np.float32(0.5), 0.0)
     check_radius(-2.0, -np.inf)  # distances that may be negative
 
