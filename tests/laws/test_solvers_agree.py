@@ -96,7 +96,8 @@ def test_margins_agree_with_cvxpy(kind, loss, penalty, tables, solver):
     assert solution.status is Status.SOLVED
     assert (solution.weights >= program.lower).all()
     assert solution.objective == pytest.approx(program.objective(solution.weights), rel=1e-9)
-    assert solution.objective == pytest.approx(reference.objective, rel=1e-6 if tolerance < 1e-3 else 2e-3)
+    assert solution.objective <= reference.objective * (1 + (1e-6 if tolerance < 1e-3 else 2e-3))
+    assert solution.objective >= reference.objective * (1 - 1e-5)  # what CVXPY reaches of linear programs
     assert 0 <= solution.gap <= 1.01 * tolerance * solution.objective
     assert solution.objective - solution.gap <= reference.objective * (1 + 1e-6)
 
@@ -115,7 +116,7 @@ def test_an_exact_fit_is_solved(solver):
 def test_the_gap_is_sound_long_before_the_end(solver):
     """Stopped early, the bound still lies below the optimum, and the weights within their bounds."""
     program, reference = solved_by_cvxpy("squared", "ridge", "pairs")
-    engine = type(cases.SOLVERS[solver][0])(tol=1e-15, max_iter={"first order": 50, "gram": 0}.get(solver, 1))
+    engine = type(cases.SOLVERS[solver][0])(tol=1e-25, max_iter={"first order": 50, "gram": 0}.get(solver, 1))
     with pytest.warns(UserWarning, match="stopped at the limit|solved to less than"):
         solution = engine.solve(program)
     assert np.isfinite(solution.gap)

@@ -279,10 +279,13 @@ def certified(
 
 
 def with_allowed_status(solution: Solution, tol: float, exact: float) -> Solution:
-    """Count a solution as solved if its gap is at most ``tol`` or ``exact``, and only then, whatever had stopped the solver."""
+    """Count a solution as solved if its gap is at most ``tol`` or ``exact``, and only then, even if progress had stopped.
+
+    At a limit of iterations it is solved if its gap is at most ``tol``.
+    """
     within = solution.gap <= max(tol, exact)
     if solution.status is Status.SOLVED and not within:
         return replace(solution, status=Status.INACCURATE)
-    if solution.status in (Status.INACCURATE, Status.LIMIT) and within:
+    if (solution.status is Status.INACCURATE and within) or (solution.status is Status.LIMIT and solution.gap <= tol):
         return replace(solution, status=Status.SOLVED)
     return solution
