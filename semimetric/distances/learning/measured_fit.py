@@ -87,11 +87,11 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     ``names``: the schema of the table, or the names of numeric features. ``knots``: whether numbers of knots are compared:
     all but the fewest are then left out where they make more than twice as many weights as a fold has pairs. More weights
-    than that gain nothing and take most of the time.
+    than that gain nothing and take most of the time. ``longer``: whether folds score pairs longer than those to fit to.
     """
 
-    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False) -> None:
-        self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
+    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False, longer: bool = False) -> None:
+        self.data, self.names, self.schema, self.knots, self.longer = data, names, Schema.of(names), knots, longer
         self._built: tuple[Recipe, Structure] | None = None
 
     @property
@@ -101,13 +101,13 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
         """Return pairs to fit to and to score on; of many pairs, from a sample."""
-        targets = self.all_data(recipe)
-        return [(targets.take(train), targets.take(test)) for train, test in self._splits(recipe)]
-
-    def _splits(self, recipe: Recipe) -> list[Split]:
-        sample = self.data.pairs.take(_sampled_rows(self.data.pairs, recipe))
+        sample = self.data.take(_sampled_rows(self.data.pairs, recipe))
         n_splits = distance_limits(recipe.effort).n_folds
-        return list(item_disjoint_splits(sample, n_splits=n_splits, random_state=recipe.random_state))
+        splits = list(item_disjoint_splits(sample.pairs, n_splits=n_splits, random_state=recipe.random_state))
+        if self.longer:
+            splits = shorter_and_longer(recipe, self._structure(recipe), sample, splits)
+        targets = self.all_data(recipe)
+        return [(targets.take(train), targets.take(test)) for train, test in splits]
 
     def all_data(self, recipe: Recipe) -> PairTargets:
         """The pairs that the folds divide: all, or a sample of many."""
@@ -157,14 +157,6 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         if self._built is None or self._built[0] is not recipe:
             self._built = recipe, build_structure(recipe, self.items, self.names)
         return self._built[1]
-
-
-class LongerPairs(HeldOutDistances):
-    """The same folds, of which the shorter pairs are learned from, and the longer ones of those held out are scored."""
-
-    def _splits(self, recipe: Recipe) -> list[Split]:
-        sample = self.data.take(_sampled_rows(self.data.pairs, recipe))
-        return shorter_and_longer(recipe, self._structure(recipe), sample, super()._splits(recipe))
 
 
 def shorter_and_longer(recipe: Recipe, structure: Structure, data: MeasuredDistances, splits: Sequence[Split]) -> list[Split]:
@@ -350,7 +342,7 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
         ), Choices()
     if not found:
         raise too_many_weights(given)
-    found, rule = _scored_beyond(LongerPairs(data, names), trials, found, verbose=recipe.verbose)
+    found, rule = _scored_beyond(HeldOutDistances(data, names, longer=True), trials, found, verbose=recipe.verbose)
     thorough = n_fits(trials, DISTANCES["thorough"].n_folds) * (2 if found[0].beyond else 1)
     cost = SearchCost("pairs", len(data.pairs), n_all, n_losses(found), thorough)
     choices = Choices(found, rule=rule, cost=cost)
@@ -361,7 +353,7 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
 
 
 def _scored_beyond(
-    data: LongerPairs, trials: Sequence[Trial], found: list[Candidate], *, verbose: bool | None
+    data: HeldOutDistances, trials: Sequence[Trial], found: list[Candidate], *, verbose: bool | None
 ) -> tuple[list[Candidate], Rule]:
     """Return the candidates with their losses on longer pairs, and the rule that takes one.
 
