@@ -63,7 +63,7 @@ class DistanceRegressor(MeasuredLearner):
         "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs; below 1 large differences count less, and a metric stays
         one. Residuals are expanded to first order at their targets, so that the program is convex. "concave" goes on from
         "power": it learns an increasing concave function and the sum in turn, while held-out pairs gain more than one
-        standard error, and takes no ``constraints``.
+        standard error and longer ones do not lose, and takes no ``constraints``.
     loss : {"squared", "absolute", "huber"} or Loss, default "squared"
         Cost of a pair's residual. Losses other than the squared one count large residuals less.
     columns : Columns or None, default None
@@ -110,8 +110,9 @@ class DistanceRegressor(MeasuredLearner):
     group_choices_ : Choices
         Groups that ``Tables(groups="auto")`` compared, step by step; printed, a table.
     link_choices_ : Choices
-        Candidates of ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed, a table. The
-        least loss is taken.
+        Candidates of ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed, a table. Of those
+        within one standard error of the least loss, it takes the one with the least loss "beyond": on held-out pairs longer
+        than the median, learned from pairs that are not.
     n_features_in_ : int
 
     Examples

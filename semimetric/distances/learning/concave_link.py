@@ -5,14 +5,16 @@
 
 Every increasing concave function of pieces between the bends κ_j that is 0 at 0 is such a sum of hinges, so the second step
 is exact. A round keeps what lowers the direct loss of the training pairs, so that no round ends worse than it began; how many
-rounds there are is chosen on held-out pairs, and there is none unless they gain more than one standard error.
+rounds there are is chosen on held-out pairs, and there is none unless they gain more than one standard error. Rounds that lose
+on pairs longer than those learned from are no choice.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -28,7 +30,7 @@ from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
 from ..solvers.base import Solution
 from .measured import MeasuredDistances
-from .measured_fit import fit_distances
+from .measured_fit import Split, fit_distances, shorter_and_longer
 from .options import DISTANCES, Recipe
 from .search import Candidate, as_good_as_best
 from .structure import Structure, build_structure
@@ -57,6 +59,7 @@ def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> t
 def _chosen_rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances) -> int:
     """The fewest rounds within one standard error of the best on held-out pairs; none where nothing can be held out.
 
+    Rounds whose loss on pairs longer than those learned from exceeds that of none are left out.
     A fold with distances of 0 alone on one of its sides teaches nothing, or scores nothing, and is left out.
     """
     limits, quiet = DISTANCES[recipe.effort], replace(recipe, verbose=False)
@@ -68,16 +71,30 @@ def _chosen_rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances
     splits = [sides for sides in splits if all(sample.y[rows].any() for rows in sides)]
     if not splits:
         return 0
-    losses = np.empty((len(splits), _ROUNDS + 1))
-    with warnings.catch_warnings(), progress_bar(losses.size, "link", verbose=recipe.verbose, share=True) as bar:
+    try:
+        longer = shorter_and_longer(recipe, structure, sample, splits)
+    except TooFewError:
+        longer = []
+    with warnings.catch_warnings(), progress_bar(len(splits) + len(longer), "link", verbose=recipe.verbose, share=True) as bar:
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
-        for k, (train, test) in enumerate(splits):
-            found = list(_rounds(quiet, structure, sample.take(train), _ROUNDS))
-            held = [_loss(recipe, d, sample.take(test)) for d, _ in found]
-            losses[k] = held + [held[-1]] * (_ROUNDS + 1 - len(held))
-            bar.update(_ROUNDS + 1)
-    rounds = [Candidate({"rounds": n}, tuple(map(float, column))) for n, column in enumerate(losses.T)]
+        within, beyond = (_losses_of_rounds(quiet, structure, sample, sides, bar) for sides in (splits, longer))
+    rounds = [Candidate({"rounds": n}, tuple(column)) for n, column in enumerate(zip(*within, strict=True))]
+    if beyond:
+        loss = np.mean(beyond, axis=0)
+        rounds = [candidate for candidate, n in zip(rounds, loss, strict=True) if n <= loss[0]]
     return int(as_good_as_best(rounds)[0].settings["rounds"])
+
+
+def _losses_of_rounds(
+    recipe: Recipe, structure: Structure, data: MeasuredDistances, splits: Sequence[Split], bar: Any
+) -> list[list[float]]:
+    """The held-out losses before the first round and after each, a list for each split."""
+    losses = []
+    for train, test in splits:
+        found = [_loss(recipe, d, data.take(test)) for d, _ in _rounds(recipe, structure, data.take(train), _ROUNDS)]
+        losses.append(found + [found[-1]] * (_ROUNDS + 1 - len(found)))
+        bar.update(1)
+    return losses
 
 
 def _rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances, most: int) -> Iterator[Fitted]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from learners import made
 
-from semimetric import ConcaveLink, DistanceRegressor, NeighborIndex, load
+from semimetric import ConcaveLink, DistanceRegressor, NeighborIndex, PowerLink, load
+from semimetric._foundation.errors import TooFewError
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import concave_link
 from semimetric.distances.learning.concave_link import fit_concave_link, least_squares_link
@@ -97,3 +98,22 @@ def test_folds_in_which_all_distances_are_zero_are_left_out(far):
     model = made(DistanceRegressor, **PARAMETERS | {"preprocessor": items}, link="concave", validation_fraction=0).fit(index, y)
     assert np.isfinite(model.predict(index)).all()
     assert model.score(index, y) > 0.5
+
+
+def test_a_link_that_loses_on_longer_pairs_is_not_taken(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, index = rng.random((120, 2)), rng.integers(0, 120, (1200, 2))
+    index = index[index[:, 0] != index[:, 1]]
+    y = np.sqrt((X[index[:, 0]] - X[index[:, 1]]) ** 2 @ [4.0, 8.0])
+    far = y > np.median(y)
+    model = made(DistanceRegressor, n_knots=3, alpha=1e-4, tables="warped", link="concave", preprocessor=X)
+    link = model.fit(index[~far], y[~far]).semimetric_.link
+    error = np.abs(model.predict(index[far]) - y[far]).sum() / y[far].sum()
+    assert isinstance(link, PowerLink)
+
+    def nothing_longer(*given):
+        raise TooFewError("no longer pairs")
+
+    monkeypatch.setattr(concave_link, "shorter_and_longer", nothing_longer)
+    assert isinstance(model.fit(index[~far], y[~far]).semimetric_.link, ConcaveLink)
+    assert np.abs(model.predict(index[far]) - y[far]).sum() / y[far].sum() > 2 * error
