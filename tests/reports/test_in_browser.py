@@ -434,6 +434,8 @@ def test_groups_and_intervals_are_drawn_as_python_has_found_them(scheme, browser
             assert shown[1:] == pytest.approx([value for figure in ends for value in figure], abs=1e-9)
         picture = page.locator(".group-picture").nth(k)
         assert picture.locator("circle").count() == len(table["rows"]) - 1
+        said = [title.text_content() for title in picture.locator("g > title").all()]
+        assert [text.partition(": ")[0] for text in said] == [row["name"] for row in table["rows"][1:]]
         assert picture.locator("path.whisker").count() == sum(r["figures"][0]["low"] is not None for r in table["rows"][1:])
     case = page.locator(".case .total").first
     assert "90 % interval" in case.inner_text()

@@ -46,7 +46,7 @@ function valuesChart({ true: truth, predicted, low, high }) {
 
 /** The first figure of each group with its interval, and a dashed line at that of all items. */
 function groupChart({ by, rows }) {
-  const shown = rows.map(({ name, n, figures: [first] }) => ({ name, n, ...first }));
+  const shown = rows.map(({ name, n, figures: [first] }) => ({ ...first, group: name, n }));
   const [all, ...groups] = shown;
   const [left, wide, row] = [190, 640, 26];
   const ends = shown.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]);
@@ -54,11 +54,11 @@ function groupChart({ by, rows }) {
   const x = (v) => left + ((v - least) / (most - least || 1)) * (wide - left - 80);
   const said = all.is_share ? sayShare : say;
   const tall = row * groups.length;
-  const drawn = groups.map(({ name, n, value, low, high }, k) => {
+  const drawn = groups.map(({ group, n, value, low, high }, k) => {
     const at = row * k + row / 2;
     const told = low === null ? said(value) : `${said(value)}, 95 % interval from ${said(low)} to ${said(high)}`;
-    return element("svg:g", {}, element("svg:title", {}, `${name}: ${told}, ${say(n)} items`),
-      text(left - 12, at + 4, shorten(name, 25), { "text-anchor": "end" }),
+    return element("svg:g", {}, element("svg:title", {}, `${group}: ${told}, ${say(n)} items`),
+      text(left - 12, at + 4, shorten(group, 25), { "text-anchor": "end" }),
       low === null ? null : element("svg:path", { class: "whisker", d: `M${x(low)} ${at - 5}V${at + 5}M${x(low)} ${at}H${x(high)}M${x(high)} ${at - 5}V${at + 5}` }),
       element("svg:circle", { class: "dot", cx: x(value), cy: at, r: 5 }), text(x(high ?? value) + 9, at + 4, said(value), { class: "number" }));
   });
