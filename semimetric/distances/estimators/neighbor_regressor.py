@@ -287,9 +287,10 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             return errors.around(*self._voted(queries), level)
         assert errors.local is not None
         local, columns = errors.local, positions_of(errors.local.rows, machine.rows)
+        every = np.array_equal(columns, np.arange(len(machine.rows)))  # which then need no copy
 
         def answer(distances: Floats) -> Floats:
-            return np.column_stack([machine.outputs(distances), *local.nearby(distances[:, columns])])
+            return np.column_stack([machine.outputs(distances), *local.nearby(distances if every else distances[:, columns])])
 
         predicted, *sums = self._by_machine(answer, queries).T
         return errors.around(predicted, Nearby(*sums), level)

@@ -91,7 +91,8 @@ class LocalErrors(FrozenValue):
 
     def nearby(self, distances: Floats) -> Nearby:
         """Return the sums of queries with these distances to the centers, shape (n, m)."""
-        similar = np.exp(distances / -self.width)
+        similar = np.divide(distances, -self.width)
+        np.exp(similar, out=similar)
         return Nearby(similar @ self.errors, similar @ self.counts)
 
 
