@@ -261,7 +261,7 @@ class DistanceSubject(Subject):
 
     def intervals(self, values: Floats, level: float) -> tuple[Floats, Floats] | None:
         model = self.predictor
-        if not isinstance(model, SemimetricRegressor) or model.n_samples_fit_ < 2 or not model.left_out_errors().allows(level):
+        if not isinstance(model, SemimetricRegressor) or not model.allows_interval(level):
             return None
         _, low, high = model.intervals_of_encoded(values, level)
         return low, high

@@ -28,6 +28,7 @@ from .prediction_explanations import EXPLAINED_LEVEL
 from .regressor import DistanceRegressor
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen, strata_of_values
 
+_FEWEST_LEFT_OUT = 2  # items, of which each is predicted by the other
 _MOST_LEFT_OUT = 2_000  # items whose errors are measured after the fit, of more a sample
 _LEAST_VALUES = 3  # in a part to learn from: the distances of two values are all the same
 
@@ -301,8 +302,13 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             self.intervals_ = self._measured_errors()
         return self.intervals_
 
+    def allows_interval(self, interval: float) -> bool:
+        """Return True if the fitted items are enough for intervals of a level."""
+        n_used = len(self._targets) if self._weight is None else np.count_nonzero(self._weight)
+        return n_used >= _FEWEST_LEFT_OUT and self.left_out_errors().allows(interval)
+
     def _explained_interval(self, query: Floats) -> tuple[float, float] | None:
-        if len(self._targets) < 2 or not self.left_out_errors().allows(EXPLAINED_LEVEL):
+        if not self.allows_interval(EXPLAINED_LEVEL):
             return None
         _, (low,), (high,) = self.intervals_of_encoded(query, EXPLAINED_LEVEL)
         return float(low), float(high)
@@ -333,8 +339,10 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
             return LeftOutErrors.of_machine(some.targets, some.left_out, distances, some.rows, machine.rows, machine.width, rng)
         used = np.flatnonzero(counts > 0)
-        if counts.sum() < 2 or len(used) < 2:
-            raise InputError(f"interval= needs 2 fitted items at least, and there are {len(used)} with a weight; fit more")
+        if len(used) < _FEWEST_LEFT_OUT:
+            raise InputError(
+                f"interval= needs {_FEWEST_LEFT_OUT} fitted items that have a weight, and there is {len(used)}; fit more items"
+            )
         some_rows = used if len(used) <= _MOST_LEFT_OUT else np.sort(rng.choice(used, _MOST_LEFT_OUT, replace=False))
         found = []
         for voters in self._voters(items[some_rows], own=some_rows):
