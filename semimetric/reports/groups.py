@@ -171,9 +171,9 @@ def _values(cells: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[tuple[str,
 
 
 def group_facts(
-    subject: Subject, assessed: Assessed | None, groups: Sequence[ItemGroups], rng: np.random.Generator
+    subject: Subject, assessed: Assessed | None, groups: Sequence[ItemGroups], quality: dict[str, Any] | None
 ) -> list[dict[str, Any]]:
-    """Return a table of figures for each column of groups, as values of JSON.
+    """Return a table of figures for each column of groups, as values of JSON; ``quality`` has those of all items.
 
     Raises
     ------
@@ -182,20 +182,23 @@ def group_facts(
     """
     if not groups:
         return []
-    if assessed is None or (assessed.rows < 0).any():
+    if assessed is None or quality is None or (assessed.rows < 0).any():
         raise InputError(
             "by= divides the items that the model is assessed by, and it is not known which these are; give X and y that it "
             "has not learned from"
         )
-    return [_of_column(subject, assessed, column, rng) for column in groups]
+    known = {figure["name"]: figure for figure in quality["figures"]}
+    return [_of_column(subject, assessed, column, known) for column in groups]
 
 
-def _of_column(subject: Subject, assessed: Assessed, column: ItemGroups, rng: np.random.Generator) -> dict[str, Any]:
+def _of_column(subject: Subject, assessed: Assessed, column: ItemGroups, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
     codes = column.codes[assessed.rows]
-    parts = [("all items", np.ones(len(codes), dtype=bool))]
-    parts += [(name, codes == k) for k, name in enumerate(column.groups) if (codes == k).any()]
-    rows = [_row(subject, name, assessed.take(np.flatnonzero(of)), rng) for name, of in parts]
-    k, few = len(rows) - 1, [row["name"] for row in rows[1:] if row["is_small"]]
+    parts = [(name, codes == k) for k, name in enumerate(column.groups) if (codes == k).any()]
+    whole = _row(subject, "all items", assessed)
+    for each in whole["figures"]:  # bootstrap samples are drawn once, so that a page says one thing of all items
+        each |= {end: known[each["name"]][end] for end in ("low", "high") if each["name"] in known}
+    rows = [whole] + [_row(subject, name, assessed.take(np.flatnonzero(of))) for name, of in parts]
+    k, few = len(parts), [row["name"] for row in rows[1:] if row["is_small"]]
     notes = list(column.notes)
     if few:
         shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
@@ -209,8 +212,8 @@ def _of_column(subject: Subject, assessed: Assessed, column: ItemGroups, rng: np
     return {"by": column.name, "rows": rows, "notes": notes}
 
 
-def _row(subject: Subject, name: str, part: Assessed, rng: np.random.Generator) -> dict[str, Any]:
-    n = float(part.weight.sum())
+def _row(subject: Subject, name: str, part: Assessed) -> dict[str, Any]:
+    n, rng = float(part.weight.sum()), np.random.default_rng(0)
     figures = _of_values(part, rng) if subject.classes is None else _of_classes(subject.classes, part, rng)
     return {"name": name, "n": round(n), "is_small": n < _FEW, "figures": figures}
 

@@ -57,11 +57,12 @@ def overview_facts(
     """
     held = items if items is not None and items.are_own else learned
     bars = subject.importance_bars(items, shown, rng)
+    quality = quality_facts(subject, assessed, rng)
     return {
         "about": list(_about(subject, items, held, target)), "target": target or subject.predicts,
-        "classes": _classes(subject, items, held), "quality": quality_facts(subject, assessed, rng),
+        "classes": _classes(subject, items, held), "quality": quality,
         "errors": _errors_of_distances(subject, measured), "importances": None if bars is None else _importances(subject, bars),
-        "groups": group_facts(subject, assessed, groups, rng), "cases": list(_cases(subject, items, held, assessed)),
+        "groups": group_facts(subject, assessed, groups, quality), "cases": list(_cases(subject, items, held, assessed)),
     }  # fmt: skip
 
 

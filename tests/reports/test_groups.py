@@ -132,6 +132,12 @@ def test_a_column_of_the_frame_that_the_model_does_not_know():
 def test_several_columns_are_tables_of_their_own(of_classes):
     report = sm.report(of_classes, TABLE[NEW], CLASSES[NEW], by=["sex", "plan"])
     assert list(tables(report)) == ["sex", "plan"]
+    overview = report.facts["overview"]
+    every = {figure["name"]: figure for figure in overview["quality"]["figures"]}
+    for table in overview["groups"]:
+        for figure in table["rows"][0]["figures"]:
+            known = every.get(figure["name"], figure)
+            assert [figure[key] for key in ("value", "low", "high")] == [known[key] for key in ("value", "low", "high")]
     markdown, page = report.to_markdown(), report.to_html()
     for name in ("sex", "plan"):
         assert f"## How good it is by {name}" in markdown

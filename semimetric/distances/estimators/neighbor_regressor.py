@@ -304,7 +304,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
     def allows_interval(self, interval: float) -> bool:
         """Return True if the fitted items are enough for intervals of a level."""
-        n_used = len(self._targets) if self._weight is None else np.count_nonzero(self._weight)
+        n_used = len(self._targets) if self._weight is None else int(np.count_nonzero(self._weight))
         return n_used >= _FEWEST_LEFT_OUT and self.left_out_errors().allows(interval)
 
     def _explained_interval(self, query: Floats) -> tuple[float, float] | None:
