@@ -304,6 +304,8 @@ def _add_report(commands: Any) -> None:
     command.add_argument("--against", action="append", default=[], metavar="MODEL", help=against)
     _add_id(command)
     command.add_argument("--title", metavar="TEXT", help="title of the page (the name of the model)")
+    groups = "column of ITEMS, such as sex, for whose values the page tells how good the model is; may be given several times"
+    command.add_argument("--by", action="append", metavar="COLUMN", help=groups)
     chosen = "a tab of the page, such as overview, instead of all; may be given several times"
     command.add_argument("--include", action="append", metavar="TAB", help=chosen)
     most = "items in the page; of more a sample is drawn (%(default)s)"

@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
 from .._foundation.types import distinct
+from ..data.tables import column_named
 from ..distances.model.item_statistics import warn_outside
 from ..distances.search.sharded import ShardedIndex
 from ..reports.build import report, subject_of
 from ..reports.subjects import MOST_CLASSES, DistanceSubject, ScoringSubject, Subject
 from .model_files import check_output, load_whole
 from .output import CommandResult
-from .tables import read_items
+from .tables import read_frame, read_items
 
 
 def run_report(arguments: Namespace) -> CommandResult:
     """Write the page of a model, or of several, with the items of a table or those that the model holds."""
     check_output(arguments.output, arguments.model, arguments.items, *arguments.against)
-    if arguments.items is None and (arguments.label or arguments.id):
-        raise InputError("--label and --id name columns of a table of items; give the table after the model")
+    if arguments.items is None and (arguments.label or arguments.id or arguments.by):
+        raise InputError("--label, --id and --by name columns of a table of items; give the table after the model")
     models = [_model(path) for path in (arguments.model, *arguments.against)]
     names = distinct([Path(path).stem for path in (arguments.model, *arguments.against)])
     found = report(
@@ -51,7 +53,16 @@ def _items(arguments: Namespace, model: Any) -> dict[str, Any]:
     if isinstance(subject, DistanceSubject):
         warn_outside(subject.distance, subject.schema.encode(table.frame), source=table.name)
     names = table.ids.tolist() if table.is_named else [f"row {row}" for row in table.ids.tolist()]
-    return {"X": table.frame, "names": names, "y": _targets(arguments, table.labels, subject) if arguments.label else None}
+    targets = _targets(arguments, table.labels, subject) if arguments.label else None
+    return {"X": table.frame, "names": names, "y": targets, "by": _groups(arguments)}
+
+
+def _groups(arguments: Namespace) -> Any:
+    """Return the columns that --by names, as a frame; None if it names none."""
+    if not arguments.by:
+        return None
+    frame = read_frame(arguments.items)
+    return optional("pandas").DataFrame({name: column_named(frame, name, arguments.items) for name in arguments.by})
 
 
 def _targets(arguments: Namespace, labels: Any, subject: Subject) -> Any:

@@ -16,6 +16,7 @@ from ..vectors.machines.base import EmbeddedLinear
 from ..vectors.pieces.dplm import DPLMClassifier
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
 from .compare import compare
+from .groups import read_groups, without_groups
 from .machine import MachineSubject
 from .page import Given, distance_report, score_report
 from .pieces import PlanesSubject, SupportPointsSubject
@@ -33,6 +34,7 @@ def report(
     names: Sequence[object] | None = None,
     title: str | None = None,
     include: Sequence[str] | None = None,
+    by: Any = None,
     max_items: int = 1_000,
     random_state: int | None = 0,
 ) -> Report:
@@ -75,6 +77,10 @@ def report(
     include : sequence of str or None, default None
         Names of the tabs that the page has, of "overview", "columns", "items", "neighbors", "components", "pieces", "models",
         "data" and "evidence", as far as the model has them; None is all.
+    by : str, sequence of str, array-like of shape (n_items,), frame or None, default None
+        Columns by which the items that measure the model are divided, such as "sex": names of columns of ``X``, also of those
+        that the model does not use, or a cell for each item. The overview then has the figures of each group. Numbers and times
+        of more than ten values are cut at their quartiles.
     max_items : int, default 1000
         The most items in the page. Of more, and of items that have more than 50,000 values together, a sample is drawn, and the
         page says so; what the data tab counts is counted of all.
@@ -89,7 +95,8 @@ def report(
     ------
     InputError
         If the model has nothing to show, or items, names, classes or pairs do not fit it or one another; if ``include`` names
-        no tab of the report; or if several models are given and fewer than three items, or none for models without a distance.
+        no tab of the report; if ``by`` names no column, or no items measure the model; or if several models are given and fewer
+        than three items, or none for models without a distance.
     NotSupportedError
         If terms of a machine depend on more than two columns, or are too many numbers for a page.
 
@@ -117,9 +124,12 @@ def report(
     if isinstance(subject, ScoringSubject) and (pairs is not None or distances is not None):
         raise InputError(f"pairs and distances are for reports of distances, and {kind} has none; give X and y")
     tabs = _chosen_tabs(subject, len(subjects), include)
-    items, learned = with_learned(subject, read_items(subject, X, y, names))
+    table, X = X, without_groups(X, by, subject)
+    read = read_items(subject, X, y, names)
+    items, learned = with_learned(subject, read)
+    groups = read_groups(by, table, subject, read, items)
     measured = read_pairs(subject.distance, items, pairs, distances) if isinstance(subject, DistanceSubject) else None
-    given = Given(items, learned, measured, str(getattr(y, "name", None) or ""), called, tabs)
+    given = Given(items, learned, measured, str(getattr(y, "name", None) or ""), called, tabs, groups)
     if isinstance(subject, DistanceSubject):
         made = distance_report(subject, given, max_items=max_items, random_state=random_state, rng=rng)
     else:

@@ -14,8 +14,9 @@ from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
 from ..distances.estimators.votes import LearnedNeighbors
 from ..distances.learning.errors import DistanceErrors
+from .groups import ItemGroups, group_facts
 from .machine import MachineSubject
-from .quality import Assessed, quality_facts
+from .quality import LEVEL, Assessed, quality_facts
 from .subjects import Bars, DistanceSubject, Importances, MeasuredPairs, Predictions, ReportItems, Subject
 
 _MOST_PARTS = 3  # of a distance, that a neighbor names
@@ -33,6 +34,7 @@ def overview_facts(
     measured: MeasuredPairs | None,
     *,
     target: str,
+    groups: Sequence[ItemGroups],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Return the facts of the first tab, as values of JSON.
@@ -49,15 +51,18 @@ def overview_facts(
     measured : MeasuredPairs or None
     target : str
         The name of what is predicted.
+    groups : sequence of ItemGroups
+        Columns by which the assessed items are divided.
     rng : numpy.random.Generator
     """
     held = items if items is not None and items.are_own else learned
     bars = subject.importance_bars(items, shown, rng)
+    quality = quality_facts(subject, assessed, rng)
     return {
         "about": list(_about(subject, items, held, target)), "target": target or subject.predicts,
-        "classes": _classes(subject, items, held), "quality": quality_facts(subject, assessed, rng),
+        "classes": _classes(subject, items, held), "quality": quality,
         "errors": _errors_of_distances(subject, measured), "importances": None if bars is None else _importances(subject, bars),
-        "cases": list(_cases(subject, items, held, assessed)),
+        "groups": group_facts(subject, assessed, groups, quality), "cases": list(_cases(subject, items, held, assessed)),
     }  # fmt: skip
 
 
@@ -217,10 +222,17 @@ def _case(
             ordered = np.argsort(-found.probabilities[k], kind="stable")[:4].tolist()
             probabilities = [[subject.classes[c], float(found.probabilities[k, c])] for c in ordered]
     return {
-        "name": items.names[row], "why": why, "predicted": predicted, "probabilities": probabilities, "true": true,
+        "name": items.names[row], "why": why, "predicted": predicted, "interval": _interval(subject, items, values),
+        "probabilities": probabilities, "true": true,
         "contributions": _contributions(subject, items, values, found.values[k]),
         "neighbors": _neighbors(subject, held, values, row if items.are_own else None),
     }  # fmt: skip
+
+
+def _interval(subject: Subject, items: ReportItems, values: Floats) -> list[float] | None:
+    """Return the ends of the interval of a value that is predicted for a new item; None for others."""
+    ends = None if items.are_own else subject.intervals(values, LEVEL)
+    return None if ends is None else [float(end[0]) for end in ends]
 
 
 def _contributions(subject: Subject, items: ReportItems, values: Floats, predicted: Any) -> dict[str, Any] | None:

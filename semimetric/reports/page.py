@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from .facts import (
     versions,
     vote_rule_of_page,
 )
+from .groups import ItemGroups
 from .overview import overview_facts
 from .quality import assess
 from .report import Report
@@ -63,6 +65,7 @@ class Given(NamedTuple):
     target: str  # the name of what is predicted; "" if it has none
     title: str
     tabs: tuple[tuple[str, str], ...]  # names and titles
+    groups: Sequence[ItemGroups]  # columns by which the assessed items are divided
 
 
 def distance_report(
@@ -167,7 +170,7 @@ def _static_page(subject: Subject, given: Given, facts: dict[str, Any]) -> dict[
     return {
         "kind": "static", "tabs": [list(tab) for tab in given.tabs], "nRaw": subject.n_features, "items": None, "whyNot": "",
         "nItems": facts["data"]["n_shown"], "pairs": None,
-        "overview": {name: overview[name] for name in ("quality", "importances", "cases")},
+        "overview": {name: overview[name] for name in ("quality", "importances", "groups", "cases")},
     }  # fmt: skip
 
 
@@ -175,10 +178,11 @@ def _facts(
     subject: Subject, given: Given, shown: ReportItems | None, importances: Importances, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return the facts that every report has; those of axioms, pairs and the link are None."""
-    items, assessed = given.items, assess(subject, given.items, rng)
+    items, assessed = given.items, assess(subject, given.items, rng, in_groups=bool(given.groups))
     overview = overview_facts(
-        subject, items, given.learned, importances, assessed, given.measured, target=given.target, rng=rng
-    )
+        subject, items, given.learned, importances, assessed, given.measured,
+        target=given.target, groups=given.groups, rng=rng,
+    )  # fmt: skip
     outside = None if items is None or not len(items) else subject.outside(items.values)
     grid = subject.grid_with(items) if isinstance(subject, ScoringSubject) else subject.grid
     return {

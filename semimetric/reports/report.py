@@ -164,6 +164,8 @@ def _overview(overview: dict[str, Any]) -> Iterator[str]:
             yield from _table(found["title"], found["head"], found["rows"], found["notes"])
     elif overview["errors"]:
         yield from ("", "## How good it is", "", _escaped(overview["errors"]))
+    for table in overview["groups"]:
+        yield from _groups(table)
     if known := overview["importances"]:
         bars = [["–" if row["low"] is None else f"{row['low']:.1%} to {row['high']:.1%}"] for row in known["rows"]]
         rows = [[row["name"], f"{row['share']:.1%}", *bar] for row, bar in zip(known["rows"], bars, strict=True)]
@@ -175,11 +177,28 @@ def _overview(overview: dict[str, Any]) -> Iterator[str]:
             "",
             f"## {_escaped(case['name'])}",
             "",
-            _escaped(f"{case['why']} Predicted: {_written(case['predicted'])}.{true}"),
+            _escaped(f"{case['why']} Predicted: {_written(case['predicted'])}{_interval(case)}.{true}"),
         )
         if case["neighbors"]:
             yield from _table("The nearest items that were learned from", ["item", "", "distance", "what separates them"],
                               case["neighbors"])  # fmt: skip
+
+
+def _interval(case: dict[str, Any]) -> str:
+    return f", 90 % interval {' to '.join(map(_written, case['interval']))}" if case["interval"] else ""
+
+
+def _groups(table: dict[str, Any]) -> Iterator[str]:
+    """Yield the table of the figures of each group."""
+    head = [table["by"], "items"] + [figure["name"] for figure in table["rows"][0]["figures"]]
+    rows = []
+    for row in table["rows"]:
+        cells = []
+        for each in row["figures"]:
+            value, low, high = (_figure(each[name], each["is_share"]) for name in ("value", "low", "high"))
+            cells.append(value if each["low"] is None else f"{value} ({low} to {high})")
+        rows.append([row["name"], row["n"], *cells])
+    yield from _table(f"How good it is by {table['by']}", head, rows, table["notes"])
 
 
 def _figure(value: float | None, is_share: bool) -> str:

@@ -24,6 +24,7 @@ from ..data.grid import Grid
 from ..data.identical_items import identities
 from ..data.schema import Schema
 from ..distances.estimators.left_out import LeftOutPredictions, RefittedColumns
+from ..distances.estimators.neighbor_regressor import SemimetricRegressor
 from ..distances.estimators.votes import LearnedNeighbors, fitted_items
 from ..distances.model.explanations import part_of
 from ..distances.model.semimetric import Semimetric
@@ -167,6 +168,14 @@ class Subject(ABC):
         """Return predictions of items by models that did not have them, as far as the fit knows some."""
         return None
 
+    def intervals(self, values: Floats, level: float) -> tuple[Floats, Floats] | None:
+        """Return the ends of intervals around the values of encoded items (n, n_features); None where there are none."""
+        return None
+
+    def own_intervals(self, rows: Integers, level: float) -> tuple[Floats, Floats] | None:
+        """Return the same of the items that the model holds, by their rows; None where these are not known."""
+        return None
+
     def importance_bars(self, items: ReportItems | None, shown: Importances, rng: np.random.Generator) -> Bars | None:
         """Return importances of columns with bars: here by groups of the items; None without items or shares."""
         if shown.features is None or len(shown.features) != self.n_features:
@@ -249,6 +258,18 @@ class DistanceSubject(Subject):
 
     def left_out(self) -> LeftOutPredictions | None:
         return None if self.predictor is None else self.predictor.left_out_predictions()
+
+    def intervals(self, values: Floats, level: float) -> tuple[Floats, Floats] | None:
+        model = self.predictor
+        if not isinstance(model, SemimetricRegressor) or not model.allows_interval(level):
+            return None
+        _, low, high = model.intervals_of_encoded(values, level)
+        return low, high
+
+    def own_intervals(self, rows: Integers, level: float) -> tuple[Floats, Floats] | None:
+        if self.predictor is None or (rows < 0).any():
+            return None
+        return self.intervals(self.predictor.index_.encoded_items_[rows], level)
 
     def importance_bars(self, items: ReportItems | None, shown: Importances, rng: np.random.Generator) -> Bars | None:
         refits = self.refits

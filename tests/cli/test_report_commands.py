@@ -46,6 +46,27 @@ def test_report_of_classes_and_of_values(folder, tmp_path, capsys):
         assert found["names"][0] == "row 0"
 
 
+def test_report_by_groups_that_the_model_does_not_have(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.permuted(np.tile(np.linspace(0, 1, 120), (2, 1)), axis=1).T, columns=["age", "pay"])
+    table[60:] = table[60:].clip(*table[:60].quantile([0, 1]).to_numpy(), axis=1)  # nothing is out of range
+    sm.SemimetricRegressor().fit(table[:60], table["pay"][:60]).save(tmp_path / "model.smm")
+    more = table.assign(sex=np.where(rng.random(120) < 0.5, "woman", "man"), value=table["pay"])[60:]
+    more.to_csv(tmp_path / "new.csv", index=False)
+    page, files = tmp_path / "why.html", (tmp_path / "model.smm", tmp_path / "new.csv", "--label", "value")
+    answer(capsys, "report", *files, "--by", "sex", "--by", "age", "-o", page)
+    sexes, ages = data_of(page)["overview"]["groups"]
+    assert (sexes["by"], ages["by"]) == ("sex", "age")
+    assert {row["name"]: row["n"] for row in sexes["rows"][1:]} == more["sex"].value_counts().to_dict()
+    assert [row["n"] for row in ages["rows"]] == [60, 15, 15, 15, 15]
+    code, _, err = call(capsys, "report", *files, "--by", "gender", "-o", page)
+    assert code == 1
+    assert "has no column 'gender'" in err
+    code, _, err = call(capsys, "report", files[0], "--by", "sex", "-o", page)
+    assert code == 1
+    assert "--by name columns of a table of items" in err
+
+
 def test_report_of_a_saved_classifier_needs_no_table(tmp_path, capsys):
     X = np.random.default_rng(0).random((40, 2))
     learner = sm.LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")

@@ -407,6 +407,53 @@ def test_the_overview_draws_what_python_has_found(scheme, browser, tmp_path):
     opened.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_groups_and_intervals_are_drawn_as_python_has_found_them(scheme, browser, tmp_path):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.random((260, 3)), columns=["age", "pay", "height"])
+    y = X["age"] + X["pay"] * rng.standard_normal(260) / 4
+    sex = pd.Series(rng.choice(["woman", "man", HOSTILE[0]], 260, p=[0.6, 0.35, 0.05]), name="sex")
+    model = sm.SemimetricRegressor().fit(X[:120], y[:120])
+    report = sm.report(model, X[120:].assign(sex=sex[120:]), y[120:], by=["sex", "pay"])
+    opened = Opened(browser, report, tmp_path, color_scheme=scheme, bypass_csp=True)  # which would stop axe
+    page, overview = opened.page, report.facts["overview"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in axe.run(page).response["violations"]] == []
+    opened.show("overview")
+    drawn = overview["quality"]["drawn"]
+    missed = [not low <= true <= high for true, low, high in zip(drawn["true"], drawn["low"], drawn["high"], strict=True)]
+    assert page.locator("#quality-pictures line.interval").count() == 140
+    assert page.locator("#quality-pictures line.missed").count() == sum(missed) > 0
+    for k, table in enumerate(overview["groups"]):
+        rows = page.locator("table.groups").nth(k).locator("tbody tr").all()
+        assert [row.locator("th").inner_text() for row in rows] == [row["name"] for row in table["rows"]]
+        for row, facts in zip(rows, table["rows"], strict=True):
+            shown = [float(each.get_attribute("value")) for each in row.locator("data").all()]
+            assert shown[0] == facts["n"]
+            ends = [[f["value"]] + ([] if f["low"] is None else [f["low"], f["high"]]) for f in facts["figures"]]
+            assert shown[1:] == pytest.approx([value for figure in ends for value in figure], abs=1e-9)
+        picture = page.locator(".group-picture").nth(k)
+        assert picture.locator("circle").count() == len(table["rows"]) - 1
+        said = [title.text_content() for title in picture.locator("g > title").all()]
+        assert [text.partition(": ")[0] for text in said] == [row["name"] for row in table["rows"][1:]]
+        assert picture.locator("path.whisker").count() == sum(r["figures"][0]["low"] is not None for r in table["rows"][1:])
+    case = page.locator(".case .total").first
+    assert "90 % interval" in case.inner_text()
+    assert page.evaluate("window.hit") is None
+    opened.close()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_groups_fit_into_the_width_of_a_phone(width, browser, tmp_path):
+    _, model, X = judged()
+    sides = np.where(np.arange(len(X)) % 3, "a group with a long name of many letters", "b")
+    y = model.predict(X)
+    opened = Opened(browser, sm.report(model, X, y, by=sides), tmp_path, viewport={"width": width, "height": 800})
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    opened.show("overview")
+    opened.close()
+
+
 def test_neighbours_of_new_items_are_those_that_were_learned_from(browser, tmp_path):
     report, model, X = judged()
     opened = Opened(browser, report, tmp_path)

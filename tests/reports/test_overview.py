@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix, log_loss, mean_absolute_error, med
 
 import semimetric as sm
 from semimetric._foundation.text import number_text
-from semimetric.reports.quality import _auc, _wilson
+from semimetric.reports.quality import _auc, wilson
 
 TABS = ["overview", "columns", "items", "neighbors", "data", "evidence"]
 
@@ -265,7 +265,7 @@ def test_the_head_says_nothing_of_tables(cancer):
 def test_json_has_the_overview(cancer):
     model, X, y = cancer
     overview = json.loads(sm.report(model, X, y).to_json())["overview"]
-    assert set(overview) == {"about", "target", "classes", "quality", "errors", "importances", "cases"}
+    assert set(overview) == {"about", "target", "classes", "quality", "errors", "importances", "groups", "cases"}
 
 
 def test_a_distance_predicts_nothing_and_says_how_far_it_is_off():
@@ -289,7 +289,7 @@ def test_columns_are_named_by_their_kinds():
 @given(st.integers(1, 400), st.data())
 def test_the_interval_of_a_share_holds_it_and_is_no_point(n, data):
     right = data.draw(st.integers(0, n))
-    low, high = _wilson(right / n, n)
+    low, high = wilson(right / n, n)
     assert 0 <= low <= right / n + 1e-12
     assert right / n - 1e-12 <= high <= 1
     assert high - low > 1 / (n + 4)

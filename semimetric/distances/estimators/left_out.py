@@ -13,6 +13,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.schema import Feature, Schema
 from ..learning.gradient_scales import BaseScales, GapCoordinates
 from ..learning.kernel_machine import Calibration, Fit, KernelMachine, Targets, kernel_of, solve
+from ..learning.value_intervals import LeftOutErrors, LeftOutVotes, Nearby
 from ..model.semimetric import Semimetric
 from ..pairs.monotone_scales import l1_pairwise
 from ..search.votes import HeldOutNeighbors, VoteRule
@@ -68,12 +69,9 @@ def left_out_by_machine(
     """
     rows, targets = item_targets(items, known, counts, factors, len(machine.offset))
     n = len(rows)
-    if n > n_items:
-        some = np.sort(np.random.default_rng(random_state).choice(n, n_items, replace=False))
-        rows, targets = rows[some], targets.take(some)
-    with blas_threads(n_jobs):
-        between = d.distances_to(items[rows], n_jobs=n_jobs)(items[rows])
-        left_out = solve(kernel_of(between, machine.width), targets, machine.width, machine.strength).left_out
+    rows, targets, left_out, _ = left_out_of_some(
+        d, machine, items, rows, targets, n_items=n_items, random_state=random_state, n_jobs=n_jobs
+    )
     weight = targets.weight
     how = f"Each of the {n:,} different items is predicted by the machine of all the others."
     if n > n_items:
@@ -88,6 +86,37 @@ def left_out_by_machine(
     found = _cross_calibrated(left_out, targets, np.random.default_rng(random_state))
     weight = weight if factors is None else weight / factors[targets.classes]
     return LeftOutPredictions(rows[targets.item], found, targets.classes, weight, how)
+
+
+class LeftOutOfSome(NamedTuple):
+    """Predictions of some distinct items by the machine of all others among them."""
+
+    rows: Integers  # (n,): their row numbers
+    targets: Targets
+    left_out: Floats  # (n_rows, n_outputs): of the rows of the targets
+    between: Floats  # (n, n): distances
+
+
+def left_out_of_some(
+    d: Semimetric,
+    machine: KernelMachine,
+    items: Floats,
+    rows: Integers,
+    targets: Targets,
+    *,
+    n_items: int,
+    random_state: int,
+    n_jobs: int | None,
+) -> LeftOutOfSome:
+    """Solve the machine of ``n_items`` distinct items, of more a sample, and predict each by all others of them."""
+    n = len(rows)
+    if n > n_items:
+        some = np.sort(np.random.default_rng(random_state).choice(n, n_items, replace=False))
+        rows, targets = rows[some], targets.take(some)
+    with blas_threads(n_jobs):
+        between = d.distances_to(items[rows], n_jobs=n_jobs)(items[rows])
+        left_out = solve(kernel_of(between, machine.width), targets, machine.width, machine.strength).left_out
+    return LeftOutOfSome(rows, targets, left_out, between)
 
 
 def _cross_calibrated(left_out: Floats, targets: Targets, rng: np.random.Generator) -> Floats:
@@ -117,6 +146,40 @@ def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> Left
         f"settings were chosen by these items: {_OTHERS}"
     )
     return LeftOutPredictions(np.full(len(targets), -1), np.concatenate(found), targets, weight, how)
+
+
+def errors_of_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> LeftOutErrors:
+    """Return the errors of votes for values of items that were held out."""
+    found = [
+        rule_votes(rule, part.distances, part.neighbor_targets, part.targets, part.neighbor_weight, part.weight)
+        for part in parts
+    ]
+    return joined_errors(found)
+
+
+def joined_errors(found: Sequence[LeftOutVotes]) -> LeftOutErrors:
+    """Return the errors of several groups of items, without those of weight 0."""
+    weight = np.concatenate([part.weight for part in found])
+    errors, *sums = (
+        np.concatenate(arrays)[weight > 0]
+        for arrays in zip(*((part.errors, part.nearby.errors, part.nearby.weight) for part in found), strict=True)
+    )
+    return LeftOutErrors.of_votes(LeftOutVotes(errors, Nearby(*sums), weight[weight > 0]))
+
+
+def rule_votes(
+    rule: VoteRule, distances: Floats, values: Floats, truth: Floats, weight: Floats | None, own_weight: Floats
+) -> LeftOutVotes:
+    """Return what neighbors with these values (n, K) predict of items, beside their true values (n,)."""
+    predicted = rule.values(distances, values, weight)
+    nearby = nearby_votes(rule, distances, values, predicted, weight)
+    return LeftOutVotes(np.abs(predicted - truth), nearby, own_weight)
+
+
+def nearby_votes(rule: VoteRule, distances: Floats, values: Floats, predicted: Floats, weight: Floats | None) -> Nearby:
+    """Return how far the values of the voters (n, K) are from predictions (n,), added up by their votes."""
+    votes = rule.votes(distances, weight)
+    return Nearby((votes * np.abs(values - predicted[:, None])).sum(axis=1), votes.sum(axis=1))
 
 
 def _voted(rule: VoteRule, part: HeldOutNeighbors) -> Floats:

@@ -11,20 +11,25 @@ from sklearn.base import RegressorMixin, clone
 
 from ..._foundation.arrays import as_targets
 from ..._foundation.errors import InputError, NotSupportedError
-from ..._foundation.stored import storable
+from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._foundation.validation import check_choice, check_count, check_weights, weight_option
+from ..._foundation.validation import check_alpha, check_choice, check_count, check_weights, weight_option
 from ...data.rows import distinct_rows
 from ...data.splits import sample_pairs
 from ..learning.settings import Columns
+from ..learning.value_intervals import LeftOutErrors, Nearby, ValueIntervals, positions_of
 from ..model.semimetric import Semimetric
 from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
-from .kernel_ridge_learner import KernelRidgeLearner
+from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
+from .left_out import errors_of_votes, joined_errors, left_out_of_some, nearby_votes, rule_votes
 from .prediction_counterfactuals import Reaches
+from .prediction_explanations import EXPLAINED_LEVEL
 from .regressor import DistanceRegressor
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen, strata_of_values
 
+_FEWEST_LEFT_OUT = 2  # items, of which each is predicted by the other
+_MOST_LEFT_OUT = 2_000  # items whose errors are measured after the fit, of more a sample
 _LEAST_VALUES = 3  # in a part to learn from: the distances of two values are all the same
 
 
@@ -87,6 +92,9 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     weights_ : str
     feature_importances_ : ndarray of shape (n_features_in_,)
         Fractions of the features in the distance, where the learner has them.
+    intervals_ : LeftOutErrors
+        The errors of items left out, from which `predict` makes intervals. Where ``n_neighbors`` and ``weights`` are both
+        given, or an earlier version saved the model, the first call with ``interval=`` measures them, on 2,000 items at most.
     n_features_in_ : int
 
     Examples
@@ -95,7 +103,12 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     >>> model = SemimetricRegressor().fit(X, 5 * X[:, 0])
     >>> bool(model.score(X, 5 * X[:, 0]) > 0.9)
     True
+    >>> predicted, lower, upper = model.predict(X, interval=0.9)
+    >>> bool(np.mean((lower <= 5 * X[:, 0]) & (5 * X[:, 0] <= upper)) > 0.8)
+    True
     """
+
+    intervals_: StoredIfSet[LeftOutErrors]
 
     def __init__(
         self,
@@ -161,12 +174,21 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         weight = None if sample_weight is None else check_weights(sample_weight, len(values))
         self.learner_ = self._learned(learner, X, values, sample_weight, seed)
         self._index(X, values, sample_weight)
-        self._forget("machine_", "_to_centers", "vote_rule_")
+        self._forget("machine_", "_to_centers", "vote_rule_", "intervals_")
         if self._asks_for_machine:
-            self._fit_machine(values, seed)
+            fit, targets, rows, distances = self._fit_machine(values, seed)
+            centers, width, rng = fit.machine.rows, fit.machine.width, np.random.default_rng(seed)
+            with blas_threads(self.n_jobs):
+                self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng)
             return self
-        rule = self._given_rule or self._chosen_rule(learner, X, values, weight, seed)
-        self.vote_rule_ = self._averaged(rule)
+        if (given := self._given_rule) is not None:
+            self.vote_rule_ = self._averaged(given)
+            return self
+        parts = self._held_out(learner, X, values, weight, seed)
+        chosen = choose_value_votes(parts, self.n_neighbors, self.weights, self.average)[0] if parts else self._rule_for_few
+        self.vote_rule_ = self._averaged(chosen)
+        if parts:
+            self.intervals_ = errors_of_votes(self.vote_rule_, parts)
         return self
 
     def _set_targets(self, targets: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
@@ -206,14 +228,11 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         learner.set_params(preprocessor=numbered_rows(X))
         return learner.fit(pairs, np.abs(values[left] - values[right]), **option)
 
-    def _chosen_rule(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> VoteRule:
-        """Choose the rule on items held out."""
+    def _held_out(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> list[HeldOutNeighbors]:
+        """Return neighbors of items held out, of folds of the learner or of those made here; the list may be empty."""
         stored: list[HeldOutNeighbors] = getattr(self.learner_, "held_out_neighbors_", None) or []
         stored = [part for part in stored if part.class_shares is None]  # others hold classes, not values
-        parts = stored or self._parts(learner, X, values, weight, seed)
-        if not parts:
-            return self._rule_for_few
-        return choose_value_votes(parts, self.n_neighbors, self.weights, self.average)[0]
+        return stored or self._parts(learner, X, values, weight, seed)
 
     def _parts(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> list[HeldOutNeighbors]:
         """Return held-out neighbors of folds, for each of which the distance is learned with the chosen settings."""
@@ -229,9 +248,118 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         search = HeldOutSearch(X, values, self._weight, learn, self.n_jobs)
         return search.folds(self.index_.encoded_items_, strata, seed, n_targets=_LEAST_VALUES)
 
-    def predict(self, X: ArrayLike) -> Floats:
-        """Return values (n_queries,) by the machine, or the mean or median of the neighbors' values by their votes."""
-        return self._answers(self._queries(X))
+    def predict(self, X: ArrayLike, interval: float | None = None) -> Floats | ValueIntervals:
+        """Return values by the machine, or the mean or median of the neighbors' values by their votes, and intervals.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_queries, n_features)
+        interval : float or None, default None
+            The fraction of new items whose true value is to lie in its interval, such as 0.9. The half-width is a quantile of
+            the left-out errors of fitted items, each divided by the error that was expected there, times the error that is
+            expected here. That is a mean of such errors near the query under the learned distance. A machine leaves out each
+            item in turn; votes are those on items held out, or with ``n_neighbors`` and ``weights`` given those of all others.
+            The fraction is measured, not proved: the settings were chosen by the same items, and with votes of all others so
+            was the distance. It holds on average over items like the fitted ones, with ``sample_weight`` over items drawn in
+            proportion to their weights, and not for every item alone. See ``distances/learning/value_intervals.py``.
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_queries,)
+        lower, upper : ndarray of shape (n_queries,)
+            With ``interval``, and then as a tuple of three, as `DistanceRegressor.predict` returns one.
+
+        Raises
+        ------
+        InputError
+            If ``interval`` is not between 0 and 1, or asks for more than the fitted items allow.
+        """
+        queries = self._queries(X)
+        return self._answers(queries) if interval is None else self.intervals_of_encoded(queries, interval)
+
+    def intervals_of_encoded(self, queries: Floats, interval: float) -> ValueIntervals:
+        """Return the intervals of `predict` for encoded queries (n_queries, n_features)."""
+        level = check_alpha("interval", interval, strict=True)
+        if level >= 1:
+            raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
+        errors, machine = self.left_out_errors(), getattr(self, "machine_", None)
+        errors.quantile(level)  # refuses a level before any work
+        if machine is None:
+            return errors.around(*self._voted(queries), level)
+        assert errors.local is not None
+        local, columns = errors.local, positions_of(errors.local.rows, machine.rows)
+        every = np.array_equal(columns, np.arange(len(machine.rows)))  # which then need no copy
+
+        def answer(distances: Floats) -> Floats:
+            return np.column_stack([machine.outputs(distances), *local.nearby(distances if every else distances[:, columns])])
+
+        predicted, *sums = self._by_machine(answer, queries).T
+        return errors.around(predicted, Nearby(*sums), level)
+
+    def left_out_errors(self) -> LeftOutErrors:
+        """Return ``intervals_``, which the first call measures if the fit has not."""
+        if not hasattr(self, "intervals_"):
+            self.intervals_ = self._measured_errors()
+        return self.intervals_
+
+    def allows_interval(self, interval: float) -> bool:
+        """Return True if the fitted items are enough for intervals of a level."""
+        n_used = len(self._targets) if self._weight is None else int(np.count_nonzero(self._weight))
+        return n_used >= _FEWEST_LEFT_OUT and self.left_out_errors().allows(interval)
+
+    def _explained_interval(self, query: Floats) -> tuple[float, float] | None:
+        if not self.allows_interval(EXPLAINED_LEVEL):
+            return None
+        _, (low,), (high,) = self.intervals_of_encoded(query, EXPLAINED_LEVEL)
+        return float(low), float(high)
+
+    def _voted(self, queries: Floats) -> tuple[Floats, Nearby]:
+        """Return what neighbors predict of encoded queries, and how far their values are from it."""
+        out = np.empty((3, len(queries)))
+        for found in self._voters(queries):
+            values = self._targets[found.indices]
+            predicted = self.vote_rule_.values(found.distances, values, found.weight)
+            nearby = nearby_votes(self.vote_rule_, found.distances, values, predicted, found.weight)
+            out[:, found.queries] = predicted, *nearby
+        return out[0], Nearby(out[1], out[2])
+
+    def _measured_errors(self) -> LeftOutErrors:
+        """Return left-out errors where the fit has recorded none: a rule was given, or an earlier version saved the file."""
+        items, n = self.index_.encoded_items_, len(self._targets)
+        counts = np.ones(n) if self._weight is None else self._weight
+        rng = np.random.default_rng(0)
+        if (machine := getattr(self, "machine_", None)) is not None:
+            rows, targets = item_targets(items, self._known, counts)
+            some = left_out_of_some(
+                self.semimetric_, machine, items, rows, targets, n_items=_MOST_LEFT_OUT, random_state=0, n_jobs=self.n_jobs
+            )
+
+            def distances(left: Integers, right: Integers) -> Floats:
+                return some.between[np.ix_(left, right)]
+
+            return LeftOutErrors.of_machine(some.targets, some.left_out, distances, some.rows, machine.rows, machine.width, rng)
+        used = np.flatnonzero(counts > 0)
+        if len(used) < _FEWEST_LEFT_OUT:
+            raise InputError(
+                f"interval= needs {_FEWEST_LEFT_OUT} fitted items that have a weight, and there is {len(used)}; fit more items"
+            )
+        some_rows = used if len(used) <= _MOST_LEFT_OUT else np.sort(rng.choice(used, _MOST_LEFT_OUT, replace=False))
+        found = []
+        for voters in self._voters(items[some_rows], own=some_rows):
+            own = some_rows[voters.queries]
+            near = voters.distances, self._targets[voters.indices], self._targets[own], voters.weight
+            found.append(rule_votes(self.vote_rule_, *near, counts[own]))
+        return joined_errors(found)
+
+    def check_restored(self) -> None:
+        super().check_restored()
+        errors, machine = getattr(self, "intervals_", None), getattr(self, "machine_", None)
+        if errors is None:
+            return
+        if (errors.local is None) != (machine is None) or (
+            machine is not None and not np.isin(errors.local.rows, machine.rows).all()
+        ):
+            raise InputError("the left-out errors are not of the centers of the machine; restore the file")
 
     def _answers(self, queries: Floats) -> Floats:
         return self._scores(queries)[:, 0]

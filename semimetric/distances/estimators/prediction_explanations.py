@@ -36,6 +36,9 @@ _NODES = 16  # of the quadrature at first; they are exact up to 32 columns
 _ROUNDING = 1e-11  # by which values may miss their sum, relative to the sum of the coefficients
 _BLOCK = 8  # background items whose rows are predicted at a time
 _MOST_SHOWN = 8  # columns that are printed
+EXPLAINED_LEVEL = 0.9
+"""The level of the interval that is shown with a predicted value."""
+
 _MOST_ITEMS = 3  # that are printed for a prediction, and as many against it
 
 Scores = Callable[[Floats], Floats]
@@ -97,6 +100,8 @@ class PredictionExplanation:
         What they add to every score. Under a machine that is how much more than the mean background item they add to this row,
         so that all centers add up to ``scores - base_scores``; the 100 largest are kept. By votes it is their fraction of all
         votes, negative where it goes to another class, or for values times what their value is above the mean score.
+    interval : tuple of two floats or None
+        The ends of the 90 % interval of a value, see `SemimetricRegressor.predict`; None of classes and of too few items.
     """
 
     prediction: object
@@ -117,6 +122,7 @@ class PredictionExplanation:
     item_labels: NDArray[Any]
     item_targets: NDArray[Any]
     item_contributions: Floats
+    interval: tuple[float, float] | None = None
 
     @property
     def contributions(self) -> Floats:
@@ -191,7 +197,8 @@ class PredictionExplanation:
     def _title(self) -> str:
         row = "The row" if self.label is None else f"Row {self.label}"
         if self.classes is None or self.probabilities is None:
-            return f"{row} is predicted as {cell_text(self.prediction)}"
+            ends = "" if self.interval is None else f", 90 % interval {' to '.join(map(number_text, self.interval))}"
+            return f"{row} is predicted as {cell_text(self.prediction)}{ends}"
         chances = ", ".join(
             f"{cell_text(self.classes[c])} {100 * self.probabilities[c]:.3g} %" for c in np.argsort(-self.probabilities)[:4]
         )

@@ -31,7 +31,7 @@ from ...data.rows import single_row
 from ...data.schema import Schema, column_numbers
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions
-from ..learning.kernel_machine import KernelMachine, Setting, fit_machine
+from ..learning.kernel_machine import Distances, KernelMachine, MachineFit, Setting, Targets, fit_machine
 from ..learning.settings import Columns
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
@@ -80,6 +80,15 @@ class FittedItems(NamedTuple):
     names: NDArray[Any]  # (n_items,): the names of the rows in the table of the fit
     has_weights: bool  # some items count more than others
     has_class_weights: bool  # some classes count more than others
+
+
+class FittedMachine(NamedTuple):
+    """A kernel machine with what it was fitted to."""
+
+    fit: MachineFit
+    targets: Targets
+    rows: Integers  # (n_items,): the row number of each distinct item
+    distances: Distances  # of distinct items, by their numbers
 
 
 def fitted_items(model: object) -> FittedItems | None:
@@ -206,7 +215,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         if hasattr(self.learner_, "feature_names_in_"):
             self.feature_names_in_ = self.learner_.feature_names_in_
 
-    def _fit_machine(self, known: NDArray[Any], seed: int, n_classes: int | None = None) -> None:
+    def _fit_machine(self, known: NDArray[Any], seed: int, n_classes: int | None = None) -> FittedMachine:
         """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``."""
         items, d = self.index_.encoded_items_, self.semimetric_
         if not d.axioms.symmetric:
@@ -225,6 +234,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             setting = Setting(learner.width_, learner.strength_) if isinstance(learner, KernelRidgeLearner) else None
             fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, setting=setting)
         self._use_machine(fit.machine)
+        return FittedMachine(fit, targets, rows, distances)
 
     def _forget(self, *names: str) -> None:
         """Remove attributes that an earlier fit may have left, and this one may not set."""
@@ -363,9 +373,12 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         check_is_fitted(self, "index_")
         return self.index_.encoded_items_ if X is None else self.index_.encode(X)
 
-    def _voters(self, queries: Floats) -> Iterator[Voters]:
-        """Yield the neighbors of every encoded query, among which are all that vote, in groups of queries."""
-        return find_voters(self.index_, queries, self.vote_rule_.n_searched, self._weight)
+    def _voters(self, queries: Floats, own: Integers | None = None) -> Iterator[Voters]:
+        """Yield the neighbors of every encoded query, among which are all that vote, in groups of queries.
+
+        One item of each row ``own`` (n_queries,) has no vote.
+        """
+        return find_voters(self.index_, queries, self.vote_rule_.n_searched, self._weight, own)
 
     def _votes(self, voters: Voters) -> Floats:
         """Return the weight of the vote of every voter, shape (n, K)."""
@@ -516,7 +529,12 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             item_labels=self._labels[speaking.rows],
             item_targets=self._targets[speaking.rows],
             item_contributions=speaking.pushes,
+            interval=self._explained_interval(query),
         )
+
+    def _explained_interval(self, query: Floats) -> tuple[float, float] | None:
+        """Return the ends of the interval of a value that is predicted for an encoded query; None of classes."""
+        return None
 
     def _contributions(self, query: Floats, n_background: int) -> Contributions:
         """Return the Shapley values of the columns of an encoded row."""

@@ -355,6 +355,8 @@ def fit_machine(
         refined = solve_by_refinement(distances, targets, setting, scored) if n <= most_exact else None
         if refined is None:
             centers = np.sort(rng.choice(n, min(n, n_landmarks), replace=False))
+            if targets.classes is None:  # the errors at centers say what is expected near them
+                scored = np.union1d(scored, centers)
         fit = refined or solve_by_landmarks(distances, centers, targets, setting, scored)
     machine = KernelMachine(
         rows=rows[centers],

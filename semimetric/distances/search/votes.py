@@ -219,14 +219,22 @@ class Voters(NamedTuple):
     weight: Floats | None  # (n, K), the number of neighbours that each item counts for; None is one
 
 
-def find_voters(index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None) -> Iterator[Voters]:
-    """Find the voters of every encoded query, in groups of queries that have equally many neighbours at hand."""
+def find_voters(
+    index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None, own: Integers | None = None
+) -> Iterator[Voters]:
+    """Find the voters of every encoded query, in groups of queries that have equally many neighbours at hand.
+
+    ``own`` (n_queries,) are the rows of the queries, if these are items themselves: one item of each row then has no vote.
+    """
     n_items = index.n_samples_fit_
     for block in blocks(len(queries), _BLOCK):
         waiting, k = np.arange(len(queries))[block], min(n_neighbors + 1, n_items)
         while len(waiting):
             distances, ids, *_ = index.search_encoded(queries[waiting], k)
             counts = None if weight is None else weight[ids]
+            if own is not None:
+                counts = np.ones(ids.shape) if counts is None else counts
+                counts = counts - np.minimum(counts, 1.0) * (ids == own[waiting, None])
             done = is_enough(distances, n_neighbors, counts) | (k == n_items)
             yield Voters(waiting[done], distances[done], ids[done], None if counts is None else counts[done])
             waiting, k = waiting[~done], min(2 * k, n_items)

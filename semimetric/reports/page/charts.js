@@ -33,12 +33,38 @@ function rocChart({ of, wrong, right, area }) {
   }));
 }
 
-function valuesChart({ true: truth, predicted }) {
-  const every = [...truth, ...predicted];
+function valuesChart({ true: truth, predicted, low, high }) {
+  const every = [...truth, ...predicted, ...(low ?? []), ...(high ?? [])];
   const ends = [every.reduce((a, b) => Math.min(a, b)), every.reduce((a, b) => Math.max(a, b))];
-  const label = `Predicted against true values of ${say(truth.length)} items; on the line both are equal.`;
-  return square(label, ends, ["true", "predicted"], say, (x, y) => truth.map((v, k) =>
-    element("svg:circle", { class: "pair", cx: x(v).toFixed(1), cy: y(predicted[k]).toFixed(1), r: 3.5 })));
+  const missed = low ? truth.map((v, k) => v < low[k] || v > high[k]) : [];
+  const intervals = low ? ` Lines are 90 % intervals; ${say(missed.filter(Boolean).length)} miss the true value, and are of another colour.` : "";
+  const label = `Predicted against true values of ${say(truth.length)} items; on the dashed line both are equal.${intervals}`;
+  return square(label, ends, ["true", "predicted"], say, (x, y) => [
+    ...(low ? truth.map((v, k) => element("svg:line", { class: `interval${missed[k] ? " missed" : ""}`, x1: x(v).toFixed(1), x2: x(v).toFixed(1), y1: y(low[k]).toFixed(1), y2: y(high[k]).toFixed(1) })) : []),
+    ...truth.map((v, k) => element("svg:circle", { class: "pair", cx: x(v).toFixed(1), cy: y(predicted[k]).toFixed(1), r: 3.5 }))]);
+}
+
+/** The first figure of each group with its interval, and a dashed line at that of all items. */
+function groupChart({ by, rows }) {
+  const shown = rows.map(({ name, n, figures: [first] }) => ({ ...first, group: name, n }));
+  const [all, ...groups] = shown;
+  const [left, wide, row] = [190, 640, 26];
+  const ends = shown.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]);
+  const [least, most] = [ends.reduce((a, b) => Math.min(a, b)), ends.reduce((a, b) => Math.max(a, b))];
+  const x = (v) => left + ((v - least) / (most - least || 1)) * (wide - left - 80);
+  const said = all.is_share ? sayShare : say;
+  const tall = row * groups.length;
+  const drawn = groups.map(({ group, n, value, low, high }, k) => {
+    const at = row * k + row / 2;
+    const told = low === null ? said(value) : `${said(value)}, 95 % interval from ${said(low)} to ${said(high)}`;
+    return element("svg:g", {}, element("svg:title", {}, `${group}: ${told}, ${say(n)} items`),
+      text(left - 12, at + 4, shorten(group, 25), { "text-anchor": "end" }),
+      low === null ? null : element("svg:path", { class: "whisker", d: `M${x(low)} ${at - 5}V${at + 5}M${x(low)} ${at}H${x(high)}M${x(high)} ${at - 5}V${at + 5}` }),
+      element("svg:circle", { class: "dot", cx: x(value), cy: at, r: 5 }), text(x(high ?? value) + 9, at + 4, said(value), { class: "number" }));
+  });
+  const label = `The ${all.name} of each group of ${shorten(by, 25)} with its 95 % interval; the dashed line is that of all items, ${said(all.value)}.`;
+  return element("figure", {}, picture(wide, tall + 4, label,
+    element("svg:line", { class: "reference", x1: x(all.value), x2: x(all.value), y1: 0, y2: tall }), drawn), element("figcaption", { class: "note" }, label));
 }
 
 /** Which class a line is of, from pairs of a number and a name. */

@@ -2,7 +2,7 @@
 
 function drawOverviewTab({ overview }) {
   const place = (id) => document.getElementById(id);
-  const { quality, importances, cases } = overview;
+  const { quality, importances, groups, cases } = overview;
   let count = LIST;
 
   function drawImportances() {
@@ -27,6 +27,7 @@ function drawOverviewTab({ overview }) {
     const charts = [[quality.calibration, calibrationChart], [quality.roc, rocChart], [quality.drawn, valuesChart]];
     place("quality-pictures").replaceChildren(...charts.filter(([facts]) => facts).map(([facts, draw]) => draw(facts)));
   }
+  document.querySelectorAll(".group-picture").forEach((parts) => parts.replaceChildren(groupChart(groups[Number(parts.dataset.table)])));
   if (importances) drawImportances();
   document.querySelectorAll(".case-parts").forEach(drawCase);
   return { redraw: () => {} };

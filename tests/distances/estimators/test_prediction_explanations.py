@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from reference import shapley_values
 
 from semimetric import Columns, KernelRidgeLearner, LargeMarginLearner, Semimetric, SemimetricClassifier, SemimetricRegressor
+from semimetric._foundation.text import number_text
 from semimetric._kernels.shapley import shapley_of_products
 from semimetric.distances.estimators.prediction_explanations import adds_up_over_columns, product_contributions
 
@@ -165,3 +166,18 @@ def test_the_picture_has_a_bar_for_each_column():
     axes = found.plot(figure.subplots(), most=2)
     assert len(axes.patches) == 3  # two columns, and the sum of the others
     assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(found.score - found.base_score)
+
+
+@pytest.mark.parametrize("name", ["machine of values", "votes for values", "machine of classes"])
+def test_an_explained_value_has_its_interval(name):
+    model = MODELS[name]()
+    found = model.explain(ITEMS[7])
+    if name == "machine of classes":
+        assert found.interval is None
+        return
+    _, low, high = model.predict(ITEMS[7:8], interval=0.9)
+    assert found.interval == (low[0], high[0])
+    assert f"90 % interval {number_text(low[0])} to {number_text(high[0])}" in repr(found).splitlines()[0]
+    few = model.fit(ITEMS[:8], VALUES[:8]).explain(ITEMS[7])
+    assert few.interval is None
+    assert "interval" not in repr(few).splitlines()[0]
