@@ -160,7 +160,7 @@ class Report:
         script = '(() => {\n"use strict";\n' + "\n".join(scripts) + "})();\n"
         environment.filters |= {"written": _written, "share": lambda value: f"{value:.1%}"}
         text = environment.get_template("report.html").render(
-            facts=_finite(self.facts), tabs=self.page["tabs"], style=style, style_hash=_digest(style), script=script,
+            facts=_finite(self.facts), tabs=self.page["tabs"], live=live, style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters

@@ -32,6 +32,8 @@ class PageRows:
         True for rows that are frames of pandas; False for arrays, where the fit had no names of columns.
     dtypes : dict of str to dtype of pandas
         The dtypes of the columns of the items that were given, as far as these were a frame of pandas.
+    texts : frozenset of str
+        Those of these columns whose first value that is not missing is text.
     refused : str
         Why the model does not take rows of the page; "" if it does.
     """
@@ -39,6 +41,7 @@ class PageRows:
     schema: Schema
     named: bool
     dtypes: dict[str, Any]
+    texts: frozenset[str]
     refused: str
 
     @classmethod
@@ -46,8 +49,10 @@ class PageRows:
         """Return the columns of the items X of a model, which is None where none were given."""
         numbered = tuple(f"x{f}" for f in range(len(schema.features)))
         named = hasattr(model, "feature_names_in_") or schema.names != numbered
-        dtypes = {name: X[name].dtype for name in schema.names if name in X.columns} if hasattr(X, "iloc") else {}
-        return cls(schema, named, dtypes, refused)
+        columns = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else ()
+        given = {name: X[name] for name in schema.names if name in columns}
+        texts = frozenset(name for name, column in given.items() if isinstance(next(iter(column.dropna()), None), str))
+        return cls(schema, named, {name: column.dtype for name, column in given.items()}, texts, refused)
 
     def to_table(self, values: Floats) -> Any:
         """Return encoded rows (n, n_features) as a frame of pandas, or where the fit had no names as an array.
@@ -65,7 +70,10 @@ class PageRows:
         frame = self.schema.frame(cells, np.arange(len(values)))
         for f, feature in enumerate(self.schema.features):
             if feature.name in self.dtypes:
-                frame[feature.name] = _with_dtype(frame[feature.name], self.dtypes[feature.name], feature, values[:, f])
+                column = frame[feature.name]
+                if feature.time == SCALE and feature.name in self.texts:
+                    column = column.map(_iso, na_action="ignore")
+                frame[feature.name] = _with_dtype(column, self.dtypes[feature.name], feature, values[:, f])
         return frame
 
     def from_table(self, X: Any, n_rows: int, name: str) -> Floats:
@@ -142,9 +150,11 @@ def _is_code(value: float, feature: Feature) -> bool:
 
 def _with_dtype(column: Any, dtype: Any, feature: Feature, values: Floats) -> Any:
     """Return a column of pandas in a dtype, if its values read the same in it; else as it is."""
+    if hasattr(dtype, "categories") and not column.dropna().isin(dtype.categories).all():
+        return column
     try:
-        is_text = feature.time == SCALE and getattr(dtype, "kind", "O") == "O" and not hasattr(dtype, "categories")
-        cast = (column.map(_iso, na_action="ignore") if is_text else column).astype(dtype)
+        with np.errstate(invalid="ignore"):  # of numbers that are too large for whole ones
+            cast = column.astype(dtype)
         same = np.array_equal(feature.encode(cast, "row"), values, equal_nan=True)
     except (TypeError, ValueError, OverflowError):  # of values that the dtype does not have
         return column

@@ -52,8 +52,8 @@ def _widget_class() -> Any:
         _title = traitlets.Unicode().tag(sync=True)
         _height = traitlets.Int().tag(sync=True)
         _items = traitlets.Any().tag(sync=True)  # as JSON, which anything may have written
-        row = traitlets.Any()
-        rows = traitlets.Any()
+        row: Any = traitlets.TraitType()
+        rows: Any = traitlets.TraitType()
         ignored = traitlets.Unicode()
 
         def __init__(self, html: str, title: str, height: int, columns: PageRows, first: Floats) -> None:
