@@ -17,7 +17,7 @@ from .._foundation.types import Floats
 from ..data.schema import Feature, Schema
 from ..data.times import SCALE
 
-_FIRST, _LAST = -719_162.0, 2_932_896.0  # days of the years 1 to 9999, which are all that `datetime` has
+_FIRST, _LAST = -719_161.0, 2_932_895.0  # days of which `datetime` has a time in every zone: from year 1 to 9999
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,15 @@ class PageRows:
         if not self.named:
             return cells.copy()
         frame = self.schema.frame(cells, np.arange(len(values)))
-        for f, feature in enumerate(self.schema.features):
-            if feature.name in self.dtypes:
+        changed = {}
+        for feature, dtype, codes in zip(self.schema.features, frame.dtypes, values.T, strict=True):
+            wanted = self.dtypes.get(feature.name, dtype)
+            if wanted != dtype:
                 column = frame[feature.name]
                 if feature.time == SCALE and feature.name in self.texts:
                     column = column.map(_iso, na_action="ignore")
-                frame[feature.name] = _with_dtype(column, self.dtypes[feature.name], feature, values[:, f])
-        return frame
+                changed[feature.name] = _with_dtype(column, wanted, feature, codes)
+        return frame.assign(**changed)
 
     def from_table(self, X: Any, n_rows: int, name: str) -> Floats:
         """Return a table, or one row as a vector, series or dict, as encoded rows (n_rows, n_features).

@@ -65,8 +65,8 @@ def _widget_class() -> Any:
             return f"Widget of the report {self._title!r}; .row and .rows are what its page shows"
 
         def _set_values(self, values: Floats, edited: int) -> None:
-            self._values = values
             self._tables = {"row": self._columns.to_table(values[[edited]]), "rows": self._columns.to_table(values)}
+            self._values = values
 
         def _tell(self) -> None:
             """Give the values to the page, and to those who observe the tables."""

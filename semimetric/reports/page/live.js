@@ -1,6 +1,6 @@
 // The page in a widget of a notebook: what is edited is told to Python, and what Python gives is shown.
 
-/** Talk to the frame around the page by the port that its first message brings; with the page and its tabs. */
+/** Carry items between the page and the frame around it, by the port that the first message of the frame brings. */
 function goLive({ page, tabs }) {
   const sides = page.kind === "distance" ? [0, 1] : [0];
   let known = textOf(sides.map((side) => page.startItem(page.items ? side : null)));
