@@ -71,7 +71,7 @@ class PageRows:
         changed = {}
         for feature, dtype, codes in zip(self.schema.features, frame.dtypes, values.T, strict=True):
             wanted = self.dtypes.get(feature.name, dtype)
-            if wanted != dtype:
+            if wanted != dtype and feature.time in ("", SCALE):  # others are hours or days, of which no time can be made
                 column = frame[feature.name]
                 if feature.time == SCALE and feature.name in self.texts:
                     column = column.map(_iso, na_action="ignore")

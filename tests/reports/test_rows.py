@@ -79,6 +79,16 @@ def test_a_column_keeps_its_dtype_as_far_as_that_has_the_value(name, value, dtyp
     np.testing.assert_array_equal(rows().schema.encode(rows().to_table(row)), row)
 
 
+def test_a_time_of_the_day_is_the_hour_that_is_counted_of_it():
+    table = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=48, freq="h"), "size": np.arange(48.0)})
+    d = sm.gower(table, periodic={"when": "day"})
+    found = sm.report(d, table).rows
+    back = found.to_table(found.schema.encode(table))
+    assert back["when"].tolist() == [k % 24 for k in range(48)]
+    np.testing.assert_array_equal(d.pairwise(back), d.pairwise(table))
+    assert found.to_table(found.schema.encode(table[:1]))["when"].tolist() == [0.0]
+
+
 def test_a_category_that_the_fit_has_not_seen_is_other():
     row = encoded()[[0]].copy()
     row[0, rows().schema.names.index("colour")] = 3
