@@ -46,7 +46,7 @@ CHROMIUM ?= $(firstword $(shell command -v chromium chromium-browser google-chro
 test-browser: $(STAMP)-dev
 	@test -n "$(CHROMIUM)" || { echo "reports are tested in Chromium, which is not there: apt-get install chromium, or give CHROMIUM=/path/to/it"; exit 1; }
 	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
-	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python $(PYTEST) tests/reports/test_in_browser.py tests/reports/test_predictors_in_browser.py
+	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python $(PYTEST) tests/reports/test_in_browser.py tests/reports/test_predictors_in_browser.py tests/reports/test_widget_in_browser.py
 
 test-site: docs
 	@test -n "$(CHROMIUM)" || { echo "the site is looked at in Chromium, which is not there: apt-get install chromium, or give CHROMIUM=/path/to/it"; exit 1; }

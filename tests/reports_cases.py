@@ -2,6 +2,7 @@
 
 import mixed_distances
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -91,6 +92,44 @@ def iris():
 def learned(iris):
     X, y = iris
     return sm.LargeMarginLearner(n_knots=4, alpha=1e-2, directions="lda", tables="warped").fit(X, y)
+
+
+NO_ITEMS = [
+    None, True, 3, 0.5, "text", "<script>alert(1)</script>", {}, {"0": []}, [], [[]], [[], []], [None, None], ["a", "b"],
+]  # fmt: skip
+"""Messages that no page sends."""
+
+
+def every_kind(n=120, gaps=True):
+    """A frame of pandas with a column of every kind and dtype that a report reads, and a class for each row."""
+    rng = np.random.default_rng(0)
+    when = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 700 * 86_400, n), unit="s")
+    table = pd.DataFrame({"age": rng.integers(18, 80, n), "pay": rng.lognormal(7, 0.5, n).round()})
+    table["visits"] = pd.array(rng.integers(0, 9, n), dtype="Int64")
+    table["rooms"] = rng.integers(0, 9, n).astype("int8")
+    table["weight"] = rng.random(n).astype("float32")
+    table["colour"] = pd.Categorical(rng.choice(["red", "blue", "green"], n))
+    table["grade"] = pd.Categorical(rng.integers(1, 4, n), ordered=True)
+    table["town"] = rng.choice(["Rome", "Oslo"], n)
+    table["street"] = table["town"].astype(object)
+    table["land"] = pd.array(table["town"], dtype="string")
+    table["when"] = when
+    table["zoned"] = (when + pd.Timedelta("3h")).tz_localize("UTC").tz_convert("Europe/Berlin")
+    table["day"] = when.strftime("%Y-%m-%d")
+    table["hour"] = rng.uniform(0, 24, n)
+    table["member"] = rng.random(n) < 0.5
+    table["maybe"] = pd.array(rng.random(n) < 0.5, dtype="boolean")
+    for name in ("pay", "visits", "town", "colour", "when", "maybe", "day") if gaps else ():
+        table.loc[rng.random(n) < 0.1, name] = None
+    return table, np.where((table["age"] > 40) ^ (table["colour"] == "red"), "some", "others")
+
+
+def of_every_kind():
+    """A fitted classifier of `every_kind`, its items and their classes."""
+    table, y = every_kind()
+    options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped"}
+    learner = sm.LargeMarginLearner(columns=sm.Columns(periodic={"hour": 24}), **options)
+    return sm.SemimetricClassifier(learner, n_neighbors=3).fit(table, y), table, y
 
 
 def made_with_directions(groups, *, bends, gaps, link):

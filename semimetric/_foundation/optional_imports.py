@@ -9,6 +9,7 @@ from .errors import MissingExtraError
 _PIP_NAMES = {"ot": "POT", "dask": "dask[distributed]", "distributed": "dask[distributed]"}
 # the extra of semimetric that installs each module
 _EXTRAS = {
+    "anywidget": "widget",
     "dask": "distributed",
     "dask.array": "distributed",
     "distributed": "distributed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .machine import MachineSubject
 from .page import Given, distance_report, score_report
 from .pieces import PlanesSubject, SupportPointsSubject
 from .report import Report
+from .rows import PageRows
 from .subjects import DistanceSubject, ScoringSubject, Subject, read_items, read_pairs, with_learned
 
 
@@ -136,7 +138,7 @@ def report(
         assert isinstance(subject, ScoringSubject)
         made = score_report(subject, given, max_items=max_items, rng=rng)
     made.facts["comparison"] = compare(subjects, X, y, pairs, distances, names, rng) if len(subjects) > 1 else []
-    return made
+    return replace(made, rows=PageRows.of(subject.schema, subject.model, X, subject.no_rows))
 
 
 def _chosen_tabs(subject: Subject, n_models: int, include: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

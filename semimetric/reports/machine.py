@@ -94,6 +94,12 @@ class MachineSubject(ScoringSubject):
         return (("columns", "Columns"), ("items", "Items"))
 
     @property
+    def no_rows(self) -> str:
+        if not self._steps or self._alone:
+            return ""
+        return f"its page shows the columns that {type(self._steps[-1]).__name__} makes of those that the pipeline takes"
+
+    @property
     def summary(self) -> list[str]:
         pairs = len(self._given.tables)
         of_two = f" and {pairs} of two" if pairs else ""

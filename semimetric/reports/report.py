@@ -19,8 +19,14 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.files import write_file
 from .._foundation.text import number_text
+from .._foundation.types import Floats
+from .._foundation.validation import check_count
+from .rows import PageRows, start_rows
+from .subjects import unpacked
+from .widget import report_widget
 
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _FILES = Path(__file__).parent / "page"
@@ -43,6 +49,8 @@ class Report:
         comparison of several models, data and versions.
     page : dict
         What the scripts of the page read.
+    rows : PageRows or None, default None
+        What turns values of the page into rows of the user, for `widget`.
 
     Examples
     --------
@@ -55,6 +63,7 @@ class Report:
     title: str
     facts: dict[str, Any]
     page: dict[str, Any] = field(repr=False)
+    rows: PageRows | None = field(default=None, repr=False)
 
     def to_html(self) -> str:
         """Return the page, with its style, its scripts and its data, in one text."""
@@ -71,6 +80,44 @@ class Report:
         self.write_html(path)
         webbrowser.open(path.as_uri())
         return path
+
+    def widget(self, *, height: int = 820) -> Any:
+        """Return a live widget for notebooks: the same page, and the row that is edited on its tab "Items" comes back.
+
+        ``widget.row`` is the item that was edited last, a frame of one row with the columns and dtypes of the items. The model
+        takes it: ``model.predict(widget.row)``. ``widget.rows`` has all items of the tab: one, or of a distance both. Without
+        names of columns they are arrays. ``widget.observe(f, "row")`` calls f after each edit. Assign to show other items:
+        ``widget.row = X.iloc[[3]]``. A message of the page that holds no items is ignored, and ``widget.ignored`` says why.
+
+        It needs the package anywidget (extra ``widget``) and a notebook, such as those of Jupyter, marimo or VS Code.
+
+        Parameters
+        ----------
+        height : int, default 820
+            The height of the frame in pixels, inside of which the page scrolls.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+
+        Raises
+        ------
+        InputError
+            If the report has no tab "Items", or was read and not made by `semimetric.report`.
+        NotSupportedError
+            If the model does not take rows of the page, which shows features that were made of what the model takes.
+        MissingExtraError
+            If anywidget is not installed, or pandas, where columns have names.
+        """
+        check_count("height", height)
+        if self.rows is None or "items" not in dict(self.page["tabs"]):
+            raise InputError(
+                "this report has no tab 'items', on which values are edited; make it by semimetric.report with 'items' in "
+                "include=, or without include="
+            )
+        if self.rows.refused:
+            raise NotSupportedError(f"{self.rows.refused}; its page has no widget: use write_html(path) or open()")
+        return report_widget(self._rendered(live=True), self.title, height, self.rows, self._first_rows())
 
     def to_markdown(self) -> str:
         """Return the facts as headings, tables and sentences, in which text from data is escaped."""
@@ -94,16 +141,26 @@ class Report:
             f'style="width:100%;height:{_HEIGHT}px;border:1px solid #ccc"></iframe>'
         )
 
+    def _first_rows(self) -> Floats:
+        """Return the items that the page begins with, encoded: two of a distance, else one."""
+        items, n_features = self.page["items"], self.page["nRaw"]
+        values = None if items is None else unpacked(items["values"]).reshape(-1, n_features)
+        return start_rows(values, unpacked(self.page["middles"])[:n_features], 2 if self.page["kind"] == "distance" else 1)
+
     @cached_property
     def _html(self) -> str:
+        return self._rendered(live=False)
+
+    def _rendered(self, *, live: bool) -> str:
+        """Return the page; a live one has one script more, which talks to the frame around it."""
         environment = Environment(loader=FileSystemLoader(_FILES), autoescape=True, undefined=StrictUndefined)
         style = (_FILES / "report.css").read_text(encoding="utf-8")
         # one function, so that nothing of the page is reached by name from outside
-        scripts = [(_FILES / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+        scripts = [(_FILES / f"{name}.js").read_text(encoding="utf-8") for name in (*_SCRIPTS, *["live"] * live)]
         script = '(() => {\n"use strict";\n' + "\n".join(scripts) + "})();\n"
         environment.filters |= {"written": _written, "share": lambda value: f"{value:.1%}"}
         text = environment.get_template("report.html").render(
-            facts=_finite(self.facts), tabs=self.page["tabs"], style=style, style_hash=_digest(style), script=script,
+            facts=_finite(self.facts), tabs=self.page["tabs"], live=live, style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters

@@ -192,6 +192,11 @@ class Subject(ABC):
         )
         return Bars(shown.features, errors, shown.note, bars)
 
+    @property
+    def no_rows(self) -> str:
+        """Why the model does not take rows of the columns that the page shows; "" if it does."""
+        return ""
+
     def read(self, X: Any) -> Any:
         """Return items as they were given to the model, as a table with the columns of ``schema``."""
         return X
@@ -232,6 +237,11 @@ class DistanceSubject(Subject):
         if not self.predicts:
             return "It is a distance: it says how far apart two items are, and predicts nothing."
         return "It predicts an item by its distances to the items that it learned from. The distance was learned with them."
+
+    @property
+    def no_rows(self) -> str:
+        made = "its page shows features that were made of the objects that the model takes"
+        return made if self.schema.encoded else ""
 
     @property
     def tabs(self) -> tuple[tuple[str, str], ...]:
@@ -533,3 +543,8 @@ def packed(values: ArrayLike) -> dict[str, str]:
     array = np.asarray(values)
     kind = "i4" if array.dtype.kind in "iub" else "f8"
     return {"type": kind, "base64": base64.b64encode(array.astype(f"<{kind}").tobytes()).decode()}
+
+
+def unpacked(told: dict[str, str]) -> Floats:
+    """Return the numbers that `packed` has packed, as float64."""
+    return np.frombuffer(base64.b64decode(told["base64"]), f"<{told['type']}").astype(np.float64)

@@ -29,6 +29,7 @@ __main__
 """.split()
 
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "kmedoids", "skimage", "dask", "distributed", "zarr"}
+OPTIONAL |= {"anywidget", "traitlets"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 
 

@@ -3,7 +3,7 @@ const vm = require("vm");
 const fs = require("fs");
 const [, , folder] = process.argv;
 const script = ["distance", "machine", "pieces", "page"].map((name) => fs.readFileSync(`${folder}/${name}.js`, "utf8")).join("\n");
-const body = script.replace(/\nbegin\(\);\s*$/, "").replace(/^if \(typeof module.*$/gm, "");
+const body = script.replace(/\nconst opened = begin\(\);\s*$/, "").replace(/^if \(typeof module.*$/gm, "");
 const readPage = vm.runInThisContext(`(() => { const say = String; ${body}\nreturn readPage; })()`);
 const { page: given, items } = JSON.parse(fs.readFileSync(0, "utf8"));
 const page = readPage(given);

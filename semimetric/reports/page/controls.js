@@ -49,6 +49,11 @@ function itemControl(page, id, label, number, chosen) {
   return element("p", { class: "field" }, element("label", { for: id }, label), field);
 }
 
+/** Say in the search field which item is shown; none where it is null. */
+function nameItem(page, id, number) {
+  if (page.items) document.getElementById(id).value = number === null ? "" : page.items.names[number];
+}
+
 function selectControl(id, label, options, chosen, changed) {
   const made = options.map(([value, said]) => element("option", { value, selected: String(value) === String(chosen) }, said));
   return element("p", { class: "field" }, element("label", { for: id }, label),

@@ -23,6 +23,7 @@ function drawItemsTab(page, panel) {
 
   /** Distances, terms and shares of the two items as they are. */
   function drawResult() {
+    page.told(items);
     if (!page.computes) {
       result.replaceChildren(element("p", {}, page.whyNot), ...partOfTables());
       return;
@@ -93,12 +94,15 @@ function drawItemsTab(page, panel) {
   values.draw();
   drawResult();
 
-  return {
-    redraw: drawResult,
-    compare: (one, other) => {
-      choose(0, one);
-      choose(1, other);
-      sides.forEach((name, side) => { document.getElementById(`item-${name}`).value = page.items.names[numbers[side]]; });
-    },
-  };
+  /** Show two items, by their values and their numbers, null for those that are none of the page. */
+  function put(rows, chosen) {
+    sides.forEach((name, side) => {
+      [items[side], numbers[side]] = [rows[side], chosen[side]];
+      nameItem(page, `item-${name}`, chosen[side]);
+    });
+    values.draw();
+    drawResult();
+  }
+
+  return { redraw: drawResult, put, compare: (one, other) => put([page.startItem(one), page.startItem(other)], [one, other]) };
 }

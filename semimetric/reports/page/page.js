@@ -214,11 +214,12 @@ function makeTabs(draw) {
     });
   });
   const byId = (id) => tabs.find((tab) => tab.id === id);
-  return { begin: () => show(tabs[0], false), has: (id) => Boolean(byId(id)), show: (id) => show(byId(id)), of: (id) => ensure(byId(id)), redraw: () => drawn.forEach((tab) => tab.redraw()), all: () => tabs.map(ensure) };
+  return { begin: () => show(tabs[0], false), has: (id) => Boolean(byId(id)), show: (id, focus) => show(byId(id), focus), of: (id) => ensure(byId(id)), redraw: () => drawn.forEach((tab) => tab.redraw()), all: () => tabs.map(ensure) };
 }
 
 function begin() {
   const page = readPage(JSON.parse(document.getElementById("report-data").textContent));
+  page.told = () => {}; // gets the items that are edited, in a widget
   document.querySelectorAll("data.number").forEach((place) => { place.textContent = say(Number(place.value)); });
   document.querySelectorAll("data.share").forEach((place) => { place.textContent = sayShare(Number(place.value)); });
   if (page.items) {
@@ -249,6 +250,7 @@ function begin() {
     tabs.redraw();
   });
   document.documentElement.dataset.ready = "true";
+  return { page, tabs };
 }
 
-begin();
+const opened = begin();

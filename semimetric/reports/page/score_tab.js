@@ -41,6 +41,7 @@ function drawScoreTab(page, panel) {
   }
 
   function drawResult() {
+    page.told(items);
     if (!page.computes) {
       result.replaceChildren(element("p", {}, page.whyNot));
       return;
@@ -73,5 +74,13 @@ function drawScoreTab(page, panel) {
     element("div", {}, pick, values.table), element("div", {}, page.computes ? kinds : "", result)));
   values.draw();
   drawResult();
-  return { redraw: drawResult };
+  return {
+    redraw: drawResult,
+    put: ([row], [chosen]) => {
+      [items[0], number] = [row, chosen];
+      nameItem(page, "item-chosen", chosen);
+      values.draw();
+      drawResult();
+    },
+  };
 }
