@@ -38,6 +38,7 @@ QUICK = {
     "knn_accuracy": ["--sets", "wine", "glass", "--splits", "2", "--report", "2", "--methods", "semimetric", "nca"],
     "paper0": ["--sets", "iris", "--splits", "1", "--methods", "PL1", "PL2", "RBF"],
     "paper4": ["--parts", "tables", "--sets", "fourclass"],
+    "payload": ["--points", "20000"],
     "search": ["--points", "50000", "--queries", "100", "--part", "large"],
     "solve": ["--pairs", "2000"],
     "streaming": ["--quick"],

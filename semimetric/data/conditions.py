@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError
 from .._foundation.names import did_you_mean
 from .moments import Moment, TimeCells, looks_like_time, read_moment, times_in_text
+from .texts import DistinctTexts, TextCells
 
 _OPERATORS: dict[str, Callable] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -46,14 +47,6 @@ _REQUIRED = (
     'comparisons such as price < 20 or colour in ("red", "blue"), joined by and, or, not and parentheses, are required: use '
     "==, !=, <, <=, >, >=, in, backticks around column names with spaces, and quotes around text"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class TextCells:
-    """A column of texts, of which many are the same; a missing one is ""."""
-
-    codes: NDArray[np.integer]  # (n_rows,), numbers of texts
-    texts: NDArray[Any]  # (n_texts,), those that differ, as objects
 
 
 @dataclass(frozen=True)
@@ -78,31 +71,36 @@ class Predicate:
             )
         cells = columns[self.column]
         named = next((value for value in self.values if isinstance(value, Moment)), None)
-        if isinstance(cells, TextCells):
-            if named is None:  # Then each text is compared once.
-                return self.holds({self.column: cells.texts})[cells.codes]
-            cells = cells.texts[cells.codes]
-        if named is not None and not isinstance(cells, TimeCells) and cells.dtype.kind != "f":
+        if named is not None and isinstance(cells, TextCells):
             cells = times_in_text(cells, self.column, named)
         if isinstance(cells, TimeCells):
             return self._compared(cells.days, [cells.number(v, self.column) for v in self.values]) & ~np.isnan(cells.days)
-        numbers = cells.dtype.kind == "f"
+        if isinstance(cells, TextCells):
+            if numbers := [value for value in self.values if not isinstance(value, str)]:
+                raise InputError(
+                    f"the condition compares {self.column}, a column of text, with a number, {numbers[0]!r}; quote it"
+                )
+            return cells.where(self._among_texts)
         for value in self.values:
-            if numbers and not isinstance(value, float):
+            if not isinstance(value, float):
                 given = f"a time, {value.text}" if isinstance(value, Moment) else f"text, {value!r}"
                 raise InputError(
                     f"the condition compares {self.column}, a column of numbers, with {given}; write the number bare"
                 )
-            if not isinstance(value, str) and not numbers:
-                raise InputError(f"the condition compares {self.column}, a column of text, with a number, {value!r}; quote it")
-        found = self._compared(cells, self.values)
-        return found & ~np.isnan(cells) if numbers else found
+        return self._compared(cells, self.values) & ~np.isnan(cells)
 
     def _compared(self, cells: NDArray[Any], values: Sequence[Any]) -> NDArray[np.bool_]:
         if self.sign in _OPERATORS:
             return np.asarray(_OPERATORS[self.sign](cells, values[0]), dtype=bool)
         among = np.logical_or.reduce([np.asarray(cells == value, dtype=bool) for value in values])
         return among if self.sign == "in" else ~among
+
+    def _among_texts(self, texts: DistinctTexts) -> NDArray[np.bool_]:
+        values = [str(value) for value in self.values]
+        if self.sign in ("==", "!=", "in", "not in"):
+            equal = np.logical_or.reduce([texts.equal(value) for value in values])
+            return ~equal if self.sign in ("!=", "not in") else equal
+        return np.asarray(_OPERATORS[self.sign](texts.order(values[0]), 0))
 
 
 @dataclass(frozen=True)

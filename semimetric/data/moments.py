@@ -9,13 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.types import Floats
+from .texts import TextCells
 from .times import SCALE, days_or_hours
 
 _LOOKS = re.compile(r"\d+([-/.])\d+\1\d+.*|\d{4}-\d\d?")  # which no number does
@@ -64,21 +63,28 @@ def _days(times: Sequence[datetime | None], column: str) -> Floats:
     return days_or_hours(np.array(utc, dtype="M8[us]"), SCALE, "", column, "the items")
 
 
-def times_in_text(cells: NDArray[Any], column: str, value: Moment) -> TimeCells:
+def times_in_text(cells: TextCells, column: str, value: Moment) -> TimeCells:
     """Return a column of text as times, which a condition compares with a date or a time; empty cells are missing."""
-    times = []
-    for row, cell in enumerate(cells.tolist()):
-        try:
-            times.append(read_moment(str(cell)).time if str(cell).strip() else None)
-        except InputError as error:
-            raise InputError(
-                f"the condition compares {column} with the time {value.text}, but item {row} has {str(cell)[:40]!r} there, "
-                f"which is no time; put {value.text} in quotes to compare text"
-            ) from error
+    times: list[datetime | None] = []
+    places, before = [], 0
+    for codes, texts in cells.pieces:
+        used, first, at = np.unique(codes, return_index=True, return_inverse=True)
+        places.append(len(times) + at)
+        times += [None] * len(used)
+        for k in np.argsort(first).tolist():  # so that the first row that is no time is named
+            cell = texts.text(int(used[k])) if used[k] else ""
+            try:
+                times[k - len(used)] = read_moment(cell).time if cell.strip() else None
+            except InputError as error:
+                raise InputError(
+                    f"the condition compares {column} with the time {value.text}, but item {before + int(first[k])} has "
+                    f"{cell[:40]!r} there, which is no time; put {value.text} in quotes to compare text"
+                ) from error
+        before += len(codes)
     zones = {time.tzinfo is not None for time in times if time is not None}
     if len(zones) > 1:
         raise InputError(f"the condition compares {column}, where some times have an offset and others have none; give all one")
-    return TimeCells(_days(times, column), "UTC" if True in zones else "")
+    return TimeCells(_days(times, column)[np.concatenate(places)], "UTC" if True in zones else "")
 
 
 def looks_like_time(text: str) -> bool:

@@ -11,9 +11,8 @@ Every column is of one kind:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -25,8 +24,9 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.tables import read_table
 from .columns import cells_of, column_of, is_categorical, numbers_of
-from .conditions import Cells, TextCells
+from .conditions import Cells
 from .moments import TimeCells
+from .texts import DistinctTexts, TextCells
 from .times import SCALE, clock_zone, days_or_hours, holds_times, zone_of
 
 KINDS = {"number": "numbers", "whole": "whole numbers", "truth": "truth values", "time": "times", "text": "text"}
@@ -34,41 +34,6 @@ _TOO_LARGE = 2.0**53  # from which float64 does not hold every whole number
 _DAY = 86_400e6  # microseconds
 _DTYPES = {"bool": "truth", "int": "whole", "uint": "whole", "float": "number"}  # how names of dtypes begin
 _TABLE = "a frame of pandas, polars or pyarrow, or a dict of columns, is required, whose columns have names"
-
-
-@dataclass(frozen=True, eq=False)
-class DistinctTexts:
-    """Texts that differ, numbered from 1 on; 0 is a missing one."""
-
-    letters: NDArray[np.uint8]  # UTF-8, one text after another
-    ends: NDArray[np.int64]  # (n_texts,), where each ends
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
-        """Return texts, the first of which gets the number 1."""
-        encoded = [text.encode(errors="surrogatepass") for text in texts]
-        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
-
-    def text(self, number: int) -> str:
-        """Return the text of a number, from 1 on."""
-        start = int(self.ends[number - 2]) if number > 1 else 0
-        return self.letters[start : self.ends[number - 1]].tobytes().decode(errors="surrogatepass")
-
-    @cached_property
-    def all(self) -> NDArray[Any]:
-        """All texts by their numbers, as objects, shape (n_texts + 1,); a missing one is "", as a condition compares it."""
-        out = np.full(len(self.ends) + 1, "", dtype=object)
-        out[1:] = [self.text(number) for number in range(1, len(out))]
-        return out
-
-    def check(self) -> bool:
-        """Return True if the ends do not fall, letters are UTF-8, and no text stands twice."""
-        ordered = (np.diff(self.ends, prepend=0) >= 0).all() and int(self.ends[-1:].sum()) == len(self.letters)
-        try:
-            return bool(ordered) and len(set(self.all[1:].tolist())) == len(self.ends)
-        except UnicodeDecodeError:
-            return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +86,8 @@ class PayloadColumn:
 
     @classmethod
     def _of_texts(cls, name: str, cells: Sequence[Any]) -> Self:
-        number: dict[str, int] = {}
-        codes = [0 if is_missing(cell) else number.setdefault(str(cell), len(number) + 1) for cell in cells]
-        return cls(name, "text", np.array(codes, np.int32), "", DistinctTexts.of(number))
+        ((codes, texts),) = TextCells.of(None if is_missing(cell) else str(cell) for cell in cells).pieces
+        return cls(name, "text", codes, "", texts)
 
     @classmethod
     def joined(cls, columns: Sequence[PayloadColumn]) -> PayloadColumn:
@@ -147,12 +111,14 @@ class PayloadColumn:
             return self
         return replace(self, cells=self.cells[rows])
 
-    @property
-    def compared(self) -> Cells:
-        """The cells as a condition compares them."""
-        if self.texts is not None:
-            return TextCells(self.cells, self.texts.all)
-        return TimeCells(self.cells, "UTC" if self.zone else "") if self.kind == "time" else self.cells
+    @classmethod
+    def compared(cls, columns: Sequence[PayloadColumn]) -> Cells:
+        """Return the cells of columns of one kind, one after another, as a condition compares them."""
+        first, texts = columns[0], [(column.cells, column.texts) for column in columns if column.texts is not None]
+        if texts:
+            return TextCells(texts)
+        cells = np.concatenate([column.cells for column in columns])
+        return TimeCells(cells, "UTC" if first.zone else "") if first.kind == "time" else cells
 
     def shown(self) -> Any:
         """Return the cells as a person has given them: an array, or one of pandas where values of its dtype are missing."""

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from semimetric import InputError
 from semimetric.data.conditions import Compound, Predicate, read_condition
 from semimetric.data.moments import TimeCells
+from semimetric.data.texts import TextCells
 from semimetric.data.times import SCALE, days_or_hours
 
 COLUMNS = {
     "price": np.array([1.0, 20.0, np.nan, 3e3]),
     "shoe size": np.array([40.0, 41.0, 42.0, 43.0], np.float32),
-    "colour": np.array(["red", "dark red and blue", "", 'a "b"'], dtype=object),
+    "colour": TextCells.of(["red", "dark red and blue", "", 'a "b"']),
 }
 
 
@@ -48,9 +49,9 @@ def test_rows_on_which_a_condition_holds(text, rows):
 TIMES = {
     "when": TimeCells(np.array([0.0, 19753.0, 19753 + 8.5 / 24, np.nan]), ""),
     "sent": TimeCells(np.array([0.0, 19753.0, 19753 + 8.5 / 24, np.nan]), "UTC"),
-    "born": np.array(["2024-01-31", "2024-01-31T08:30", "", "1999-12-31"], dtype=object),
-    "seen": np.array(["2024-01-31T01:00+01:00", "2024-01-31T00:30Z", "", "2024-01-31 08:30:00+00:00"], dtype=object),
-    "city": np.array(["Rome", "Rome", "Oslo", "2024-01-31"], dtype=object),
+    "born": TextCells.of(["2024-01-31", "2024-01-31T08:30", "", "1999-12-31"]),
+    "seen": TextCells.of(["2024-01-31T01:00+01:00", "2024-01-31T00:30Z", "", "2024-01-31 08:30:00+00:00"]),
+    "city": TextCells.of(["Rome", "Rome", "Oslo", "2024-01-31"]),
 }
 
 
@@ -94,7 +95,7 @@ def test_malformed_times_are_refused_in_words(text, parts):
 
 def test_a_number_is_not_compared_with_a_time():
     assert_refused(lambda: rows_where("price > 2024-01-31"), "a column of numbers", "a time, 2024-01-31", "the number bare")
-    mixed = {"when": np.array(["2024-01-31", "2024-01-31T00:00Z"], dtype=object)}
+    mixed = {"when": TextCells.of(["2024-01-31", "2024-01-31T00:00Z"])}
     assert_refused(lambda: read_condition("when > 2024-01-01").holds(mixed), "some times have an offset", "give all one")
 
 
@@ -159,7 +160,7 @@ def test_what_holds_is_what_the_logic_of_three_values_says(condition, rows):
     text, says = condition
     columns = {
         "size": np.array([np.nan if row["size"] is None else row["size"] for row in rows], dtype=np.float64),
-        "my kind": np.array([row["my kind"] for row in rows], dtype=object),
+        "my kind": TextCells.of([row["my kind"] for row in rows]),
     }
     assert read_condition(text).holds(columns).tolist() == [says(row) is True for row in rows]
 
@@ -168,7 +169,7 @@ def test_what_holds_is_what_the_logic_of_three_values_says(condition, rows):
 def test_where_nothing_is_missing_it_is_what_pandas_answers(condition, rows):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame([row | {"size": row["size"] or 0} for row in rows])
-    columns = {"size": frame["size"].to_numpy(np.float64), "my kind": frame["my kind"].to_numpy(object)}
+    columns = {"size": frame["size"].to_numpy(np.float64), "my kind": TextCells.of(frame["my kind"])}
     assert read_condition(condition[0]).holds(columns).tolist() == frame.eval(condition[0], engine="python").tolist()
 
 

@@ -32,8 +32,8 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.shapley import shapley_of_products
 from ..model.semimetric import Semimetric
 
-_NODES = 16  # of the quadrature at first; they are exact up to 32 columns
-_ROUNDING = 1e-11  # by which values may miss their sum, relative to the sum of the coefficients
+_NODES = 8  # of the quadrature at first; they are exact up to 16 columns
+_ROUNDING = 1e-13  # by which values may miss their sum, relative to the sum of the coefficients
 _BLOCK = 8  # background items whose rows are predicted at a time
 _MOST_SHOWN = 8  # columns that are printed
 EXPLAINED_LEVEL = 0.9
@@ -285,10 +285,10 @@ def product_contributions(
     They are those of ``sum_i coefficients_i exp(-d(., centers_i) / width)`` between the encoded row (1, n_features) and the
     encoded background (n_background, n_features).
     """
-    n, p = len(centers), d.n_features
+    p, parts = d.n_features, d.parts_to(centers)
 
     def factors(item: Floats) -> Floats:
-        return np.exp(-d.contributions_of_encoded(np.repeat(item, n, axis=0), centers, by="features") / width)
+        return np.exp(parts(item) / -width)
 
     own, allowed = factors(row), _ROUNDING * np.abs(coefficients).sum(axis=0)
 

@@ -248,21 +248,28 @@ def feature_parts(
     embedding: PairMap, weights: Floats, directions: Directions | None, x: GridPoints, y: GridPoints, epsilon: Floats
 ) -> Floats:
     """Return what every raw feature adds to the distances of the points x to the same points y, shape (n, n_features)."""
-    rows = np.arange(len(x.raw))
-    terms = embedding.contributions(x.items, rows, y.items, rows, weights)
-    parts = np.abs(rise_outside(x.excess, epsilon) - rise_outside(y.excess, epsilon))
+    parts = parts_of_singles(embedding, weights, x, y, epsilon)
     left, right = (with_directions(directions, side.raw) for side in (x, y))
     for g, group in enumerate(embedding.groups):
-        if len(group) == 1:
-            parts[:, group[0]] += terms[:, g]
-        else:
+        if len(group) > 1:
             parts[:, sorted(group)] += _members_of_joint(embedding, weights, g, left, right)
     n = x.raw.shape[1]
     if directions is None:
         return parts
     size = max(_STEPS // max(len(directions.names) * n, 1), 1)
-    divided = [_divided(directions, x.raw[b], y.raw[b], parts[b, n:]) for b in blocks(len(rows), size)]
+    divided = [_divided(directions, x.raw[b], y.raw[b], parts[b, n:]) for b in blocks(len(parts), size)]
     return parts[:, :n] + np.concatenate(divided)
+
+
+def parts_of_singles(embedding: PairMap, weights: Floats, x: GridPoints, y: GridPoints, epsilon: Floats) -> Floats:
+    """Return what single features, and slopes outside their range, add between points y (n) and as many points x, or one."""
+    rows = np.arange(len(y.raw))
+    terms = embedding.contributions(x.items, rows if len(x.raw) == len(rows) else np.zeros_like(rows), y.items, rows, weights)
+    parts = np.abs(rise_outside(x.excess, epsilon) - rise_outside(y.excess, epsilon))
+    for g, group in enumerate(embedding.groups):
+        if len(group) == 1:
+            parts[:, group[0]] += terms[:, g]
+    return parts
 
 
 def _members_of_joint(embedding: PairMap, weights: Floats, g: int, left: Floats, right: Floats) -> Floats:

@@ -41,14 +41,14 @@ from ..features.leaf_rules import leaf_rules
 from ..features.linear_directions import Directions, with_directions
 from ..pairs.base import NamedTables, PairMap, Table, mirror
 from ..pairs.full_tables import PairEmbedding
-from ..pairs.monotone_scales import WarpedEmbedding, l1_pairwise
+from ..pairs.monotone_scales import WarpedEmbedding, l1_of_alike, l1_pairwise
 from ..pairs.scales_and_tables import MixedEmbedding
 from .averages import mean_of
 from .axioms import AxiomReport, Axioms, certify, check_directions, check_numbers, check_schema
 from .base_distances import BaseDistance, StoredTerm
 from .compiled_sum import distance_of_arrays, feature_sum
 from .counterfactuals import Counterfactual, find_counterfactual
-from .explanations import Explanation, feature_parts
+from .explanations import Explanation, feature_parts, parts_of_singles
 from .known_distances import emd_parts, gower_parts, l1_parts
 from .limits import GridPoints, ValueLimits, rise_outside
 from .links import Link, checked_link, link_function
@@ -370,20 +370,43 @@ class Semimetric(FrozenValue):
         x, y = (self._points(side) for side in self._both(X, X if Y is None else Y))
         return self._pairwise(x, y, n_jobs=n_jobs, mirrored=Y is None)
 
-    def distances_to(self, items: Floats, *, n_jobs: int | None = None) -> Callable[[Floats], Floats]:
+    def distances_to(self, items: Floats, *, n_jobs: int | None = None, alike: bool = False) -> Callable[[Floats], Floats]:
         """Return a function of encoded queries (n, n_features) that gives their distances to encoded items, shape (n, n_items).
 
-        The items are located once, so that single queries are quick; the distances are those of `pairwise`.
+        The items are located once, so that single queries are quick; the distances are those of `pairwise`. With ``alike`` they
+        are so to rounding, and scales take less time for queries of a call that share most of their values.
         """
         points = self._points(items)
         if isinstance(self.embedding, WarpedEmbedding) and not self.base_distances:
-            return partial(self._distances_to_coordinates, self._coordinates(self.embedding, self.weights, points), n_jobs)
+            right = self._coordinates(self.embedding, self.weights, points)
+            columns = np.ascontiguousarray(right.T) if alike else None
+            return partial(self._distances_to_coordinates, right, columns, n_jobs)
         return partial(self._distances_to_points, points, n_jobs)
 
-    def _distances_to_coordinates(self, right: Floats, n_jobs: int | None, queries: Floats) -> Floats:
+    def parts_to(self, items: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of one encoded query (1, n_features): what each feature adds to its distances to encoded items.
+
+        It has the shape (n_items, n_features). The items are located once; the parts are those of `contributions` by features,
+        of a distance without directions, joint groups and base distances.
+        """
+        points = self._points(items)
+        if not isinstance(self.embedding, WarpedEmbedding):
+            return lambda query: parts_of_singles(self.embedding, self.weights, self._points(query), points, self.epsilon)
+        scales, right = self.embedding, self._coordinates(self.embedding, self.weights, points)
+        groups, rest = self._sloped_alone(scales)
+
+        def parts(query: Floats) -> Floats:
+            out = np.zeros((len(items), self.n_features))
+            out[:, [*groups, *rest]] = np.abs(right - self._coordinates(scales, self.weights, self._points(query)))
+            return out
+
+        return parts
+
+    def _distances_to_coordinates(self, right: Floats, columns: Floats | None, n_jobs: int | None, queries: Floats) -> Floats:
         assert isinstance(self.embedding, WarpedEmbedding)
         left = self._coordinates(self.embedding, self.weights, self._points(queries))
-        return self.link_function.apply(l1_pairwise(left, right, n_jobs=n_jobs))
+        sums = l1_pairwise(left, right, n_jobs=n_jobs) if columns is None else l1_of_alike(left, columns, n_jobs=n_jobs)
+        return self.link_function.apply(sums)
 
     def _distances_to_points(self, right: GridPoints, n_jobs: int | None, queries: Floats) -> Floats:
         return self._pairwise(self._points(queries), right, n_jobs=n_jobs)

@@ -17,7 +17,7 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.stored import storable
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.l1 import l1_to_columns
+from ..._kernels.l1 import l1_of_changed, l1_to_columns
 from ..._kernels.simplex import Located
 from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
@@ -25,6 +25,7 @@ from .base import Items, PairMap, Table
 from .rows import DenseRows
 
 _FEW = 8  # rows: of fewer, the copy that a compiled loop needs takes longer than it saves
+_ALIKE = 0.25  # Rows are alike that differ from one of them in at most this share of their cells.
 _BLOCK = 64  # rows whose distances a thread computes at a time
 
 
@@ -132,4 +133,18 @@ def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Fl
         return cdist(left, right, "cityblock")
     out, columns, rows = np.empty((len(left), len(right))), np.ascontiguousarray(right.T), np.ascontiguousarray(left)
     map_blocks(lambda b: l1_to_columns(rows[b], columns, out[b]), len(left), size=_BLOCK, n_jobs=n_jobs)
+    return out
+
+
+def l1_of_alike(left: Floats, columns: Floats, *, n_jobs: int | None = None) -> Floats:
+    """Return `l1_pairwise` of rows that share most of their values to rounding; ``columns`` are the transposed other rows.
+
+    The distances of a row with the middle value of each column are computed once. A row changes by the columns that differ.
+    """
+    base = np.sort(left, axis=0)[len(left) // 2]
+    if not columns.size or (left != base).mean() > _ALIKE:
+        return l1_pairwise(left, columns.T, n_jobs=n_jobs)
+    out, shared = np.empty((len(left), columns.shape[1])), np.empty((1, columns.shape[1]))
+    l1_to_columns(base[None], columns, shared)
+    map_blocks(lambda b: l1_of_changed(left[b], columns, base, shared[0], out[b]), len(left), size=_BLOCK, n_jobs=n_jobs)
     return out

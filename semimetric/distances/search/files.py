@@ -26,7 +26,8 @@ from ..._foundation.stored import Members, check_array, located, refused_as_stor
 from ..._foundation.unfinished import discard, undoing, uninterrupted
 from ..._foundation.validation import check_choice
 from ..._kernels.simplex import Located
-from ...data.payload import KINDS, DistinctTexts, Payload, PayloadColumn
+from ...data.payload import KINDS, Payload, PayloadColumn
+from ...data.texts import DistinctTexts
 from ..model.semimetric import Semimetric
 from ..pairs.base import Items
 from .cells import CODES, Boxes, CellLayout, Cells

@@ -20,6 +20,7 @@ from ...data.conditions import Cells, read_condition
 from ...data.moments import TimeCells
 from ...data.payload import Payload, PayloadColumn
 from ...data.schema import Schema
+from ...data.texts import DistinctTexts, TextCells
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
@@ -79,7 +80,7 @@ class ItemColumns(Mapping[str, Cells]):
     def __getitem__(self, name: str) -> Cells:
         if name in self._beside:
             taken = [part.payload[name].take(part.alive) for part in self.parts if part.payload is not None]
-            return (taken[0] if len(taken) == 1 else PayloadColumn.joined(taken)).compared
+            return PayloadColumn.compared(taken)
         k = self.names.index(name)
         feature = self.schema.features[k]
         cells = np.concatenate([part.raw[part.alive, k] for part in self.parts])
@@ -87,10 +88,11 @@ class ItemColumns(Mapping[str, Cells]):
             return TimeCells(cells.astype(np.float64), feature.zone)
         if feature.kind != "categorical":
             return cells
-        values = feature.decode(cells)
         if any(isinstance(category, str) for category in feature.categories):
-            return np.array(["" if value is None else str(value) for value in values], dtype=object)
-        return values.astype(np.float64)
+            codes = np.where(np.isnan(cells), -1, cells).astype(np.int64) + 1
+            known = len(feature.categories)
+            return TextCells([(np.where(codes > known, 0, codes), DistinctTexts.of(map(str, feature.categories)))])
+        return feature.decode(cells).astype(np.float64)
 
 
 _BLOCK = 128  # At most so many queries are tabulated together,

@@ -43,6 +43,21 @@ def test_parts_add_up_and_a_feature_that_does_not_differ_adds_nothing(groups, be
 @pytest.mark.parametrize("make", cases.MIXED_EMBEDDINGS.values(), ids=cases.MIXED_EMBEDDINGS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
+def test_parts_to_many_items_are_those_of_each(make, data):
+    grid = data.draw(own.mixed_grids())
+    embedding = make(grid)
+    if any(len(g) > 1 for g in embedding.groups):
+        return
+    n, w = grid.n_features, data.draw(own.weights(embedding.n_columns))
+    d = Semimetric(embedding, w, np.full(n, 0.25) * grid.extends, tuple(f"x{k}" for k in range(n)))
+    X, Y = data.draw(own.points(grid, 1)), data.draw(own.points(grid, 4))
+    want = d.contributions_of_encoded(np.repeat(X, 4, axis=0), Y, by="features")
+    assert_allclose(d.parts_to(Y)(X), want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", cases.MIXED_EMBEDDINGS.values(), ids=cases.MIXED_EMBEDDINGS)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
 def test_parts_of_every_embedding_add_up(make, data):
     grid = data.draw(own.mixed_grids())
     embedding = make(grid)

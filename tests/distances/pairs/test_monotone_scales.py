@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from semimetric import NotSupportedError
 from semimetric.data.grid import Grid
 from semimetric.distances.pairs.full_tables import PairEmbedding
-from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
+from semimetric.distances.pairs.monotone_scales import WarpedEmbedding, l1_of_alike
 
 
 @given(st.data(), own.grids())
@@ -46,3 +46,14 @@ def test_groups_of_several_features_are_refused():
     assert_refused(
         lambda: WarpedEmbedding(grid, [(0, 1)]), "one scale a feature", 'groups="singles"', 'tables="full"', NotSupportedError
     )
+
+
+@given(st.integers(0, 10_000), st.integers(1, 20), st.integers(1, 5), st.integers(0, 6))
+def test_rows_that_are_alike_have_the_same_distances(seed, n, p, n_changed):
+    rng = np.random.default_rng(seed)
+    left, right = np.tile(rng.integers(0, 3, p), (n, 1)).astype(float), rng.integers(0, 3, (600, p)) + rng.random((600, p)) / 9
+    left[rng.integers(0, n, n_changed), rng.integers(0, p, n_changed)] += rng.random(n_changed)
+    right[:n] = left
+    found = l1_of_alike(left, np.ascontiguousarray(right.T))
+    np.testing.assert_allclose(found, np.abs(left[:, None] - right).sum(axis=2), atol=1e-12)
+    assert found.min() >= 0
