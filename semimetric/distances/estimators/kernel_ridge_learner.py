@@ -217,8 +217,11 @@ class KernelRidgeLearner(LearnedCoordinates):
     def check_restored(self) -> None:
         super().check_restored()
         self._check()
-        if self.weights_.shape != (self.n_features_in_,) or not (self.weights_ >= 0).all() or not self.weights_.any():
-            raise InputError(f"weights_ have shape {self.weights_.shape} for {self.n_features_in_} features; restore the file")
+        n = len(self.stored_array("losses_", None))
+        if not 0 <= self.round_ < n:
+            raise InputError(f"round {self.round_} of {n} is to be the one that was taken; restore the file")
+        if not self.stored_array("weights_", self.n_features_in_, least=0).any():
+            raise InputError("weights_ are all 0, by which no items differ; restore the file")
 
     @property
     def feature_importances_(self) -> Floats:

@@ -237,8 +237,9 @@ class LargeMarginLearner(LearnedCoordinates):
         self.triplet_options()
         check_time_budget(self.time_budget)
         check_sorted_classes(self.classes_)
-        if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
-            raise InputError("the importances or passes are not those of a fit; restore the file")
+        self.stored_array("feature_importances_", self.n_features_in_)
+        if not self.passes_:
+            raise InputError("there are no passes, of which a fit has at least one; restore the file")
 
     def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
         return super()._nested() | {"triplets": Triplets.meant_by}

@@ -183,5 +183,6 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
     def check_restored(self) -> None:
         super().check_restored()
         for name in ("kth_distances_", "densities_", "negative_scores_"):
-            if getattr(self, name).shape != (self.n_samples_fit_,) or np.isnan(getattr(self, name)).any():
-                raise InputError(f"{name} is not one number for each of the {self.n_samples_fit_} items; restore the file")
+            self.stored_array(name, self.n_samples_fit_, infinite=True)
+            if np.isnan(getattr(self, name)).any():
+                raise InputError(f"{name} is NaN for an item; restore the file")

@@ -183,7 +183,7 @@ class KnotMap(FeatureMap):
         super().check_restored()
         self._check_parameters()
         n, missing = self.n_features_in_, self.missing == "indicator"
-        if self.grid_.kinds != ("numeric",) * n or self.grid_.missing != (missing,) * n:
+        if self.grid_.n_features != n or {*self.grid_.kinds} != {"numeric"} or {*self.grid_.missing} != {missing}:
             raise InputError(
                 f"the grid has {self.grid_.n_features} features, or others than the {n} required; restore the file"
             )

@@ -238,13 +238,13 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
     def check_restored(self) -> None:
         self._check()
-        d, K, n = self.n_features_in_, self.n_components_, len(self.labels_)
+        d, K = self.n_features_in_, self.n_components_
         check_names(self, d)
-        shapes = {"centres_": (K, d), "normals_": (K, d), "thickness_": (K,), "weights_": (K,), "spread_": (K,)}
-        for name, shape in shapes.items():
-            array = getattr(self, name)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise InputError(f"{name} has shape {array.shape} or is not finite; numbers of shape {shape} are required")
+        for name in ("centres_", "normals_"):
+            self.stored_array(name, K, d)
+        for name in ("thickness_", "weights_", "spread_"):
+            self.stored_array(name, K)
+        n = len(self.stored_array("labels_", None, least=0, most=K - 1))
         positive = (self.thickness_ > 0).all() and (self.spread_ > 0).all()
         if not positive or not np.allclose(np.linalg.norm(self.normals_, axis=1), 1.0):
             raise InputError("thickness_ or spread_ is not positive, or normals_ are not of length 1; restore the file")
