@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError, StorageError
-from .files import State, write_state
+from .files import State, real_path, write_state
 from .stored import check_array, state_of, stored_types, value_of
 from .types import FrozenValue
 
@@ -40,7 +40,7 @@ class SavedEstimator(BaseEstimator):
             If the file cannot be written; one that is there already is then unchanged.
         """
         check_is_fitted(self)
-        write_state(os.path.realpath(path), state_of(self), key=key)
+        write_state(real_path(path), state_of(self), key=key)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Return the parameters that a file holds, by name."""

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._foundation.arrays import as_classes
+from ..._foundation.arrays import as_classes, as_floats
 from ..._foundation.errors import InputError, NotSupportedError, silent
 from ..._foundation.progress import Stopwatch, check_time_budget
+from ..._foundation.real_numbers import shown
 from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -348,10 +349,10 @@ def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArr
     names = classes.tolist()
     if unknown := [name for name in class_weight if name not in names]:
         raise InputError(f"class_weight= names {unknown[0]!r}, but the classes are {names}; name only these")
-    factors = np.array([class_weight.get(name, 1.0) for name in names], dtype=np.float64)
+    factors = as_floats([class_weight.get(name, 1.0) for name in names], "class_weight")
     if not np.isfinite(factors).all() or (factors <= 0).any():
         raise InputError(
-            f"class_weight={dict(class_weight)!r}: finite numbers > 0 are required; leave items of a class out instead"
+            f"class_weight={shown(dict(class_weight))}: finite numbers > 0 are required; leave items of a class out instead"
         )
     return factors
 
@@ -359,9 +360,9 @@ def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArr
 def weights_of_classes(learner: Any, sample_weight: ArrayLike | None, factors: Floats | None, codes: Integers) -> Floats | None:
     """Return the weights of the items times those of their classes, for the learner; None if there are neither."""
     if factors is None:
-        return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return None if sample_weight is None else as_floats(sample_weight, "sample_weight")
     if not has_fit_parameter(learner, "sample_weight"):
         raise NotSupportedError(
             f"class_weight= weighs items, and {type(learner).__name__}.fit takes no weights; drop it, or give another learner"
         )
-    return factors[codes] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) * factors[codes]
+    return factors[codes] if sample_weight is None else as_floats(sample_weight, "sample_weight") * factors[codes]

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
 from ..._foundation.stored import Stored, StoredIfSet, check_array
@@ -192,7 +193,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
 
     def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
         """Index the items under the learned distance, and record their classes or values, and their weights."""
-        self._weight = None if sample_weight is None else neighbor_counts(np.asarray(sample_weight, dtype=np.float64))
+        self._weight = None if sample_weight is None else neighbor_counts(as_floats(sample_weight, "sample_weight"))
         d = self.learner_.semimetric_
         index = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._set_index(index, targets, row_labels(X, len(targets)))

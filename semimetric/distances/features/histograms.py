@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import validated
+from ..._foundation.arrays import as_floats, validated
 from ..._foundation.errors import InputError
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -378,7 +378,9 @@ class HistogramFeatures(LinearFeatures):
         return Bins(C, self.metric, periods, cost, threshold)
 
     def _coordinates(self, n_bins: int) -> Floats:
-        C = np.asarray(self.bin_coordinates, dtype=np.float64)
+        if self.bin_coordinates is None:
+            raise InputError("bin_coordinates and cost_matrix are both None; one of them is required, a row for every bin")
+        C = as_floats(self.bin_coordinates, "bin_coordinates")
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim != 2 or len(C) != n_bins:
             raise InputError(f"bin_coordinates have shape {C.shape} for histograms of {n_bins} bins; one row a bin is required")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError, SemimetricError
-from ..._foundation.files import read_whole
+from ..._foundation.files import read_whole, real_path
 from ..._foundation.stored import located
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
@@ -376,7 +376,7 @@ class ShardedIndex:
         n_jobs: int | None = None,
         key: bytes | None = None,
     ) -> None:
-        self.folder, self._key = Path(folder).resolve(), key
+        self.folder, self._key = real_path(folder), key
         self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()

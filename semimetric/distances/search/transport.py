@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..._foundation.arrays import as_vector, rounding_of
+from ..._foundation.arrays import as_floats, as_vector, rounding_of
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
@@ -190,7 +190,7 @@ def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_di
     """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins)."""
     projections = np.empty((0, ground.n_bins))
     if coordinates is not None:
-        places = np.asarray(coordinates, dtype=np.float64)
+        places = as_floats(coordinates, "bin_coordinates")
         places = places[:, None] if places.ndim == 1 else places
         if places.ndim != 2 or len(places) != ground.n_bins or not np.isfinite(places).all():
             raise InputError(

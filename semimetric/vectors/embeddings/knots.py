@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 
-from ..._foundation.arrays import check_one_type
+from ..._foundation.arrays import as_floats, check_one_type
 from ..._foundation.errors import InputError
 from ..._foundation.stored import Stored
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
@@ -51,7 +51,7 @@ def place_vectors(
     A feature of which a sparse sample stores no value has none; ``y`` has a label for each row of the sample, for trees.
     """
     if not isinstance(knots, str):
-        return [np.asarray(k, np.float64).ravel() for k in knots]
+        return [as_floats(k, f"knots[{f}]").ravel() for f, k in enumerate(knots)]
     counts = knot_counts(n_knots, len(names), _MOST_KNOTS)
     columns = list(sample.columns())
     for name, (values, _) in zip(names, columns, strict=True):

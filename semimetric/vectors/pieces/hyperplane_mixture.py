@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import validated
+from ..._foundation.arrays import as_floats, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import Stored, StoredIfSet, storable
@@ -257,7 +257,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
 def _checked(directions: ArrayLike, items: Floats) -> Floats:
     """Return directions as floats; refuse another shape than that of the points, and only zeros."""
-    v = np.ascontiguousarray(np.asarray(directions, np.float64))
+    v = as_floats(directions, "directions")
     if v.shape != items.shape:
         raise InputError(f"directions have shape {v.shape}, X has {items.shape}; give one direction for each point")
     if not np.isfinite(v).all():
