@@ -86,10 +86,11 @@ class LargeMarginLearner(LearnedCoordinates):
     effort : {"fast", "default", "thorough"}, default "default"
         Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     time_budget : float or None, default None
-        Seconds that a fit may take, for the sum of ``directions="auto"`` and ``tables="auto"``. Scales, components and forest
-        are compared on few items first, and what is too slow or hopeless is left out. If not even scales fit into the time,
-        the cheapest candidate is fitted, and a `SemimetricWarning` names its seconds. The choice then depends on the speed of
-        the machine.
+        Seconds that a fit should take, for the sum of ``directions="auto"`` and ``tables="auto"``. Scales, components and
+        forest are compared on few items first, and what is too slow or hopeless is left out. If not even scales fit into the
+        time, the cheapest candidate is fitted, and a `SemimetricWarning` names its seconds. The choice then depends on the
+        speed of the machine. Seconds of what is to come are estimated, and what has begun is not cut short, see
+        docs/effort.md.
     verbose : bool or None, default None
         Progress bars: None shows them at terminals and in notebooks for work of more than some two seconds, True always, False
         never. Fits that may take minutes say so first.

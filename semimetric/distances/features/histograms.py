@@ -23,6 +23,7 @@ from .bins import METRICS, Bins, Line, checked_periods
 from .histogram_blocks import CumulativeSums, HistogramBlock, Products, SumsOfRuns, applied
 from .uniform_directions import LinearFeatures, half_sphere
 
+SAME_MASS = 1e-6  # relative difference up to which masses are taken for equal, as those of float32 are
 _PROBES = 16  # random histograms on which features are compared
 
 
@@ -200,7 +201,7 @@ class HistogramFeatures(LinearFeatures):
     - balls: the mass within a radius of each bin (multi-resolution box sums).
     - edges: ``sum_b sign(u·(c - b)) exp(-|b - c| / (2 t h)) x_b`` around each bin c: by how much the mass on one side of a
       line through c exceeds that on the other.
-    - the total mass, if it differs between the histograms of ``fit``.
+    - the total mass, if it differs between the histograms of ``fit`` by more than 1e-6 of it.
 
     h is the median distance of a bin to its nearest neighbour. Features that are equal up to sign and scale (and, for equal
     masses, up to a constant) are kept once. Bins in one dimension have slices and, if asked for, the bins themselves, because
@@ -302,7 +303,7 @@ class HistogramFeatures(LinearFeatures):
         histograms = validated(self, X, dtype=np.float64)
         n_bins = histograms.shape[1]
         mass = histograms.sum(axis=1)
-        equal = bool(np.ptp(mass) <= 1e-9 * max(float(np.abs(mass).max()), 1e-300))
+        equal = bool(np.ptp(mass) <= SAME_MASS * max(float(np.abs(mass).max()), 1e-300))
         found = self._features(self._bins(n_bins), [] if equal else [NamedBlock(["mass"], Products(np.ones((1, n_bins))))])
         kept = distinct(found, n_bins, up_to_constant=equal) if found else []
         if not kept:
