@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
+from .real_numbers import check_number
 from .tables import check_numbers, read_table
 from .types import ArrayLike, Floats, Integers
 
@@ -190,29 +191,14 @@ def _shape_message(array: NDArray[Any], name: str, ndim: int) -> str:
 
 
 def _from_objects(array: NDArray[Any], name: str) -> Floats:
-    """Return an array of objects that are numbers, or None where one is missing, as float64."""
+    """Return an array of objects that are numbers, or None where one is missing, as float64; of others the first is named."""
     cells = np.ma.filled(array, None) if np.ma.is_masked(array) else np.ma.getdata(array)
     if not any(isinstance(cell, (str, bytes)) for cell in cells.flat):
         with suppress(TypeError, ValueError, OverflowError):
             return cells.astype(np.float64)
     for place, cell in np.ndenumerate(cells):
-        _check_number(cell, place, name)
+        check_number(cell, *_row_and_column(place, name))
     raise InputError(f"{name} holds objects that are not all numbers; numbers are required: encode the others in numbers")
-
-
-def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
-    row, column = _row_and_column(place, name)
-    given = f"{row} has {repr(cell)[:60]}{column}, which is no number"
-    remedy = "numbers are required: correct it, or encode it in numbers"
-    if isinstance(cell, (str, bytes)):
-        raise InputError(f"{given} but text; {remedy}")
-    try:
-        float(np.nan if cell is None else cell)
-    except TypeError as error:
-        by_name = "; of an item by name give the values in the order of the columns" if isinstance(cell, Mapping) else ""
-        raise InputTypeError(f"{given} ({error}); {remedy}{by_name}") from error
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{given} that float64 can hold ({error}); {remedy}") from error
 
 
 def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = ()) -> tuple[str, str]:

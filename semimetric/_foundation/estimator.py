@@ -9,13 +9,14 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError, StorageError
-from .files import State, write_state
-from .stored import state_of, stored_types, value_of
+from .files import State, real_path, write_state
+from .stored import check_array, state_of, stored_types, value_of
 from .types import FrozenValue
 
 
@@ -39,7 +40,7 @@ class SavedEstimator(BaseEstimator):
             If the file cannot be written; one that is there already is then unchanged.
         """
         check_is_fitted(self)
-        write_state(os.path.realpath(path), state_of(self), key=key)
+        write_state(real_path(path), state_of(self), key=key)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Return the parameters that a file holds, by name."""
@@ -62,7 +63,7 @@ class SavedEstimator(BaseEstimator):
         Raises
         ------
         InputError
-            If one is missing, or they do not fit together.
+            If one is missing, or they do not fit together; a `StorageError` of arrays, see `stored_array`.
         """
         self._check_whole(stored)
         self.__dict__.update(stored)
@@ -70,6 +71,15 @@ class SavedEstimator(BaseEstimator):
 
     def check_restored(self) -> None:
         """Refuse stored attributes that do not fit together, and set attributes that follow from them."""
+
+    def stored_array(self, name: str, *shape: int | None, **limits: Any) -> NDArray[Any]:
+        """Return a stored array once `check_array` has found it to be of this shape, and its numbers within the limits.
+
+        `check_restored` reads every array so, before a number of it is the size of an array, or an index.
+        """
+        array: NDArray[Any] = getattr(self, name)
+        check_array(f"{type(self).__name__}.{name}", array, array.dtype, *shape, **limits)
+        return array
 
     def _check_whole(self, stored: Mapping[str, Any]) -> None:
         if missing := [name for name in stored_types(type(self), required=True) if name not in stored]:

@@ -177,7 +177,21 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
 
 def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> None:
     """Fill a file as `write_beside` does; at a link, the file that it leads to is replaced."""
-    write_beside(Path(os.path.realpath(path)), write)
+    write_beside(real_path(path), write)
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return an absolute path without links, whether or not a file is there.
+
+    Raises
+    ------
+    StorageError
+        If it is a link that leads to itself, or lies beyond one.
+    """
+    found = Path(os.path.realpath(path))
+    if any(map(os.path.islink, (found, *found.parents))):  # no other link is left
+        raise StorageError(f"{path} is or lies beyond a link that leads to itself; delete the link, or give another name")
+    return found
 
 
 def write_beside(target: Path, write: Callable[[Any], None]) -> None:

@@ -13,10 +13,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from .errors import InputError
+from .real_numbers import real_number, shown
 
 _PATIENCE = 2.0  # seconds
 _SETTLED = 0.5  # seconds after which the rate of the work so far shows how long the rest will take
@@ -76,9 +76,10 @@ def check_time_budget(seconds: object) -> float | None:
     """Return the value of ``time_budget``: None, or seconds > 0."""
     if seconds is None:
         return None
-    if isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool) and 0 < seconds < math.inf:
-        return float(seconds)
-    raise InputError(f"time_budget={seconds!r}: seconds, a finite number > 0, or None are required")
+    number = real_number(seconds)
+    if number is not None and 0 < number < math.inf:
+        return number
+    raise InputError(f"time_budget={shown(seconds)}: seconds, a finite number > 0, or None are required")
 
 
 @dataclass(frozen=True)

@@ -203,14 +203,12 @@ class Members:
         """Return a list of JSON objects, each as members without arrays."""
         return [Members(part) for part in self.list_of(name, dict)]
 
-    def array(
-        self, name: str, dtype: DTypeLike, *shape: int | None, missing: bool = False, infinite: bool = False
-    ) -> NDArray[Any]:
+    def array(self, name: str, dtype: DTypeLike, *shape: int | None, **options: Any) -> NDArray[Any]:
         """Return a copy of an array, checked as `check_array` does."""
         if name not in self._arrays:
             raise StorageError(f"the array {name!r} is missing; {_ADVICE}")
         found = self._arrays.pop(name)
-        check_array(name, found, dtype, *shape, missing=missing, infinite=infinite)
+        check_array(name, found, dtype, *shape, **options)
         return found.copy()
 
     def done(self) -> None:
@@ -227,9 +225,20 @@ class Members:
 
 
 def check_array(
-    name: str, found: NDArray[Any], dtype: DTypeLike, *shape: int | None, missing: bool = False, infinite: bool = False
+    name: str,
+    found: NDArray[Any],
+    dtype: DTypeLike,
+    *shape: int | None,
+    missing: bool = False,
+    infinite: bool = False,
+    least: float | None = None,
+    most: float | None = None,
 ) -> None:
-    """Refuse another dtype or shape (None is any length), NaN unless ``missing``, and infinity unless ``infinite``."""
+    """Refuse another dtype or shape (None is any length), NaN unless ``missing``, and infinity unless ``infinite``.
+
+    Numbers below ``least`` or above ``most`` are refused too: labels, row numbers and counts are checked before one of them is
+    the size of an array, or an index.
+    """
     fits = found.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
     if found.dtype != np.dtype(dtype) or not fits:
         wanted = tuple("n" if n is None else n for n in shape)
@@ -239,6 +248,10 @@ def check_array(
         )
     if found.dtype.kind == "f" and not infinite and (np.isinf(found) if missing else ~np.isfinite(found)).any():
         raise StorageError(f"the array {name!r} holds NaN or infinity; finite numbers are required: {_ADVICE}")
+    below, above = least is not None and (found < least).any(), most is not None and (found > most).any()
+    if below or above:
+        number, limit = (found[found < least][0], f">= {least}") if below else (found[found > most][0], f"<= {most}")
+        raise StorageError(f"the array {name!r} holds {number}; numbers {limit} are required: {_ADVICE}")
 
 
 def split_vectors(name: str, flat: NDArray[Any], counts: NDArray[np.int64], *, least: int = 1) -> list[NDArray[Any]]:

@@ -8,7 +8,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, InputTypeError
+from .real_numbers import check_number
 
 _FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
 _REPEATED = 10
@@ -134,8 +135,17 @@ def check_numbers(X: Any, name: str) -> None:
     for column in getattr(X, "columns", ()):
         try:
             np.asarray(X[column]).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"column {column!r} of {name} is not of numbers ({error}); {offer(list(X[column]))}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise no_numbers(list(X[column]), f"{column!r}", name, error) from error
+
+
+def no_numbers(cells: Sequence[Any], title: str, source: str, error: Exception) -> InputError:
+    """Return the error of a column of other things than numbers; of cells without text, the first wrong one is named."""
+    if not texts_of(cells):
+        for row, cell in enumerate(cells):
+            check_number(cell, f"row {row} of {source}", f" in {title}")
+    refused = InputTypeError if isinstance(error, TypeError) else InputError
+    return refused(f"column {title} of {source} is not of numbers ({error}); {offer(cells)}")
 
 
 def texts_of(cells: Sequence[Any]) -> list[str]:

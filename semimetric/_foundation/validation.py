@@ -10,6 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
 from .errors import InputError
+from .real_numbers import real_number, shown
 from .tables import check_numbers, texts_of
 from .types import ArrayLike, Floats, Integers, Tuples
 
@@ -233,37 +234,40 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Refuse a parameter whose value is not among ``choices``."""
     if value not in choices:
-        raise InputError(f"{name}={value!r} is not known; use one of {', '.join(repr(c) for c in choices)}")
+        raise InputError(f"{name}={shown(value)} is not known; use one of {', '.join(repr(c) for c in choices)}")
 
 
 def check_count(name: str, value: object, *, minimum: int = 1) -> int:
     """Return the value of a parameter, which must be an integer >= ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
-        raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
+        raise InputError(f"{name}={shown(value)}: an integer >= {minimum} is required")
     return int(value)
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
     """Refuse a number of threads that is neither None nor an integer other than 0, or more than any machine runs."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise InputError(f"n_jobs={n_jobs!r}: a number of threads is required; give 1 or more, -1 for all cores, or None")
+        raise InputError(f"n_jobs={shown(n_jobs)}: a number of threads is required; give 1 or more, -1 for all cores, or None")
     if n_jobs is not None and abs(n_jobs) > _MOST_THREADS:
-        raise InputError(f"n_jobs={n_jobs}: at most {_MOST_THREADS} threads are started; give fewer, or -1 for all cores")
+        raise InputError(
+            f"n_jobs={shown(n_jobs)}: at most {_MOST_THREADS} threads are started; give fewer, or -1 for all cores"
+        )
 
 
 def check_finite_number(name: str, value: float) -> float:
     """Return the value of a parameter, which must be a finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
-        raise InputError(f"{name}={value!r} must be a finite number")
-    return float(value)
+    number = real_number(value)
+    if number is None or not np.isfinite(number):
+        raise InputError(f"{name}={shown(value)} must be a finite number")
+    return number
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     """Return the value of a parameter, which must be a finite number >= 0, or > 0 if ``strict``."""
-    check_finite_number(name, value)
-    if value < 0 or (strict and value == 0):
-        raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
-    return float(value)
+    number = check_finite_number(name, value)
+    if number < 0 or (strict and number == 0):
+        raise InputError(f"{name}={shown(value)} must be {'> 0' if strict else '>= 0'}")
+    return number
 
 
 def weight_option(learner: Any, sample_weight: ArrayLike | None) -> dict[str, Any]:

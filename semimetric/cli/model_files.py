@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .._foundation.errors import InputError, NotSupportedError, SignedFileError, StorageError
 from .._foundation.estimator import SavedEstimator
+from .._foundation.files import real_path
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.index import NeighborIndex
 from ..distances.search.sharded import ShardedIndex
@@ -59,7 +60,7 @@ def check_all_numeric(d: Semimetric, path: str, what: str) -> None:
 
 def check_folder(path: str) -> None:
     """Refuse, before the work, a file name whose folder does not exist, or cannot be written to."""
-    folder = Path(path).resolve().parent
+    folder = real_path(path).parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder} for {path}; make it first")
     if not os.access(folder, os.W_OK):

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, warn
 from .._foundation.files import write_file
 from .._foundation.optional_imports import optional
+from .._foundation.real_numbers import real_number, shown
 from .._foundation.types import Floats, Integers
 from ..data.keys import as_key
 from ..data.parts.row_parts import format_memory
@@ -319,14 +320,24 @@ def read_pairs(path: str, columns: tuple[str, str], left: SplitTable, right: Spl
 
 def read_target(frame: Any, column: str, path: str) -> Floats:
     """Return the column of measured distances, shape (n_rows,), which must be finite numbers."""
-    target = optional("pandas").to_numeric(column_named(frame, column, path), errors="coerce").to_numpy(dtype=np.float64)
+    target = _floats_of(column_named(frame, column, path))
     bad = np.flatnonzero(~np.isfinite(target))
     if len(bad):
         given = frame[column].iloc[int(bad[0])]
         raise InputError(
-            f"row {bad[0]} of {path} has {column}={given}; a finite number is required: correct it or drop the row"
+            f"row {bad[0]} of {path} has {column}={_cell(given)}; a finite number is required: correct it or drop the row"
         )
     return target
+
+
+def _floats_of(column: Any) -> Floats:
+    """Return cells as float64: NaN for what is no number, infinity for an integer that float64 does not hold."""
+    cells = column.map(lambda cell: real_number(cell) if type(cell) is int else cell) if column.dtype == object else column
+    return np.asarray(optional("pandas").to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _cell(cell: Any) -> str:
+    return shown(cell) if type(cell) is int else f"{cell!s:.60}"
 
 
 def _named(columns: Sequence[str]) -> str:
@@ -368,15 +379,16 @@ def _numbers(column: Any, path: str, *, of_text: bool = False) -> Floats | None:
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return None
-    numbers = optional("pandas").to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = _floats_of(column)
     filled = column.notna().to_numpy() & ~column.map(lambda cell: str(cell).strip()).isin(_NO_VALUES).to_numpy()
     wrong = np.flatnonzero(filled & np.isnan(numbers))
     if not len(wrong) and (of_text or not any(isinstance(cell, str) for cell in column)):
         return np.asarray(numbers)
     n_numbers = int(filled.sum()) - len(wrong)
     if len(wrong) and 2 * n_numbers > filled.sum():
+        given = _cell(column.iloc[int(wrong[0])])
         raise InputError(
-            f"row {wrong[0]} of {path} has {column.name}={column.iloc[int(wrong[0])]}, which is no number, but {n_numbers} "
+            f"row {wrong[0]} of {path} has {column.name}={given}, which is no number, but {n_numbers} "
             "cells of this column are; a column of numbers or one of text is required: correct the cell or drop the column"
         )
     return None
@@ -423,7 +435,7 @@ def _check_cells(features: Mapping[str, Any], path: str, remedy: str, may_miss: 
             )
         if cells.dtype.kind == "f" and np.isinf(cells).any():
             row = int(np.argmax(np.isinf(cells)))
-            raise InputError(f"row {row} of {path} has {name}={cells[row]}; finite numbers are required: correct it")
+            raise InputError(f"row {row} of {path} has {name}={_cell(cells[row])}; finite numbers are required: correct it")
 
 
 def _warn_of_ids(features: Mapping[str, Any], path: str) -> None:

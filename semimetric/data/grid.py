@@ -21,16 +21,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.arrays import as_floats
 from .._foundation.errors import InputError
 from .._foundation.stored import storable
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_items
 from .._kernels.locate import locate_cells
 from .._kernels.simplex import Located
-from .knots import STRATEGIES, knot_counts, place_knots, warn_of_fewer
+from .knots import MOST_KNOTS, STRATEGIES, knot_counts, place_knots, warn_of_fewer
 from .schema import KINDS, Feature, Schema
-
-_MOST_KNOTS = 65_535  # vertices are stored as uint16
 
 
 @storable
@@ -67,7 +66,7 @@ class Grid:
     missing: tuple[bool, ...]
 
     def __init__(self, knots: Sequence[ArrayLike], kinds: Sequence[str] = (), missing: Sequence[bool] = ()) -> None:
-        arrays = tuple(np.array(k, dtype=np.float64).ravel() for k in knots)
+        arrays = tuple(np.array(as_floats(k, f"knots[{f}]")).ravel() for f, k in enumerate(knots))
         if not arrays:
             raise InputError("there are no features; give knots for at least one")
         kinds = tuple(kinds) or ("numeric",) * len(arrays)
@@ -133,7 +132,7 @@ class Grid:
     ) -> Grid:
         """Return the grid of `fit`, for a matrix that the schema has encoded already."""
         check_choice("knots", strategy, STRATEGIES)
-        counts = knot_counts(n_knots, items.shape[1], _MOST_KNOTS)
+        counts = knot_counts(n_knots, items.shape[1], MOST_KNOTS)
         grid = cls(place_knots(items, schema, counts, strategy, random_state), schema.kinds, schema.missing)
         warn_of_fewer(grid.knots, counts, items, schema, names or range(grid.n_features))
         return grid
@@ -297,8 +296,8 @@ class Grid:
 
 
 def _check_knots(feature: int, knots: Floats) -> None:
-    if not len(knots) or len(knots) > _MOST_KNOTS:
-        raise InputError(f"feature {feature} has {len(knots)} knots; 1 to {_MOST_KNOTS} are required")
+    if not len(knots) or len(knots) > MOST_KNOTS:
+        raise InputError(f"feature {feature} has {len(knots)} knots; 1 to {MOST_KNOTS} are required")
     with np.errstate(over="ignore", invalid="ignore"):
         width = knots[-1] - knots[0]
     if not np.isfinite(knots).all() or not np.isfinite(width):

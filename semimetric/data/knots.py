@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .._foundation.errors import InputError, warn
+from .._foundation.real_numbers import shown
 from .._foundation.types import Floats, Integers
 from .._kernels.line_clusters import best_runs
 from .schema import Feature, Schema
@@ -74,17 +75,20 @@ _PLACE: dict[str, Callable[[Floats, int], Floats]] = {
 STRATEGIES = tuple(_PLACE)
 
 
+MOST_KNOTS = int(np.iinfo(np.uint16).max)  # vertices are stored as uint16
+
+
 def knot_counts(n_knots: int | Sequence[int], n_features: int, most: int) -> Integers:
     """Return the valid number of knots of every feature, at most ``most``: shape (n_features,)."""
     given = np.asarray(n_knots)
     if given.ndim > 1 or given.size not in (1, n_features):
         raise InputError(
-            f"n_knots={n_knots!r} has {given.size} numbers for {n_features} features (directions are features too); "
+            f"n_knots={shown(n_knots)} has {given.size} numbers for {n_features} features (directions are features too); "
             "one number, or one a feature, is required"
         )
     counts = np.broadcast_to(given, n_features)
     if counts.dtype.kind not in "iu" or (counts < 2).any() or (counts > most).any():
-        raise InputError(f"n_knots={n_knots!r}: integers between 2 and {most} are required, one or one a feature")
+        raise InputError(f"n_knots={shown(n_knots)}: integers between 2 and {most} are required, one or one a feature")
     return counts
 
 

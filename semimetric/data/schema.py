@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from .._foundation.arrays import as_cells, as_floats, check_finite, dense_table, n_axes
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
+from .._foundation.real_numbers import real_number, shown
 from .._foundation.stored import storable
 from .._foundation.tables import is_number, is_time, kind_of_texts, named_rows, read_table, without_columns
 from .._foundation.text import cell_text, html_table
@@ -91,10 +92,10 @@ def by_column(given: Mapping[Any, T], names: Sequence[str], parameter: str) -> d
 
 def check_period(feature: object, period: Any) -> float:
     """Return the valid period of a feature."""
-    number = isinstance(period, (int, float, np.number)) and not isinstance(period, bool)
-    if not number or not 0 < period < np.inf:
-        raise InputError(f"periodic= gives {feature!r} the period {period!r}; a finite number > 0 is required")
-    return float(period)
+    number = real_number(period)
+    if number is None or not 0 < number < np.inf:
+        raise InputError(f"periodic= gives {feature!r} the period {shown(period)}; a finite number > 0 is required")
+    return number
 
 
 KINDS = ("numeric", "periodic", "categorical")
@@ -168,7 +169,7 @@ class Feature:
             return np.arange(len(self.categories) + 1.0)
         if self.kind == "numeric":
             return knots
-        turn = np.unique(np.mod(np.asarray(knots, dtype=np.float64), self.period))
+        turn = np.unique(np.mod(as_floats(knots, f"knots of {self.name!r}"), self.period))
         return np.append(turn, turn[0] + self.period)
 
     def decode(self, codes: Floats) -> NDArray[Any]:

@@ -201,7 +201,8 @@ def check_cluster(client: Any) -> None:
             break
         sleep(_AGAIN)
     if client.status not in ("running", "connecting"):
-        raise InputError(f"the client of {client.scheduler and client.scheduler.address} is {client.status}; connect it again")
+        of = f" of {client.scheduler.address}" if client.scheduler else ""  # which a client that was closed has no more
+        raise InputError(f"the client{of} is {client.status}; a client that is connected is required: make a new one")
     if not answers:
         lost = "".join(f"; {address} did not answer ({error})" for address, error in silent.items())
         raise InputError(f"the scheduler has no workers after {PATIENCE:g} s{lost}; start some by: dask worker ADDRESS")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import InputError, SemimetricError, StorageError
+from .._foundation.files import real_path
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats
 from .._foundation.unfinished import unfinished_folder
@@ -25,7 +26,7 @@ _SUFFIXES = (".zarr", ".parquet")
 
 
 def _checked_target(to: str | os.PathLike[str]) -> Path:
-    target = Path(to).resolve()
+    target = real_path(to)
     if target.suffix not in _SUFFIXES:
         raise InputError(f"to={str(to)!r} must end in .zarr or .parquet; give such a name")
     if target.exists():

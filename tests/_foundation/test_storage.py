@@ -10,7 +10,7 @@ from cases import assert_refused
 
 from semimetric import StorageError
 from semimetric._foundation import files as storage
-from semimetric._foundation.files import FORMAT_VERSION, State, read_state, write_state
+from semimetric._foundation.files import FORMAT_VERSION, State, read_state, real_path, write_file, write_state
 
 STATE = State("Thing", {"a": [1, 2.5, None], "b": "ü"}, {"w": np.arange(4.0), "k": np.array([[1], [2]], np.uint16)})
 
@@ -257,3 +257,12 @@ def test_what_is_replaced_while_it_is_read_is_read_again(path):
         with pytest.raises(type(error), match=str(error)):
             storage.read_whole(path, fail)
         assert len(tries) == 1
+
+
+def test_a_link_that_leads_to_itself_is_refused_in_words(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "link").symlink_to("there")
+    assert real_path(tmp_path / "link") == tmp_path / "there"
+    for path in (tmp_path / "loop", tmp_path / "loop" / "model.smm"):
+        assert_refused(lambda path=path: real_path(path), "leads to itself", "give another name", error=StorageError)
+        assert_refused(lambda path=path: write_file(path, None), "leads to itself", "give another name", error=StorageError)

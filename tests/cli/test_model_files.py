@@ -8,7 +8,7 @@ from cases import assert_refused, fitted
 from command_line import call, paths
 
 import semimetric
-from semimetric import InputError, NeighborIndex
+from semimetric import InputError, NeighborIndex, StorageError
 from semimetric.cli.model_files import check_folder, load_model, load_unsigned
 
 
@@ -23,6 +23,17 @@ def test_a_model_is_loaded_and_an_index_is_not(folder, tmp_path, rng):
 def test_a_folder_that_is_not_there_is_said_before_the_work(tmp_path):
     check_folder(str(tmp_path / "model.smm"))
     assert_refused(lambda: check_folder(str(tmp_path / "none" / "model.smm")), "there is no folder", "none", "make it first")
+
+
+def test_an_output_that_is_a_link_to_itself_is_said_before_the_work(folder, tmp_path, capsys):
+    (tmp_path / "loop").symlink_to("loop")
+    d = load_model(str(folder / "model.smm"))
+    index = NeighborIndex(d).fit(np.random.default_rng(0).random((9, 2)))
+    for path in (tmp_path / "loop", tmp_path / "loop" / "model.smm"):
+        for do in (d.save, index.save, lambda path: check_folder(str(path))):
+            assert_refused(lambda do=do, path=path: do(path), "leads to itself", "give another name", error=StorageError)
+        code, _, said = call(capsys, "index", *paths(folder, "model.smm", "items.csv"), "--output", path)
+        assert (code, "leads to itself" in said) == (1, True)
 
 
 def test_signed_files_are_for_python(folder, tmp_path, capsys):

@@ -31,6 +31,7 @@ ATTACKS = Attacks(
         "hostile-input": "hostile_input.INPUT",
         "model-files": "models.FILES",
         "estimator-files": "models.ESTIMATORS",
+        "crafted-numbers": "models.NUMBERS",
         "solvers-agree": "certificates.CERTIFICATES",
         "promised-constraints": "promises.PROMISES",
         "exact-search": "exact_search.EXACT",

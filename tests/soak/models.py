@@ -29,6 +29,13 @@ def drawn(names):
     return draw
 
 
+def drawn_numbers(rng):
+    """A saved object of any kind, with one or two labels, counts, row numbers or shapes changed."""
+    names = [*saved_objects.MODELS, *saved_objects.ESTIMATORS, *saved_objects.INDEXES, *saved_objects.SHARDS]
+    changes = [mutations.draw_crafted(rng) for _ in range(rng.choice([1, 1, 2]))]
+    return {"object": names[rng.integers(len(names))], "mmap": bool(rng.integers(2)), "changes": changes}
+
+
 MOST_COLUMNS = 100_000  # of an embedding whose rows are asked for: what has more is right, and larger than an attack may be
 OUTSIDE = ["link to a device", "link to a file", "pipe", "pipe as file", "folder as file", "linked arrays", "cut"]
 
@@ -239,3 +246,4 @@ FILES = Attack(drawn(saved_objects.MODELS), attempt, short=40)
 ESTIMATORS = Attack(drawn(list(saved_objects.ESTIMATORS)), attempt, short=40)
 INDEXES = Attack(drawn(list(saved_objects.INDEXES)), attempt, short=25)
 SHARDS = Attack(drawn(list(saved_objects.SHARDS)), attempt, short=12)
+NUMBERS = Attack(drawn_numbers, attempt, short=40)

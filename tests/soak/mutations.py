@@ -42,6 +42,8 @@ WAYS = {
     "scale": 2, "exchange": 3, "header": 2, "leaf": 10, "drop": 3, "twice": 2, "swap": 2, "text": 1,
     "flip": 3, "truncate": 1, "remove": 1, "rename": 1, "entry": 1,
 }  # fmt: skip
+CRAFTED = ("number", "count", "axes")  # the ways that set integers of arrays, integers of JSON, and shapes
+WHOLES = [-1, 0, 1, 255, 65536, 10**6, 3 * 10**8, 2**31, 2**45, 2**53, 2**62, -(2**62), 2**63, 2**70]
 BOMB = 300  # MiB that a member unfolds to
 
 
@@ -53,6 +55,11 @@ def draw(rng):
         "at": [round(float(u), 6) for u in rng.random(5)],
         "pick": int(rng.integers(2**31)),
     }
+
+
+def draw_crafted(rng):
+    """A change of a label, a count, a row number or a shape: what sizes an array, or is an index, where it is read."""
+    return draw(rng) | {"way": CRAFTED[rng.integers(len(CRAFTED))]}
 
 
 def place(u, n):
@@ -68,6 +75,13 @@ def change(members, tricks, given):
         if values:
             name = values[place(at[0], len(values))] if at[4] < 0.3 else next((n for n in values if "state" in n), values[0])
             members[name] = changed_json(members[name], way, at, pick)
+    elif way == "count":
+        name = next((n for n in values if "state" in n), None)
+        if name is not None:
+            members[name] = counted_json(members[name], at, pick)
+    elif way in ("number", "axes"):
+        if name := crafted_member(members, way, at):
+            members[name] = bytes_of(crafted_array(array_of(members[name]), way, at, pick))
     elif way in ("flip", "truncate", "remove", "rename"):
         name = list(members)[place(at[0], len(members))]
         change_bytes(members, name, way, at, pick)
@@ -130,6 +144,37 @@ def changed_array(array, way, at, pick):
     elif way == "scale":
         out = out * [0.5, 2.0, 1e-9, 1e9, 1e150, 1e290, 1e-300][pick % 7]
     return out
+
+
+def crafted_member(members, way, at):
+    """The name of an array; of one of integers where a number is to be changed. None if there is none."""
+    kinds = "iu" if way == "number" else "iufbU"
+    arrays = [n for n in members if n.endswith(".npy") or "/" in n and not n.endswith(".json")]
+    fitting = [n for n in arrays if array_of(members[n]).dtype.kind in kinds and array_of(members[n]).size]
+    return fitting[place(at[0], len(fitting))] if fitting else None
+
+
+def crafted_array(array, way, at, pick):
+    if way == "axes":
+        shapes = [array[None], array[..., None], array.ravel()[:1].reshape(()), array[:0], array.ravel(), array[..., :-1]]
+        return shapes[pick % len(shapes)]
+    out, limits = array.copy(), np.iinfo(array.dtype)
+    out.reshape(-1)[place(at[1], out.size)] = min(max(WHOLES[pick % len(WHOLES)], limits.min), limits.max)
+    return out
+
+
+def counted_json(content, at, pick):
+    """The values with another integer in the place of one."""
+    root = [json.loads(content)]
+    numbers = [path for path in nodes(root) if path and type(value_at(root, path)) is int]
+    if numbers:
+        path = numbers[place(at[1], len(numbers))]
+        parent_of(root, path)[path[-1]] = WHOLES[pick % len(WHOLES)]
+    return json.dumps(root[0]).encode()
+
+
+def value_at(root, path):
+    return parent_of(root, path)[path[-1]]
 
 
 def nodes(value, path=()):

@@ -95,9 +95,10 @@ def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
         )
     values = np.ascontiguousarray(values if part.keep is None else values[part.keep], dtype=np.float64)
     if not np.isfinite(values).all():
-        row, feature = np.argwhere(~np.isfinite(values))[0]
+        row, feature = np.argwhere(~np.isfinite(values))[0].tolist()
+        number = row if part.keep is None else int(np.flatnonzero(part.keep)[row])
         raise InputError(
-            f"{part.name}: feature {table.names[feature]!r} of item {row} is {values[row, feature]}; finite numbers are "
+            f"{part.name}: feature {table.names[feature]!r} of item {number} is {values[row, feature]}; finite numbers are "
             "required: fill them in, or drop those items"
         )
     return values

@@ -5,7 +5,7 @@ Tuples are arrays (n, size, n_features), row numbers (n, size) of given items, o
 ``i``, ``j``, ``l``, those of quadruplets ``a``, ``b``, ``c``, ``e``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import Floats, Pairs, Quadruplets, TripletTuples, Tuples
+from ..._foundation.types import Floats, Integers, Pairs, Quadruplets, TripletTuples, Tuples
 from ..identical_items import DistinctItems
 from .engine import Engine
 from .row_parts import LazyRows
@@ -108,9 +108,10 @@ def _checked(part: TuplePart, table: TupleTable) -> PartTuples:
     if table.spec.kind is Quadruplets and (y < 0).any():  # y = -1 is the opposite comparison: the pairs change places
         points = np.where((y < 0).reshape(-1, *[1] * (points.ndim - 1)), points[:, [2, 3, 0, 1]], points)
         y = np.ones(len(y))
-    used = slice(None) if weight.all() else np.flatnonzero(weight)
+    number = np.flatnonzero(weight)  # of the tuples that are used
+    used = slice(None) if len(number) == len(weight) else number
     points, y, weight = points[used], y[used], weight[used]
-    return PartTuples(_tuples(points, table), y, weight)
+    return PartTuples(_tuples(points, number, table), y, weight)
 
 
 def _check_targets(y: Floats, spec: TargetSpec) -> None:
@@ -144,32 +145,35 @@ def _points(frame: Any, table: TupleTable) -> NDArray[Any]:
     return values
 
 
-def _tuples(points: NDArray[Any], table: TupleTable) -> Tuples:
-    kind = table.spec.kind
+def _tuples(points: NDArray[Any], number: Integers, table: TupleTable) -> Tuples:
+    """Return the tuples of points, or of rows of items; ``number``, shape (m,), are their numbers in the part."""
+    kind, one = table.spec.kind, table.spec.called[:-1]
     if table.items is None:
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])
-        return kind(_finite(items, table), np.arange(len(items)).reshape(-1, kind.size))
+        _check_finite(items, table, lambda row: f"{one} {number[row // kind.size]}")
+        return kind(items, np.arange(len(items)).reshape(-1, kind.size))
     index, n = points.astype(np.int64, copy=False), len(table.items)
     if index.size and (index.min() < 0 or index.max() >= n):
         bad = int(np.flatnonzero((index < 0) | (index >= n))[0]) // kind.size
-        raise InputError(
-            f"{table.spec.called[:-1]} {bad} is {tuple(index[bad].tolist())}; row numbers between 0 and {n - 1} are required"
-        )
+        raise InputError(f"{one} {number[bad]} is {tuple(index[bad].tolist())}; row numbers between 0 and {n - 1} are required")
     all_items, rows = table.items.view(), np.unique(index)
     if len(rows) > n // 2:  # most of the items are used, so all are kept and none is numbered anew
-        return kind(_finite(np.ascontiguousarray(all_items, dtype=np.float64), table), index)
+        items = np.ascontiguousarray(all_items, dtype=np.float64)
+        _check_finite(items, table, lambda row: f"item {row}")
+        return kind(items, index)
     items = np.ascontiguousarray(all_items[rows], dtype=np.float64)
-    return kind(_finite(items, table), np.searchsorted(rows, index))
+    _check_finite(items, table, lambda row: f"item {rows[row]}")
+    return kind(items, np.searchsorted(rows, index))
 
 
-def _finite(items: Floats, table: TupleTable) -> Floats:
+def _check_finite(items: Floats, table: TupleTable, name: Callable[[int], str]) -> None:
+    """Refuse values that are not finite; ``name`` is what a message calls the owner of a row of ``items``."""
     if not np.isfinite(items).all():
-        row, feature = np.argwhere(~np.isfinite(items))[0]
+        row, feature = np.argwhere(~np.isfinite(items))[0].tolist()
         raise InputError(
-            f"feature {table.names[feature]!r} of item {row} is {items[row, feature]}; finite numbers are required: fill them "
+            f"feature {table.names[feature]!r} of {name(row)} is {items[row, feature]}; finite numbers are required: fill them "
             f"in, or drop those {table.spec.called}"
         )
-    return items
 
 
 def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:

@@ -318,8 +318,8 @@ class DistanceApproximator(MeasuredLearner):
     def check_restored(self) -> None:
         super().check_restored()
         self._check_parameters()
-        if self.distances_.ndim != 1 or self.pairs_.shape != (len(self.distances_), 2):
-            raise InputError(f"there are distances of shape {self.distances_.shape} for pairs of shape {self.pairs_.shape}")
+        n = len(self.stored_array("distances_", None))
+        self.stored_array("pairs_", n, 2, least=0)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Return all but code: distance and function of a loaded model are None, until `set_params` gives them again."""

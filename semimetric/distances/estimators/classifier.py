@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._foundation.arrays import as_classes
-from ..._foundation.errors import InputError, NotSupportedError, silent
+from ..._foundation.arrays import as_classes, as_floats
+from ..._foundation.errors import InputError, NotSupportedError, silent, warn
 from ..._foundation.progress import Stopwatch, check_time_budget
+from ..._foundation.real_numbers import shown
 from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -31,7 +32,6 @@ from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
 
 _OF_MACHINE = ("machine_", "_to_centers")
 _OF_LEARNER = 0.9  # of a time budget
-_LEAST_SECONDS = 0.1  # of what is left of one
 
 
 @storable
@@ -82,8 +82,10 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     effort : {"fast", "default", "thorough"} or None, default None
         Replaces the ``effort`` of the learner for what is "auto"; None leaves the learner as it is.
     time_budget : float or None, default None
-        Seconds that a fit may take. A learner with a ``time_budget`` has nine tenths of them, the rest is for the index and the
-        votes. Where "auto" compares, components and forest have what the machine has left. None leaves the learner as it is.
+        Seconds that a fit should take. A learner with a ``time_budget`` has nine tenths of them, the rest is for the index and
+        the votes. Where "auto" compares, components and forest have what the machine has left. A stage is begun only if as many
+        seconds are left as the stage before took, and is not cut short; docs/effort.md says what this bounds. None leaves the
+        learner as it is.
 
     Attributes
     ----------
@@ -179,10 +181,16 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             self._limit(scales, None if compares else seconds)
             self._learn(scales, X, y, labels, sample_weight)
             self._fit_machine(self._codes, seed, len(self.classes_))
-            if not compares or self._scales_suffice(seed):
+            if not compares or not _has_time(seconds, watch, watch.seconds, "are not compared with it"):
+                return self
+            before = watch.seconds
+            if self._scales_suffice(seed):
+                return self
+            if not _has_time(seconds, watch, watch.seconds - before, "which are better on items held out, are not learned"):
+                self._forget("choices_")
                 return self
             self._forget(*_OF_MACHINE)
-            seconds = None if seconds is None else max(seconds - watch.seconds, _LEAST_SECONDS)
+            seconds = None if seconds is None else seconds - watch.seconds
         learner = self._own_learner(self.random_state, LargeMarginLearner)
         self._limit(learner, seconds)
         with silent(*((LEFT_OUT,) if self._asks_for_machine else ())):  # the machine's learner has warned of them
@@ -329,6 +337,18 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         return fractions[:, None] * np.where(self._codes[rows][:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
 
 
+def _has_time(seconds: float | None, watch: Stopwatch, last: float, consequence: str) -> bool:
+    """Return True if as many seconds of a budget are left as the ``last`` stage took; warn of the consequence otherwise."""
+    if seconds is None or last <= seconds - watch.seconds:
+        return True
+    warn(
+        f"time_budget={seconds:g}: {watch.seconds:.2g} s have passed, and the last stage took {last:.2g} s. The machine on "
+        f"scales is kept, and components and forest {consequence}; give at least {watch.seconds + last:.2g}",
+        cause="time budget too short",
+    )
+    return False
+
+
 def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], total: Floats) -> Floats | None:
     """Return the weight of an item of each class, shape (n_classes,); None if all count alike.
 
@@ -348,10 +368,10 @@ def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArr
     names = classes.tolist()
     if unknown := [name for name in class_weight if name not in names]:
         raise InputError(f"class_weight= names {unknown[0]!r}, but the classes are {names}; name only these")
-    factors = np.array([class_weight.get(name, 1.0) for name in names], dtype=np.float64)
+    factors = as_floats([class_weight.get(name, 1.0) for name in names], "class_weight")
     if not np.isfinite(factors).all() or (factors <= 0).any():
         raise InputError(
-            f"class_weight={dict(class_weight)!r}: finite numbers > 0 are required; leave items of a class out instead"
+            f"class_weight={shown(dict(class_weight))}: finite numbers > 0 are required; leave items of a class out instead"
         )
     return factors
 
@@ -359,9 +379,9 @@ def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArr
 def weights_of_classes(learner: Any, sample_weight: ArrayLike | None, factors: Floats | None, codes: Integers) -> Floats | None:
     """Return the weights of the items times those of their classes, for the learner; None if there are neither."""
     if factors is None:
-        return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return None if sample_weight is None else as_floats(sample_weight, "sample_weight")
     if not has_fit_parameter(learner, "sample_weight"):
         raise NotSupportedError(
             f"class_weight= weighs items, and {type(learner).__name__}.fit takes no weights; drop it, or give another learner"
         )
-    return factors[codes] if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) * factors[codes]
+    return factors[codes] if sample_weight is None else as_floats(sample_weight, "sample_weight") * factors[codes]

@@ -244,14 +244,11 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         super().check_restored()
         if not self.semimetric_.axioms.symmetric:
             raise InputError("there is no symmetric distance; restore the file")
-        medoids, labels, n = self.medoid_indices_, self.labels_, self.index_.n_samples_fit_
-        if medoids.shape != (n,) or labels.ndim != 1 or len(np.unique(medoids)) < n or n != self.n_clusters:
-            raise InputError(
-                f"there are {n} medoids for {medoids.shape} row numbers and {self.n_clusters} clusters; restore the file"
-            )
-        for name, numbers, most in (("medoid_indices_", medoids, len(labels)), ("labels_", labels, n)):
-            if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= most:
-                raise InputError(f"{name} has numbers outside 0 to {most - 1}; restore the file")
+        n = self.index_.n_samples_fit_
+        labels = self.stored_array("labels_", None, least=0, most=n - 1)
+        medoids = self.stored_array("medoid_indices_", n, least=0, most=len(labels) - 1)
+        if len(np.unique(medoids)) < n or n != self.n_clusters:
+            raise InputError(f"there are {n} medoids, or one twice, for {self.n_clusters} clusters; restore the file")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ..._foundation.arrays import as_targets
+from ..._foundation.arrays import as_floats, as_targets
 from ..._foundation.errors import InputError
 from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.threads import one_blas_thread
@@ -150,7 +150,7 @@ class KernelRidgeLearner(LearnedCoordinates):
         self._check()
         items, schema = self.read_items(items_named(X, self.preprocessor), min_items=2)
         weight = check_weights(sample_weight, len(items))
-        counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
+        counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else as_floats(sample_weight, "sample_weight"))
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if self.target == "classes":
             labels = encode_class_labels(y, len(items), sample_weight, 0)
@@ -217,8 +217,11 @@ class KernelRidgeLearner(LearnedCoordinates):
     def check_restored(self) -> None:
         super().check_restored()
         self._check()
-        if self.weights_.shape != (self.n_features_in_,) or not (self.weights_ >= 0).all() or not self.weights_.any():
-            raise InputError(f"weights_ have shape {self.weights_.shape} for {self.n_features_in_} features; restore the file")
+        n = len(self.stored_array("losses_", None))
+        if not 0 <= self.round_ < n:
+            raise InputError(f"round {self.round_} of {n} is to be the one that was taken; restore the file")
+        if not self.stored_array("weights_", self.n_features_in_, least=0).any():
+            raise InputError("weights_ are all 0, by which no items differ; restore the file")
 
     @property
     def feature_importances_(self) -> Floats:

@@ -86,10 +86,11 @@ class LargeMarginLearner(LearnedCoordinates):
     effort : {"fast", "default", "thorough"}, default "default"
         Work for settings on "auto": candidates, folds and rows, see docs/effort.md. ``choices_`` shows the work that was done.
     time_budget : float or None, default None
-        Seconds that a fit may take, for the sum of ``directions="auto"`` and ``tables="auto"``. Scales, components and forest
-        are compared on few items first, and what is too slow or hopeless is left out. If not even scales fit into the time,
-        the cheapest candidate is fitted, and a `SemimetricWarning` names its seconds. The choice then depends on the speed of
-        the machine.
+        Seconds that a fit should take, for the sum of ``directions="auto"`` and ``tables="auto"``. Scales, components and
+        forest are compared on few items first, and what is too slow or hopeless is left out. If not even scales fit into the
+        time, the cheapest candidate is fitted, and a `SemimetricWarning` names its seconds. The choice then depends on the
+        speed of the machine. Seconds of what is to come are estimated, and what has begun is not cut short, see
+        docs/effort.md.
     verbose : bool or None, default None
         Progress bars: None shows them at terminals and in notebooks for work of more than some two seconds, True always, False
         never. Fits that may take minutes say so first.
@@ -237,8 +238,9 @@ class LargeMarginLearner(LearnedCoordinates):
         self.triplet_options()
         check_time_budget(self.time_budget)
         check_sorted_classes(self.classes_)
-        if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
-            raise InputError("the importances or passes are not those of a fit; restore the file")
+        self.stored_array("feature_importances_", self.n_features_in_)
+        if not self.passes_:
+            raise InputError("there are no passes, of which a fit has at least one; restore the file")
 
     def _nested(self) -> dict[str, Callable[[Any], BaseEstimator | None]]:
         return super()._nested() | {"triplets": Triplets.meant_by}

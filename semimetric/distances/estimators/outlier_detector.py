@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
@@ -134,9 +134,11 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         check_count("n_neighbors", self.n_neighbors)
         check_n_jobs(self.n_jobs)
         share = self.contamination
-        known = share == "auto" if isinstance(share, str) else isinstance(share, Real) and 0 < float(share) <= 0.5
+        known = share == "auto" if isinstance(share, str) else 0 < (real_number(share) or 0.0) <= 0.5
         if not known:
-            raise InputError(f'contamination={share!r}: "auto", or a share of the items above 0 and up to 0.5, is required')
+            raise InputError(
+                f'contamination={shown(share)}: "auto", or a share of the items above 0 and up to 0.5, is required'
+            )
 
     def _others(self, queries: Floats) -> tuple[Floats, Integers]:
         """Return distances and rows of the k nearest items of queries, both (n_queries, k); one equal item is left out."""
@@ -183,5 +185,6 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
     def check_restored(self) -> None:
         super().check_restored()
         for name in ("kth_distances_", "densities_", "negative_scores_"):
-            if getattr(self, name).shape != (self.n_samples_fit_,) or np.isnan(getattr(self, name)).any():
-                raise InputError(f"{name} is not one number for each of the {self.n_samples_fit_} items; restore the file")
+            self.stored_array(name, self.n_samples_fit_, infinite=True)
+            if np.isnan(getattr(self, name)).any():
+                raise InputError(f"{name} is NaN for an item; restore the file")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError, TooFewError, warn
 from ..._foundation.stored import storable
 from ..._foundation.threads import one_blas_thread
@@ -245,7 +246,7 @@ class DistanceRegressor(MeasuredLearner):
         checked, names = self._read(pairs, Pairs) if before is None else (self._known(pairs, Pairs), ())
         target, weight = self._targets(y, sample_weight, len(checked))
         used = weight > 0
-        weight = np.ones(len(used)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = np.ones(len(used)) if sample_weight is None else as_floats(sample_weight, "sample_weight")
         block = checked.take(used), target[used], weight[used]
         with one_blas_thread():
             if before is None:

@@ -20,9 +20,10 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
-from ..._foundation.stored import Stored, StoredIfSet
+from ..._foundation.stored import Stored, StoredIfSet, check_array
 from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -178,8 +179,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         index = stored.built(d, getattr(self.learner_, "feature_names_in_", None))
         used = check_weights(self._weight, n) > 0
         targets = self._set_targets(targets, used)
-        if labels.shape != (n,) or labels.dtype.kind not in "iU":
-            raise InputError(f"there are labels of shape {labels.shape} and {labels.dtype} for {n} items; restore the file")
+        if self.stored_array("_labels", n).dtype.kind not in "iU":
+            raise InputError(f"there are labels of {labels.dtype} for {n} items; integers or text are required")
         self._set_index(index, targets, labels)
         if (machine := getattr(self, "machine_", None)) is None:
             self.vote_rule_ = self._rule_of(getattr(self, "vote_rule_", None))
@@ -202,7 +203,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
 
     def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
         """Index the items under the learned distance, and record their classes or values, and their weights."""
-        self._weight = None if sample_weight is None else neighbor_counts(np.asarray(sample_weight, dtype=np.float64))
+        self._weight = None if sample_weight is None else neighbor_counts(as_floats(sample_weight, "sample_weight"))
         d = self.learner_.semimetric_
         index = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._set_index(index, targets, row_labels(X, len(targets)))
@@ -714,8 +715,9 @@ def check_restored_machine(machine: KernelMachine, n_items: int, classes: NDArra
     known, rows = 1 if classes is None else len(classes), machine.rows
     if len(machine.offset) != known or (machine.shifts is None) != (classes is None):
         raise InputError(f"the machine has {len(machine.offset)} outputs for {known} classes or values; restore the file")
-    if rows.dtype.kind != "i" or rows.ndim != 1 or not len(rows) or not 0 <= rows.min() <= rows.max() < n_items:
-        raise InputError(f"the centers of the machine are no rows of {n_items} items; restore the file")
+    check_array("KernelMachine.rows", rows, np.int64, len(machine.coefficients), least=0, most=n_items - 1)
+    if not len(rows):
+        raise InputError("the machine has no centers; restore the file")
 
 
 def as_chosen(learner: Any, fitted: Any) -> Any:

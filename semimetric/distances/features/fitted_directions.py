@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats
 from .forests import is_fitted_forest, partitions_of
@@ -52,8 +53,8 @@ def fit_directions(
         return _merged([fit_directions(d, X, names=names, random_state=random_state) for d in directions])
     if not hasattr(directions, "fit"):
         try:
-            matrix = np.array(directions, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+            matrix = np.array(as_floats(directions, "directions"))
+        except InputError as error:
             raise InputError(
                 f"directions cannot be read as numbers of shape (n_directions, {X.shape[1]}): give every direction one number "
                 f"a feature ({error})"

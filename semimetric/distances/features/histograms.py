@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import validated
+from ..._foundation.arrays import as_floats, validated
 from ..._foundation.errors import InputError
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -23,6 +23,7 @@ from .bins import METRICS, Bins, Line, checked_periods
 from .histogram_blocks import CumulativeSums, HistogramBlock, Products, SumsOfRuns, applied
 from .uniform_directions import LinearFeatures, half_sphere
 
+SAME_MASS = 1e-6  # relative difference up to which masses are taken for equal, as those of float32 are
 _PROBES = 16  # random histograms on which features are compared
 
 
@@ -200,7 +201,7 @@ class HistogramFeatures(LinearFeatures):
     - balls: the mass within a radius of each bin (multi-resolution box sums).
     - edges: ``sum_b sign(u·(c - b)) exp(-|b - c| / (2 t h)) x_b`` around each bin c: by how much the mass on one side of a
       line through c exceeds that on the other.
-    - the total mass, if it differs between the histograms of ``fit``.
+    - the total mass, if it differs between the histograms of ``fit`` by more than 1e-6 of it.
 
     h is the median distance of a bin to its nearest neighbour. Features that are equal up to sign and scale (and, for equal
     masses, up to a constant) are kept once. Bins in one dimension have slices and, if asked for, the bins themselves, because
@@ -302,7 +303,7 @@ class HistogramFeatures(LinearFeatures):
         histograms = validated(self, X, dtype=np.float64)
         n_bins = histograms.shape[1]
         mass = histograms.sum(axis=1)
-        equal = bool(np.ptp(mass) <= 1e-9 * max(float(np.abs(mass).max()), 1e-300))
+        equal = bool(np.ptp(mass) <= SAME_MASS * max(float(np.abs(mass).max()), 1e-300))
         found = self._features(self._bins(n_bins), [] if equal else [NamedBlock(["mass"], Products(np.ones((1, n_bins))))])
         kept = distinct(found, n_bins, up_to_constant=equal) if found else []
         if not kept:
@@ -378,7 +379,9 @@ class HistogramFeatures(LinearFeatures):
         return Bins(C, self.metric, periods, cost, threshold)
 
     def _coordinates(self, n_bins: int) -> Floats:
-        C = np.asarray(self.bin_coordinates, dtype=np.float64)
+        if self.bin_coordinates is None:
+            raise InputError("bin_coordinates and cost_matrix are both None; one of them is required, a row for every bin")
+        C = as_floats(self.bin_coordinates, "bin_coordinates")
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim != 2 or len(C) != n_bins:
             raise InputError(f"bin_coordinates have shape {C.shape} for histograms of {n_bins} bins; one row a bin is required")

@@ -207,8 +207,9 @@ class LandmarkFeatures(ObjectFeatures):
 
     def check_restored(self) -> None:
         self._check_parameters(called=False)
-        if self.landmark_indices_.shape != (len(self.landmarks_),) or not self.landmarks_:
-            raise InputError(f"there are {len(self.landmarks_)} landmarks at {self.landmark_indices_.size} positions")
+        self.stored_array("landmark_indices_", len(self.landmarks_), least=0)
+        if not self.landmarks_:
+            raise InputError("there are no landmarks; restore the file")
 
     def _check_parameters(self, *, called: bool = True) -> None:
         if called and not callable(self.distance):

@@ -143,9 +143,9 @@ class PointCloudFeatures(ObjectFeatures):
 
     def check_restored(self) -> None:
         self._check_parameters()
-        d, c = self.directions_, self.centers_
-        if d.ndim != 2 or c.ndim != 2 or d.shape[1] != c.shape[1] or self.radii_.ndim != 1:
-            raise InputError(f"directions have shape {d.shape}, centers {c.shape} and radii {self.radii_.shape}")
+        n_features = self.stored_array("directions_", None, None).shape[1]
+        self.stored_array("centers_", None, n_features)
+        self.stored_array("radii_", None)
 
     def _check_parameters(self) -> None:
         for name in ("n_directions", "n_centers"):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.arrays import as_classes
 from ..._foundation.errors import InputError, warn
+from ..._foundation.files import real_path
 from ..._foundation.progress import TimeBudget
 from ..._foundation.types import Floats, Integers, Pairs, TripletTuples
 from ..._foundation.unfinished import unfinished_folder
@@ -334,7 +335,7 @@ class LabeledItems:
         if self.source is None:
             yield SearchableItems(self, structure.embedding.locate(structure.features_of(self.example)))
             return
-        target = Path(tempfile.gettempdir() if self.source.scratch is None else self.source.scratch).resolve() / "semimetric"
+        target = real_path(self.source.scratch or tempfile.gettempdir()) / "semimetric"
         ones = np.ones(structure.embedding.grid.n_features)
         problem = LargeMarginProblem(recipe, rule, structure, structure, L1Prior(ones, ones))
         # Shards are coded by the cells of the grid, so that these weights do not matter.

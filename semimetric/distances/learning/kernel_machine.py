@@ -247,10 +247,11 @@ class KernelMachine:
     shifts: Floats | None = None  # (n_classes,)
 
     def __post_init__(self) -> None:
-        n, k = len(self.rows), len(self.offset)
+        n, k = len(np.ravel(self.rows)), len(np.ravel(self.offset))
         check_alpha("width", self.width, strict=True)
         check_alpha("strength", self.strength, strict=True)
-        if self.coefficients.shape != (n, k) or not np.isfinite(self.coefficients).all():
+        flat = self.rows.shape == (n,) and self.offset.shape == (k,)
+        if not flat or self.coefficients.shape != (n, k) or not np.isfinite(self.coefficients).all():
             raise InputError(
                 f"coefficients of shape {self.coefficients.shape} are given for {n} centers and {k} outputs; one finite number "
                 "each is required"

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.stored import storable
 from ..._foundation.types import FeatureChoice, Knots, Periods
 from ..._foundation.validation import check_alpha, check_choice, check_n_jobs
 from ...data.feature_groups import Groups, JointGroups, automatic
+from ...data.knots import MOST_KNOTS, knot_counts
 from ..model.links import Link, PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
@@ -102,11 +104,11 @@ def _check_exponents(given: Any, n: int) -> None:
             raise InputError(f'base_exponents={given!r} is not known; a number > 0, one for each base distance, or "auto"')
         return
     numbers = given if isinstance(given, (list, tuple, np.ndarray)) else [given]
-    fine = all(isinstance(e, (int, float, np.number)) and not isinstance(e, bool) and 0 < e <= _MOST for e in numbers)
+    fine = all(0 < (real_number(exponent) or 0.0) <= _MOST for exponent in numbers)
     if not fine or (numbers is given and len(given) != n):
         raise InputError(
-            f"base_exponents={given!r} for {n} base distances: one number, or one for each, is required, above 0 and at most "
-            f'{_MOST:g}; or "auto"'
+            f"base_exponents={shown(given)} for {n} base distances: one number, or one for each, is required, above 0 and at "
+            f'most {_MOST:g}; or "auto"'
         )
 
 
@@ -332,6 +334,7 @@ class Recipe:
                 f"JointGroups(n_knots={self.joint.n_knots}) places knots, and knots= gives them; leave out n_knots, or name "
                 'how knots are to be placed, such as Tables(knots="quantile")'
             )
+        knot_counts(self.n_knots, np.size(self.n_knots), MOST_KNOTS)
         check_n_jobs(self.n_jobs)
         check_alpha("delta", self.delta)
         check_alpha("alpha", self.alpha)

@@ -17,7 +17,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.calls import UserDistance
 from ...data.feature_groups import common_size, resolve_groups
 from ...data.grid import Grid
-from ...data.knots import knot_counts
+from ...data.knots import MOST_KNOTS, knot_counts
 from ...data.schema import Names, Schema
 from ..features.fitted_directions import fit_directions
 from ..features.linear_directions import Directions, with_directions
@@ -31,7 +31,6 @@ from ..pairs.triangle_inequality import Triangles
 from .options import Recipe
 
 _RANGES = (1e-305, 1e305)  # of features, over which slopes are numbers
-_MOST_KNOTS = np.iinfo(np.uint16).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,7 @@ def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tup
     if isinstance(recipe.knots, str):
         n_knots = recipe.n_knots
         if recipe.joint.n_knots is not None:
-            n_knots = _with_joint(knot_counts(n_knots, features.shape[1], _MOST_KNOTS), groups, recipe.joint.n_knots)
+            n_knots = _with_joint(knot_counts(n_knots, features.shape[1], MOST_KNOTS), groups, recipe.joint.n_knots)
         return Grid.fit_encoded(
             features, schema, n_knots=n_knots, strategy=recipe.knots, random_state=recipe.random_state, names=schema.names
         )

@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 
@@ -93,14 +95,13 @@ class PowerLink(Link):
     exponent: float
 
     def __post_init__(self) -> None:
-        p = self.exponent
-        number = isinstance(p, (int, float, np.integer, np.floating)) and not isinstance(p, (bool, np.bool_))
-        if not (number and _EXPONENTS[0] <= p <= _EXPONENTS[1]):
+        p = real_number(self.exponent)
+        if p is None or not _EXPONENTS[0] <= p <= _EXPONENTS[1]:
             raise InputError(
-                f"the exponent {p!r} makes no link; a number from {_EXPONENTS[0]:g} to {_EXPONENTS[1]:g} is required, and "
-                "at most 1 keeps metrics metrics"
+                f"the exponent {shown(self.exponent)} makes no link; a number from {_EXPONENTS[0]:g} to {_EXPONENTS[1]:g} is "
+                "required, and at most 1 keeps metrics metrics"
             )
-        object.__setattr__(self, "exponent", float(p))
+        object.__setattr__(self, "exponent", p)
 
     @property
     def concave(self) -> bool:
@@ -196,7 +197,7 @@ class ConcaveLink(Link):
 
     def __post_init__(self) -> None:
         for name in ("bends", "slopes"):
-            object.__setattr__(self, name, tuple(float(v) for v in np.asarray(getattr(self, name), dtype=np.float64).ravel()))
+            object.__setattr__(self, name, tuple(as_floats(getattr(self, name), name).ravel().tolist()))
         bends, slopes = np.array(self.bends), np.array(self.slopes)
         if len(slopes) != len(bends) + 1:
             raise InputError(
@@ -290,8 +291,8 @@ def checked_link(link: Any) -> str | Link:
         return "identity" if link.straight else link
     if isinstance(link, str) and link in LINKS:
         return link
-    if isinstance(link, (int, float, np.integer, np.floating)) and not isinstance(link, (bool, np.bool_)):
-        return checked_link(PowerLink(float(link)))
+    if (exponent := real_number(link)) is not None:
+        return checked_link(PowerLink(exponent))
     raise InputError(f"link={link!r} is not known; {_REQUIRED} is required")
 
 

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..._foundation.arrays import n_axes
+from ..._foundation.arrays import as_floats, n_axes
 from ..._foundation.errors import InputError, NotSupportedError, StorageError
-from ..._foundation.files import write_state
+from ..._foundation.files import real_path, write_state
 from ..._foundation.optional_imports import optional
 from ..._foundation.stored import state_of, storable
 from ..._foundation.tables import named_rows, row_labels
@@ -138,6 +138,8 @@ class Semimetric(FrozenValue):
     schema: Schema = None  # type: ignore[assignment]  # __post_init__ replaces None by a schema
 
     def __post_init__(self) -> None:
+        for name in ("weights", "epsilon"):
+            object.__setattr__(self, name, as_floats(getattr(self, name), name))
         freeze(self, "weights", "epsilon")
         object.__setattr__(self, "link", checked_link(self.link))
         object.__setattr__(self, "feature_names", tuple(self.feature_names))
@@ -645,7 +647,7 @@ class Semimetric(FrozenValue):
         pay         8  3.5         6
         """
         if within is not None:
-            check_alpha("within", within)
+            within = check_alpha("within", within)
         (left, _), (right, _) = (single_row(item, self.schema, name) for item, name in ((x, "x"), (y, "y")))
         names = self.feature_names
         chosen = range(len(names)) if features is None else column_numbers(features, names, "features")
@@ -773,7 +775,7 @@ class Semimetric(FrozenValue):
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the distance to one file, which `semimetric.load` reads; with ``key`` it is signed, see ``docs/files.md``."""
-        write_state(os.path.realpath(path), state_of(self), key=key)
+        write_state(real_path(path), state_of(self), key=key)
 
     def stored_form(self) -> StoredDistance:
         """Return what a file holds of the distance."""

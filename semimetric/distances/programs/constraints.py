@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -389,10 +390,11 @@ def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, 
     """Return the inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
     n = len(layout.names)
     try:
-        points = np.asarray(pairs, dtype=np.float64)
-        values = np.asarray(distances, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{kind} has pairs or distances that are no arrays of numbers; give points as numbers") from error
+        points, values = as_floats(pairs, "pairs"), as_floats(distances, "distances")
+    except InputError as error:
+        raise InputError(
+            f"{kind} has pairs or distances that are no arrays of numbers ({error}); give points as numbers"
+        ) from error
     if values.ndim != 1:
         raise InputError(f"{kind} has distances of shape {values.shape}; one distance for each pair is required: give a list")
     if points.shape != (len(values), 2, n) or not np.isfinite(points).all():

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
+from ..._foundation.real_numbers import shown
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_alpha
@@ -228,5 +229,5 @@ def resolve_loss(loss: str | Loss, *, margins: bool = False) -> Loss:
         return loss
     known = _OF_MARGINS if margins else _OF_DISTANCES
     if loss not in known:
-        raise InputError(f"loss={loss!r} is not known; use one of {', '.join(map(repr, known))}, or a Loss")
+        raise InputError(f"loss={shown(loss)} is not known; use one of {', '.join(map(repr, known))}, or a Loss")
     return known[loss]

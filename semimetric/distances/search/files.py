@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import StorageError
-from ..._foundation.files import ARRAY_FILE, ArrayFiles, State, read_arrays, read_state, write_array, write_state
+from ..._foundation.files import ARRAY_FILE, ArrayFiles, State, read_arrays, read_state, real_path, write_array, write_state
 from ..._foundation.stored import Members, check_array, located, refused_as_stored, state_of, value_of
 from ..._foundation.unfinished import discard, undoing, uninterrupted
 from ..._foundation.validation import check_choice
@@ -221,7 +221,7 @@ def write_segments(
     key: bytes | None = None,
 ) -> None:
     """Write an index to ``folder``, new or an index already, with ``values`` that JSON can hold."""
-    root = Path(folder)
+    root = real_path(folder)
     if root.exists() and not (root / FILE).is_file() and not _is_unfinished(root):
         raise StorageError(f"{root} is there and is no index; give another folder")
     if not root.parent.is_dir():

@@ -6,13 +6,15 @@ item. With that, the bounds of an exact search hold, and every distance is that 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import StorageError
 from ..._foundation.threads import map_blocks
-from ..._foundation.types import Floats, Integers
+from ..._foundation.types import Floats
 from ..._kernels.proofs import PositionFeatures, first_misplaced, prove_cells
 from ..features.linear_directions import with_directions
 from ..pairs.base import Items
@@ -132,12 +134,23 @@ def check_distinct_ids(segments: Sequence[Segment]) -> None:
             ordered[s.rank] = s.ids
             if (ordered[1:] == ordered[:-1]).any():
                 raise StorageError(f"the array 'ids' has the same id twice; {_ADVICE}")
-    if len(segments) == 1:
-        return
     alive = [s.ids[s.alive] for s in segments if s.n_alive]
-    ends = sorted((ids.min(), ids.max()) for ids in alive) if alive and alive[0].dtype.kind == "i" else None
-    if ends is not None and all(a[1] < b[0] for a, b in zip(ends[:-1], ends[1:], strict=True)):
+    check_apart([range_of(ids) for ids in alive], lambda: alive)
+
+
+def range_of(ids: NDArray[Any]) -> tuple[int, int] | None:
+    """Return the least and the greatest of ids, at least one; None if they are text."""
+    return (int(ids.min()), int(ids.max())) if ids.dtype.kind == "i" else None
+
+
+def check_apart(ranges: Sequence[tuple[int, int] | None], read: Callable[[], Sequence[NDArray[Any]]]) -> None:
+    """Refuse ids that two parts share; ``read`` gives those of every part, if the `range_of` one overlaps another."""
+    ends = sorted(r for r in ranges if r is not None)
+    if len(ranges) < 2 or (len(ends) == len(ranges) and all(a[1] < b[0] for a, b in pairwise(ends))):
         return
-    every: Integers = np.concatenate([np.empty(0, segments[0].ids.dtype), *alive])
-    if len(np.unique(every)) < len(every):
-        raise StorageError(f"the array 'ids' has an id of another segment, which is not removed there; {_ADVICE}")
+    every, counts = np.unique(np.concatenate(read()), return_counts=True)
+    if (counts > 1).any():
+        twice = every[counts > 1][0].item()
+        raise StorageError(
+            f"the array 'ids' has an id of another segment, which is not removed there: {twice!r:.60} is in both; {_ADVICE}"
+        )

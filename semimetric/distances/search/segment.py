@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.files import is_mapped
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.threads import end_if_interrupted, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
@@ -53,9 +54,9 @@ def check_neighbors(algorithm: str, n_neighbors: int, n_items: int) -> int:
 
 def check_radius(radius: float, least: float) -> None:
     """Refuse a radius that is not finite, or that no distance can be within, as none is below ``least``."""
-    number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
-    if not number or radius < least:
-        raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
+    number = real_number(radius)
+    if number is None or not np.isfinite(number) or number < least:
+        raise InputError(f"radius={shown(radius)}: a finite number is required, >= 0 for distances that are")
 
 
 def candidate_count(n_candidates: int | None, k: int) -> int:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricError, StorageError
-from ..._foundation.files import State, check_regular, file_digest, read_state, read_whole, write_state
+from ..._foundation.files import State, check_regular, file_digest, read_state, read_whole, real_path, write_state
 from ..._foundation.stored import Members, located, state_of
 from ..._foundation.unfinished import discard, undoing, unfinished_folder, uninterrupted
 from ..model.semimetric import Semimetric
@@ -86,7 +86,7 @@ def shard_locations(
     folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True, key: bytes | None = None
 ) -> list[ShardLocation]:
     """Return locations of the shards of a folder; of a saved `NeighborIndex`, its own."""
-    root, options = Path(folder).resolve(), (tuple(base_distances), mmap)
+    root, options = real_path(folder), (tuple(base_distances), mmap)
     if (root / FILE).is_file() or not (root / INDEX).is_file():
         distance, shards = read_shards(root, key=key)
         return [ShardLocation(str(root), shard, distance, *options) for shard in shards]
@@ -98,7 +98,7 @@ def shard_locations(
 
 def read_locations(folder: str | os.PathLike[str], read: Callable[[list[ShardLocation]], T], **options: Any) -> T:
     """Call ``read`` with the locations of a folder, see `shard_locations`; again where the index was changed meanwhile."""
-    root = Path(folder).resolve()
+    root = real_path(folder)
     return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(shard_locations(root, **options)))
 
 
@@ -153,7 +153,7 @@ def distance_digest(semimetric: Semimetric) -> str:
 @contextmanager
 def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Return the folder of an index; if it was not there, it is made, and deleted if it is empty in the end."""
-    root = Path(folder).resolve()
+    root = real_path(folder)
     unfinished = root.is_dir() and all(p.name.startswith((_PREFIX, f".{_BUILT}.", f".{FILE}.")) for p in root.iterdir())
     if root.exists() and not (root / FILE).is_file() and not unfinished:
         raise StorageError(f"{root} is there and is no sharded index; give another folder")

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError, SemimetricError
-from ..._foundation.files import read_whole
+from ..._foundation.files import read_whole, real_path
+from ..._foundation.stored import located
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ...data.parts.engine import Engine, SerialEngine
@@ -29,7 +30,7 @@ from .cells import Warp
 from .faiss_scan import kmeans
 from .index import NeighborIndex, searched_distance
 from .items import Neighbors, SegmentedItems, as_graph, check_ids, ids_to_remove, merged, merged_within, new_ids
-from .proofs import check_distinct_ids
+from .proofs import check_apart, check_distinct_ids, range_of
 from .query_tables import QueryView
 from .refinement import STORAGES
 from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
@@ -59,6 +60,7 @@ def nearest(
     n_candidates: int | None = None,
 ) -> Neighbors:
     """Return the k nearest of all items for every row of X, as one index would answer."""
+    check_shards(engine, locations)
     index = locations[0].open()
     queries = index.encode(X)
     algorithm = index.algorithm if algorithm is None else algorithm
@@ -76,6 +78,7 @@ def within(
     engine: Engine, locations: Sequence[ShardLocation], X: ArrayLike, radius: float
 ) -> list[tuple[Floats, NDArray[Any]]]:
     """Return distances and ids of all items within ``radius`` of every row of X, nearest first."""
+    check_shards(engine, locations)
     index, out = locations[0].open(), []
     check_radius(radius, index.segments_[0].view.least)
     for answers in _answers(engine, locations, index.encode(X), _shard_within, radius):
@@ -91,7 +94,7 @@ def graph(
     """`nearest` as a sparse matrix; columns are in the order of the ids, shard after shard."""
     check_choice("mode", mode, ("connectivity", "distance"))
     found = nearest(engine, locations, X, k, **options)
-    ids = np.concatenate(list(engine.each(_shard_ids, list(locations))))
+    ids = np.concatenate(list(engine.each_near(_shard_ids, [(location,) for location in locations], [0] * len(locations))))
     return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
 
 
@@ -120,8 +123,38 @@ def _shard_within(task: tuple[ShardLocation, NDArray[Any]], radius: float) -> li
     return SegmentedItems.all_of(location.open().segments_).sums_within(queries, radius, n_jobs=None, verbose=False)
 
 
-def _shard_ids(location: ShardLocation) -> NDArray[Any]:
-    return location.open().ids_
+_CHECKED: dict[tuple[ShardLocation, ...], None] = {}  # shards whose ids are distinct; those that were checked last come last
+_MOST_CHECKED = 64
+
+
+def check_shards(engine: Engine, locations: Sequence[ShardLocation]) -> None:
+    """Open all shards and refuse an id that two of them share, as `joined` does: once a process for the same shards.
+
+    Only the ranges of their ids are sent, unless these overlap.
+    """
+    key = tuple(locations)
+    if len(key) == 1 or key in _CHECKED:
+        return
+    tasks, near = [(location,) for location in locations], [0] * len(locations)
+
+    def read() -> list[NDArray[Any]]:
+        return list(engine.each_near(_shard_ids, tasks, near))
+
+    with located(locations[0].root):
+        check_apart([r for empty, r in engine.each_near(_shard_range, tasks, near) if not empty], read)
+    _CHECKED[key] = None
+    while len(_CHECKED) > _MOST_CHECKED:
+        del _CHECKED[next(iter(_CHECKED))]
+
+
+def _shard_range(task: tuple[ShardLocation]) -> tuple[bool, tuple[int, int] | None]:
+    """Return whether a shard has no items, and else the range of its ids."""
+    ids = _shard_ids(task)
+    return (False, range_of(ids)) if len(ids) else (True, None)
+
+
+def _shard_ids(task: tuple[ShardLocation]) -> NDArray[Any]:
+    return task[0].open().ids_
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +376,7 @@ class ShardedIndex:
         n_jobs: int | None = None,
         key: bytes | None = None,
     ) -> None:
-        self.folder, self._key = Path(folder).resolve(), key
+        self.folder, self._key = real_path(folder), key
         self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..._foundation.arrays import as_vector, rounding_of
+from ..._foundation.arrays import as_floats, as_vector, rounding_of
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
 from ..._foundation.progress import progress_bar
@@ -19,6 +19,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers, freeze
 from ..._foundation.validation import check_alpha, check_cost_matrix, check_count, check_items
 from ..._kernels.transport_plans import cheapest_plans
 from ...data.object_lists import listed_objects
+from ..features.histograms import SAME_MASS
 from ..features.uniform_directions import half_sphere
 from .bounds import Bounds, Coordinates, chebyshev
 
@@ -106,6 +107,9 @@ class EarthMoversDistance:
     finds dual variables, which `with_dual` returns. An index with this distance as ``rerank=`` reads the dual of each exact
     distance: it bounds the distances of the query to all other items, see `TransportBounds`.
 
+    Masses that differ by at most 1e-6 of the larger, as sums of float32 do, are taken for equal. The distance is that of
+    the two histograms of mass 1, times the mean of their masses, so it lies within the bounds of `TransportBounds`.
+
     Parameters
     ----------
     cost_matrix : array-like of shape (n_bins, n_bins)
@@ -157,11 +161,14 @@ class EarthMoversDistance:
         if a.shape != (n,) or b.shape != (n,):
             raise InputError(f"the histograms have {len(a)} and {len(b)} bins, and the cost matrix {n}; {n} bins are required")
         left, right, mass, other = float(a.min()), float(b.min()), float(a.sum()), float(b.sum())
-        if min(left, right) < 0 or not abs(mass - other) <= 1e-9 * mass or not mass > 0:
+        if min(left, right) < 0 or not abs(mass - other) <= SAME_MASS * max(mass, other) or not mass > 0:
             raise InputError(
-                f"the histograms have the masses {mass:g} and {other:g}, and the least entry {min(left, right):g}; "
-                "equal masses > 0 and entries >= 0 are required: divide each by its sum"
+                f"the histograms have the masses {mass:.9g} and {other:.9g}, and the least entry {min(left, right):g}; equal "
+                f"masses > 0, to {SAME_MASS:g} of them, and entries >= 0 are required: divide each by its sum"
             )
+        if mass != other:
+            middle = mass / 2 + other / 2
+            a, b, mass = a * (middle / mass), b * (middle / other), middle
         rows, columns = np.flatnonzero(a), np.flatnonzero(b)  # for which POT need not guess dual variables, which takes long
         cost = self.cost_matrix[np.ix_(rows, columns)]
         of_mass, of_cost = _exponent(mass), _exponent(float(np.abs(cost).max()))  # far from 1 the solver is wrong, or crashes
@@ -190,7 +197,7 @@ def given_potentials(ground: GroundDistance, coordinates: ArrayLike | None, n_di
     """Return feasible potentials that need no histograms: projections of the bins, and distances to each bin, (n, n_bins)."""
     projections = np.empty((0, ground.n_bins))
     if coordinates is not None:
-        places = np.asarray(coordinates, dtype=np.float64)
+        places = as_floats(coordinates, "bin_coordinates")
         places = places[:, None] if places.ndim == 1 else places
         if places.ndim != 2 or len(places) != ground.n_bins or not np.isfinite(places).all():
             raise InputError(
@@ -292,9 +299,6 @@ def best_orders(ground: GroundDistance, histograms: Floats, given: Floats, n: in
             costs[row, k] = out[0, 0]
     highest = costs.max(initial=0.0)
     return np.ascontiguousarray(every[_greedy(np.zeros(len(costs)), highest - costs, n) or [0]])
-
-
-_SAME_MASS = 1e-6  # relative difference up to which masses are taken for equal, with what it costs taken in
 
 
 class TransportBounds(Bounds):
@@ -436,12 +440,12 @@ class TransportBounds(Bounds):
         return found / masses[:, None], masses
 
     def _check_masses(self, masses: Floats, required: float, name: str, whose: str) -> None:
-        far = np.abs(masses - required) > _SAME_MASS * required
+        far = np.abs(masses - required) > SAME_MASS * required
         if far.any():
             i = int(np.argmax(np.abs(masses - required)))
             raise InputError(
-                f"histogram {i} of {name} has mass {masses[i]:g}, and {whose} {required:g}; equal masses are required: divide "
-                "each by its sum, or give normalize=True"
+                f"histogram {i} of {name} has mass {masses[i]:.9g}, and {whose} {required:.9g}; equal masses are required: "
+                "divide each by its sum, or give normalize=True"
             )
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..._foundation.errors import InputError, warn
 from ..._foundation.progress import progress_bar
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.text import html_table, text_table
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
@@ -152,8 +153,9 @@ def tune(
     verbose: bool,
 ) -> Tuning:
     """Choose the fastest search that keeps a recall by ``search``, that of an index: see `NeighborIndex.tune`."""
-    if isinstance(recall, bool) or not isinstance(recall, (int, float, np.number)) or not 0 < recall <= 1:
-        raise InputError(f"recall={recall!r}: a share of the true neighbours above 0 and up to 1 is required")
+    share = real_number(recall)
+    if share is None or not 0 < share <= 1:
+        raise InputError(f"recall={shown(recall)}: a share of the true neighbours above 0 and up to 1 is required")
     if len(queries) < _LEAST_QUERIES:
         raise InputError(
             f"X has {len(queries)} queries; {_LEAST_QUERIES} or more are required, a third to choose a search and the others "

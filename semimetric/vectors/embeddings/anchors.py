@@ -13,8 +13,9 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from ..._foundation.arrays import n_axes
+from ..._foundation.arrays import as_floats, n_axes
 from ..._foundation.errors import InputError
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.threads import map_blocks, one_blas_thread
 from ..._foundation.types import Floats, Integers
 
@@ -26,19 +27,22 @@ _BLOCK = 1 << 19  # distances that are held at a time
 
 def check_power(name: str, p: object) -> float:
     """Return the power p, a number > 0 or infinity; refuse others."""
-    if isinstance(p, bool) or not isinstance(p, (int, float, np.integer, np.floating)) or not p > 0:
-        raise InputError(f"{name}={p!r}: a number > 0 or float('inf') is required, such as 1 or 2")
-    return float(p)
+    power = real_number(p)
+    if power is None or not power > 0:
+        raise InputError(f"{name}={shown(p)}: a number > 0 or float('inf') is required, such as 1 or 2")
+    return power
 
 
 def check_band(band: object) -> tuple[float, float]:
     """Return the percentiles (low, high), with 0 <= low <= high <= 100; refuse others."""
     array = np.asarray(band, dtype=object)
-    if array.shape == (2,) and all(isinstance(v, (int, float, np.integer, np.floating)) for v in array):
-        low, high = float(array[0]), float(array[1])
-        if 0 <= low <= high <= 100:
+    if array.shape == (2,):
+        low, high = map(real_number, array)
+        if low is not None and high is not None and 0 <= low <= high <= 100:
             return low, high
-    raise InputError(f"band={band!r}: two percentiles (low, high) with 0 <= low <= high <= 100 are required, such as (30, 50)")
+    raise InputError(
+        f"band={shown(band)}: two percentiles (low, high) with 0 <= low <= high <= 100 are required, such as (30, 50)"
+    )
 
 
 def powers(items: Floats, anchors: Floats, p: float) -> Floats:
@@ -65,8 +69,8 @@ def as_sets(anchors: Any, n_features: int) -> list[Floats]:
     sets = []
     for part in anchors if several else [anchors]:
         try:
-            array = np.atleast_2d(np.asarray(part, dtype=np.float64))
-        except (TypeError, ValueError) as error:
+            array = np.atleast_2d(as_floats(part, "anchors"))
+        except InputError as error:
             raise InputError(
                 f"anchors cannot be read as numbers ({error}); give an array, a list of arrays or a name"
             ) from error

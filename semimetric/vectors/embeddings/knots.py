@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 
-from ..._foundation.arrays import check_one_type
+from ..._foundation.arrays import as_floats, check_one_type
 from ..._foundation.errors import InputError
 from ..._foundation.stored import Stored
 from ..._foundation.types import ArrayLike, Floats, Integers, Knots
@@ -51,7 +51,7 @@ def place_vectors(
     A feature of which a sparse sample stores no value has none; ``y`` has a label for each row of the sample, for trees.
     """
     if not isinstance(knots, str):
-        return [np.asarray(k, np.float64).ravel() for k in knots]
+        return [as_floats(k, f"knots[{f}]").ravel() for f, k in enumerate(knots)]
     counts = knot_counts(n_knots, len(names), _MOST_KNOTS)
     columns = list(sample.columns())
     for name, (values, _) in zip(names, columns, strict=True):
@@ -183,7 +183,7 @@ class KnotMap(FeatureMap):
         super().check_restored()
         self._check_parameters()
         n, missing = self.n_features_in_, self.missing == "indicator"
-        if self.grid_.kinds != ("numeric",) * n or self.grid_.missing != (missing,) * n:
+        if self.grid_.n_features != n or {*self.grid_.kinds} != {"numeric"} or {*self.grid_.missing} != {missing}:
             raise InputError(
                 f"the grid has {self.grid_.n_features} features, or others than the {n} required; restore the file"
             )

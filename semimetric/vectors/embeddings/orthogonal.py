@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
+from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count
@@ -153,10 +154,9 @@ class FourierEmbedding(_OrthogonalMap):
         self.n_jobs = n_jobs
 
     def _check(self) -> None:
-        number = isinstance(self.span, (int, float, np.integer, np.floating)) and not isinstance(self.span, bool)
-        if not (self.span == "half" if isinstance(self.span, str) else number and 0 < self.span <= 1):
+        if not (self.span == "half" if isinstance(self.span, str) else 0 < (real_number(self.span) or 0.0) <= 1):
             raise InputError(
-                f"span={self.span!r}: a number in (0, 1], the part of the period for the range, or 'half' is required"
+                f"span={shown(self.span)}: a number in (0, 1], the part of the period for the range, or 'half' is required"
             )
 
     def _count_functions(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import Stored, storable
 from ..._foundation.threads import map_blocks
@@ -259,7 +260,8 @@ class BSplineEmbedding(FeatureMap):
         if not isinstance(given, Sequence | np.ndarray):
             raise InputError(f"knots={given!r}: one of {_STRATEGIES}, an array, or one array a feature is required")
         shared = all(np.ndim(part) == 0 for part in given)
-        arrays = [np.asarray(part, dtype=np.float64) for part in ([given] * self.n_features_in_ if shared else given)]
+        parts = [given] * self.n_features_in_ if shared else given
+        arrays = [as_floats(part, "knots" if shared else f"knots[{k}]") for k, part in enumerate(parts)]
         if len(arrays) != self.n_features_in_:
             raise InputError(
                 f"knots has {len(arrays)} arrays for {self.n_features_in_} features: give one array for all, or one a feature"

@@ -171,20 +171,18 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
 
     def check_restored(self) -> None:
         check_sorted_classes(self.classes_, 2)
-        d, m, n = self.n_features_in_, len(self.boundary_points_), len(self.boundary_of_)
+        d = self.n_features_in_
         check_names(self, d)
         check_neighbors(self.neighbors)
-        shapes = {"boundary_points_": (m, d), "directions_": (m, d), "pairs_": (m, 2), "multiplicities_": (m,)}
-        shapes |= {"boundary_of_": (n,), "edge_points_": (n, d)}
-        for name, shape in shapes.items():
-            array = getattr(self, name)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise InputError(f"{name} has shape {array.shape} or is not finite; numbers of shape {shape} are required")
-        rows = [self.pairs_, self.support_, self.self_support_]
-        counted = ((self.boundary_of_ >= 0) & (self.boundary_of_ < m)).all() and np.array_equal(
-            np.bincount(self.boundary_of_, minlength=m), self.multiplicities_
-        )
-        if not n or not counted or not all(((array >= 0) & (array < n)).all() for array in rows):
+        m = len(self.stored_array("boundary_points_", None, d))
+        self.stored_array("directions_", m, d)
+        self.stored_array("multiplicities_", m)
+        n = len(self.stored_array("boundary_of_", None, least=0, most=m - 1))
+        self.stored_array("edge_points_", n, d)
+        self.stored_array("pairs_", m, 2, least=0, most=n - 1)
+        for name in ("support_", "self_support_"):
+            self.stored_array(name, None, least=0, most=n - 1)
+        if not n or not np.array_equal(np.bincount(self.boundary_of_, minlength=m), self.multiplicities_):
             raise InputError("the items of boundary points are not counted as they are numbered; restore the file")
 
     def __sklearn_tags__(self) -> Any:

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import validated
+from ..._foundation.arrays import as_floats, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import Stored, StoredIfSet, storable
@@ -238,13 +238,13 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
     def check_restored(self) -> None:
         self._check()
-        d, K, n = self.n_features_in_, self.n_components_, len(self.labels_)
+        d, K = self.n_features_in_, self.n_components_
         check_names(self, d)
-        shapes = {"centres_": (K, d), "normals_": (K, d), "thickness_": (K,), "weights_": (K,), "spread_": (K,)}
-        for name, shape in shapes.items():
-            array = getattr(self, name)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise InputError(f"{name} has shape {array.shape} or is not finite; numbers of shape {shape} are required")
+        for name in ("centres_", "normals_"):
+            self.stored_array(name, K, d)
+        for name in ("thickness_", "weights_", "spread_"):
+            self.stored_array(name, K)
+        n = len(self.stored_array("labels_", None, least=0, most=K - 1))
         positive = (self.thickness_ > 0).all() and (self.spread_ > 0).all()
         if not positive or not np.allclose(np.linalg.norm(self.normals_, axis=1), 1.0):
             raise InputError("thickness_ or spread_ is not positive, or normals_ are not of length 1; restore the file")
@@ -257,7 +257,7 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
 
 def _checked(directions: ArrayLike, items: Floats) -> Floats:
     """Return directions as floats; refuse another shape than that of the points, and only zeros."""
-    v = np.ascontiguousarray(np.asarray(directions, np.float64))
+    v = as_floats(directions, "directions")
     if v.shape != items.shape:
         raise InputError(f"directions have shape {v.shape}, X has {items.shape}; give one direction for each point")
     if not np.isfinite(v).all():

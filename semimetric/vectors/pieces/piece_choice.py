@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import check_array, storable
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_finite_number
 from .mixture_prior import WPrior
@@ -77,9 +77,11 @@ class PieceChoice:
     def check(self) -> None:
         """Refuse a choice whose arrays do not agree, as a file may say."""
         n = len(np.ravel(self.n_groups))
-        arrays = [getattr(self, f.name) for f in fields(self) if f.name != "chosen"]
-        if any(array.shape != (n,) for array in arrays) or not 0 <= self.chosen < n:
-            raise InputError("the choice of the pieces has not one entry for each candidate; restore the file")
+        for name in (f.name for f in fields(self) if f.name != "chosen"):
+            array = getattr(self, name)
+            check_array(f"PieceChoice.{name}", array, array.dtype, n, missing=True)
+        if not 0 <= self.chosen < n:
+            raise InputError(f"candidate {self.chosen} of {n} is to be the chosen one; restore the file")
 
 
 def options_to_try(w_prior: WPrior, n_components: int | str | None, local: str) -> list[PieceOptions]:

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import LinearSVC
 
 from ..._foundation.errors import InputError
-from ..._foundation.stored import storable
+from ..._foundation.stored import check_array, storable
 from ..._foundation.types import Floats, Integers
 from .boundary_points import Boundary
 from .mixture_em import Planes
@@ -55,12 +55,12 @@ class Pieces:
 
     def check(self, d: int) -> None:
         """Refuse pieces that are not made of ``m`` points and ``K`` planes in ``d`` dimensions, as a file may say."""
-        m, K = len(self.components), len(self.centres)
+        m, K = (len(np.atleast_1d(array)) for array in (self.components, self.centres))
         shapes = ((m, d), (m, d), (m,), (K, d), (K, d), (K,))
-        arrays = [getattr(self, f.name) for f in fields(self)]
-        right = m > 0 and K > 0 and all(a.shape == shape for a, shape in zip(arrays, shapes, strict=True))
-        right = right and all(np.isfinite(a).all() for a in arrays) and np.array_equal(np.unique(self.components), np.arange(K))
-        right = right and bool(self.directions.any(axis=1).all())
+        for field, shape in zip(fields(self), shapes, strict=True):
+            array = getattr(self, field.name)
+            check_array(f"Pieces.{field.name}", array, array.dtype, *shape)
+        right = m > 0 and np.array_equal(np.unique(self.components), np.arange(K)) and self.directions.any(axis=1).all()
         if not right or not np.allclose(np.linalg.norm(self.normals, axis=1), 1.0) or not (self.steepness > 0).all():
             raise InputError(f"pieces are not made of points and planes in {d} dimensions; restore the file")
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import check_sorted_classes, validated
+from ..._foundation.arrays import check_sorted_classes, input_errors, validated
 from ..._foundation.errors import InputError
 from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import Stored, StoredIfSet, storable
@@ -122,20 +122,21 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         return self._codes
 
     def check_restored(self) -> None:
-        points = self._points
         check_n_jobs(self.n_jobs)
         check_sorted_classes(self.classes_)
-        n, codes = len(self.support_), self._codes
-        shapes = self.support_.shape == codes.shape == (n,) and points.ndim == 2 and len(points) == n > 0
-        if not shapes or not ((codes >= 0) & (codes < len(self.classes_))).all() or not (np.abs(points) <= 1).all():
-            raise InputError("there are not as many support points within their unit as classes of them; restore the file")
+        n = len(self.stored_array("support_", None, least=0))
+        points = self.stored_array("_points", n, None, least=-1, most=1)
+        self.stored_array("_codes", n, least=0, most=len(self.classes_) - 1)
+        if not n:
+            raise InputError("there are no support points; restore the file")
         if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and 0 <= self.generalization_bound_ <= 1):
             raise InputError("the unit of support points is not positive, or a share is not between 0 and 1; restore the file")
-        if (np.diff(self.support_) <= 0).any() or self.support_[0] < 0:
+        if (np.diff(self.support_) <= 0).any():
             raise InputError("support_ are not different rows in ascending order; restore the file")
         check_names(self, points.shape[1])
         check_neighbors(self.neighbors)
-        self._search_among(points)
+        with input_errors():  # of the search, whose parameters the file has too
+            self._search_among(points)
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the class of the nearest support point, shape (n_queries,)."""

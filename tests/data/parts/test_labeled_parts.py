@@ -59,6 +59,8 @@ def test_every_form_gives_the_same_items(form, frame, tmp_path):
 def test_items_that_do_not_count_are_not_read(frame):
     keep = np.arange(40) % 3 > 0
     assert (read_items(LabeledPart("a", frame, keep=keep), TABLE) == ITEMS[keep]).all()
+    frame.loc[20, "v"] = np.nan
+    assert_refused(lambda: read_items(LabeledPart("a", frame, keep=keep), TABLE), "feature 'v' of item 20 is nan", "finite")
 
 
 def test_columns_say_of_which_class_items_are_and_what_they_weigh(frame):

@@ -82,7 +82,7 @@ BAD = {
     "shape": ((POINTS[:, :, :1], ONES), "shape (40, 2, 1)", "numbers of shape (40, 2, 2) are required"),
     "missing": (
         (spoilt(POINTS, (3, 1, 0), np.nan), ONES),
-        "feature 'u' of item 7 is nan",
+        "feature 'u' of pair 3 is nan",
         "finite numbers",
         "drop those pairs",
     ),
@@ -92,6 +92,17 @@ BAD = {
     "weight": ((POINTS, ONES, spoilt(ONES, 2, -1)), "sample_weight[2] is -1", "weights >= 0 are required", "correct it"),
     "column": ((POINTS, "d"), "no column 'd' for y", "name another"),
 }
+
+
+def test_a_bad_tuple_is_told_by_its_number_in_the_part():
+    """Also where tuples without a weight come before it, and where it is given by rows of items."""
+    weight = spoilt(ONES, slice(0, 3), 0.0)
+    points = spoilt(POINTS, (10, 1, 1), np.inf)
+    assert_refused(lambda: read_tuples(TuplePart("a", points, ONES, weight), points_table()), "of pair 10 is inf", "finite")
+    index = np.array(INDEX[:, :2])
+    index[10, 1] = len(ITEMS)
+    table = rows_table(TargetSpec(Pairs))
+    assert_refused(lambda: read_tuples(TuplePart("a", index, ONES, weight), table), "pair 10 is", "row numbers between")
 
 
 @pytest.mark.parametrize("name", BAD)

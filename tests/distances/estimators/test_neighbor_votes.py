@@ -17,7 +17,9 @@ from semimetric import (
     LargeMarginLearner,
     SemimetricClassifier,
     SemimetricRegressor,
+    SemimetricWarning,
 )
+from semimetric._foundation import progress
 from semimetric.distances.search.votes import HeldOutNeighbors, choose_votes
 
 RNG = np.random.default_rng(0)
@@ -330,6 +332,30 @@ def test_components_and_forest_have_the_time_that_the_machine_has_left(monkeypat
     model = SemimetricClassifier(time_budget=1_000).fit(X, Y)
     assert 800 < model.learner_.time_budget < 900
     assert not hasattr(model, "machine_")
+    assert model.score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize(("took", "said"), [((6, 0), "not compared"), ((2, 5), "better on items held out, are not learned")])
+def test_a_stage_is_begun_only_if_as_much_time_is_left_as_the_last_one_took(took, said, monkeypatch):
+    at, fit_machine, begun = [0.0], SemimetricClassifier._fit_machine, []
+    monkeypatch.setattr(progress, "now", lambda: at[0])
+
+    def fitted(model, *given):
+        fit_machine(model, *given)
+        at[0] += took[0]
+
+    def compared(model, seed):
+        begun.append(seed)
+        model.choices_, at[0] = (), at[0] + took[1]
+        return False
+
+    monkeypatch.setattr(SemimetricClassifier, "_fit_machine", fitted)
+    monkeypatch.setattr(SemimetricClassifier, "_scales_suffice", compared)
+    with pytest.warns(SemimetricWarning, match=said):
+        model = SemimetricClassifier(time_budget=10).fit(X, Y)
+    assert hasattr(model, "machine_")
+    assert not hasattr(model, "choices_")
+    assert len(begun) == bool(took[1])
     assert model.score(X, Y) > 0.9
 
 

@@ -70,6 +70,13 @@ def test_slices_are_masses_of_half_planes(histograms):
     np.testing.assert_allclose(features.transform(histograms)[:, :2], by_column.cumsum(axis=1)[:, :2])
 
 
+def test_the_total_mass_of_histograms_normalised_in_float32_is_no_feature(histograms):
+    single = histograms.astype(np.float32)
+    single /= single.sum(axis=1, keepdims=True)
+    components = HistogramFeatures(PLANE).fit(single).components_
+    assert not (np.ptp(components, axis=1) == 0).any()
+
+
 @pytest.mark.parametrize("equal", [True, False])
 def test_the_total_mass_is_a_feature_where_it_differs(histograms, equal):
     masses = np.ones(20) if equal else np.linspace(1, 2, 20)

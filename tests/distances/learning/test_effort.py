@@ -2,11 +2,13 @@
 
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner, Triplets
+from semimetric.distances.learning import sum_of_distances
 from semimetric.distances.learning.options import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, SearchCost
 
 PAGE = Path(__file__).parents[3] / "docs" / "effort.md"
@@ -40,6 +42,19 @@ def row(kind, effort):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_shows_the_limits(kind, effort):
     assert row(kind, effort) in PAGE.read_text().splitlines()
+
+
+def test_the_page_says_how_many_of_many_items_are_held_out():
+    page = " ".join(PAGE.read_text().split())
+    assert "the least of 2,000, n / 4 and 30 million / n are held out once" in page
+    for n, least in ((2_600, 650), (12_000, 2_000), (50_000, 600)):
+        problem = SimpleNamespace(
+            dataset=SimpleNamespace(items=np.arange(n, dtype=float)[:, None], labels=np.arange(n) % 2),
+            recipe=SimpleNamespace(random_state=0, effort="default"),
+        )
+        ((part, held),) = sum_of_distances.folds_of(problem)
+        assert least <= len(held) <= least + 2  # by class, rounded
+        assert len(part) + len(held) == n
 
 
 @pytest.mark.parametrize("kind", KINDS)

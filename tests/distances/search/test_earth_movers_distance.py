@@ -51,6 +51,17 @@ def test_what_is_no_pair_of_histograms_is_refused():
     assert_refused(lambda: EarthMoversDistance(np.zeros((2, 3))), "shape (2, 3)", "square")
 
 
+@given(seed=st.integers(0, 10_000), n_bins=st.integers(2, 40))
+def test_histograms_that_were_normalised_in_float32_have_equal_masses(seed, n_bins):
+    cost, X = costs(seed, n_bins), histograms(seed, 2, n_bins).astype(np.float32)
+    x, y = X / X.sum(axis=1, keepdims=True)
+    exact, (mass, other) = EarthMoversDistance(cost), (x.astype(float).sum(), y.astype(float).sum())
+    found, of_ones = exact(x, y), exact(x.astype(float) / mass, y.astype(float) / other)
+    assert found == pytest.approx(exact(y, x), rel=1e-12, abs=1e-12 * cost.max())
+    assert min(mass, other) * of_ones - 1e-12 <= found <= max(mass, other) * of_ones + 1e-12
+    assert_refused(lambda: exact(x, y * (1 + 1e-5)), "and 1.0000", "equal masses > 0, to 1e-06 of them")
+
+
 @pytest.mark.filterwarnings("ignore:numItermax reached")
 def test_a_distance_that_was_not_found_is_no_distance():
     X = histograms(0, 2, 40)

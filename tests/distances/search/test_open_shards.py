@@ -116,21 +116,46 @@ STATES = {
 }
 
 
+ROUTES = {  # every way in which a folder of shards is read
+    "load": load,
+    "kneighbors": lambda folder: out_of_core.kneighbors(folder, QUERIES, 7),
+    "radius_neighbors": lambda folder: out_of_core.radius_neighbors(folder, QUERIES, 0.5),
+    "kneighbors_graph": lambda folder: out_of_core.kneighbors_graph(folder, QUERIES, 7),
+    "rebalance": out_of_core.rebalance,
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("name", STATES)
-def test_a_file_that_names_no_shards_of_this_folder_is_refused(folder, name):
+def test_a_file_that_names_no_shards_of_this_folder_is_refused(folder, name, route):
     change, problem = STATES[name]
     restated(folder, change)
-    assert_refused(lambda: ShardedIndex(folder), problem, "restore", error=StorageError)
+    assert_refused(lambda: ROUTES[route](folder), problem, "restore", error=StorageError)
 
 
-def test_shards_do_not_share_ids(folder, d):
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("kind", ["integers", "text"])
+def test_shards_do_not_share_ids(d, tmp_path, kind, route):
     """Two shards are one after the other, but for their names."""
+    folder, ids = tmp_path / "index", None if kind == "integers" else [f"item {k}" for k in range(len(ITEMS))]
+    ShardedIndex.build(folder, d, ITEMS, ids=ids, n_shards=4)
     names = sorted(path.name for path in folder.iterdir() if path.is_dir())
     shutil.rmtree(folder / names[0])
     shutil.copytree(folder / names[1], folder / names[0])
     digest = file_digest(folder / names[0] / "index.smm")
     restated(folder, lambda s: [shard.update(digest=digest) for shard in s["shards"] if shard["name"] == names[0]])
-    assert_refused(lambda: ShardedIndex(folder), "an id of another segment", "build it again", error=StorageError)
+    assert_refused(lambda: ROUTES[route](folder), "an id of another segment", "build it again", error=StorageError)
+
+
+def test_shards_are_checked_again_when_they_have_changed(folder):
+    first = out_of_core.kneighbors(folder, QUERIES, 7)
+    checked = len(shard_search._CHECKED)
+    for a, b in zip(out_of_core.kneighbors(folder, QUERIES, 7), first, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert len(shard_search._CHECKED) == checked
+    ShardedIndex(folder).remove([7])
+    out_of_core.kneighbors(folder, QUERIES, 7)
+    assert len(shard_search._CHECKED) > checked
 
 
 KEY = b"0123456789abcdef"
