@@ -197,9 +197,11 @@ PUBLIC = {  # paths that are documented, and the names that they have
     "persistence": ("load "),
     "cli": ("main "),
     "plotting": (
-        "plot_anchor_distances plot_around plot_basis plot_boundary_points plot_contributions plot_curve "
-        "plot_explanation plot_importances plot_kernel plot_level_sets plot_n_components plot_pieces "
-        "plot_predicted plot_surface plot_table "
+        "plot_anchor_distances plot_around plot_basis plot_boundary_points plot_choices plot_contributions "
+        "plot_counterfactual plot_curve plot_explanation plot_history plot_importances plot_kernel "
+        "plot_level_sets plot_n_components plot_neighbors plot_pieces plot_predicted "
+        "plot_prediction_counterfactual plot_prediction_explanation plot_refitted_columns plot_shapes "
+        "plot_surface plot_table plot_tables plot_tuning "
     ),
     "vectors": "Separation Shapes conic_kernel curve min_kernel separates spline_kernel surface",
 }

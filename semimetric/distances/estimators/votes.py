@@ -611,7 +611,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         before = self._answers(query)[0]
         return [
             PredictionCounterfactual(
-                changes=changed_columns(query[0], found.row, d.schema),
+                changes=changed_columns(query[0], found.row, d),
                 row=self._as_given(found.row[None]),
                 before=before,
                 prediction=self._answers(found.row[None])[0],

@@ -201,4 +201,14 @@ def test_a_counterfactual_prints_its_changes():
     assert "becomes" in repr(found)
     assert "smaller changes" in repr(found)
     assert "<table>" in found._repr_html_()
-    assert list(found.to_frame().columns) == ["feature", "old", "new"]
+    assert list(found.to_frame().columns) == ["feature", "old", "new", "contribution"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_changes_add_up_to_the_distance_of_the_changed_row(name):
+    model = MODELS[name]()
+    given = FRAME if name == "frame" else ITEMS
+    for k in (0, 5, 70):
+        found = model.counterfactual(given[k : k + 1])
+        assert sum(change.contribution for change in found.changes) == pytest.approx(found.distance, rel=1e-9)
+        assert all(change.contribution > 0 for change in found.changes)
