@@ -135,7 +135,25 @@ def check_numbers(X: Any, name: str) -> None:
         try:
             np.asarray(X[column]).astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(f"column {column!r} of {name} is not of numbers ({error}); {offer(list(X[column]))}") from error
+            raise InputError(
+                f"column {column!r} of {name} is not of numbers{why_no_numbers(list(X[column]), error)}"
+            ) from error
+
+
+def why_no_numbers(cells: Sequence[Any], error: Exception) -> str:
+    """Return the first cell that is no number, and advice: of a few texts among numbers to correct them, else what to do."""
+    texts = {row: cell for row, cell in enumerate(cells) if isinstance(cell, str) and cell.strip()}
+    wrong = [row for row, cell in texts.items() if not is_number(cell)]
+    if not wrong:
+        return f" ({error}); {offer(cells)}"
+    more = len(wrong) - 1
+    others = "" if not more else ", and 1 more row has text" if more == 1 else f", and {more:,} more rows have text"
+    found = f": row {wrong[0]} has {cells[wrong[0]]!r:.40}{others}"
+    n_numbers = len(texts) - len(wrong) + sum(isinstance(cell, int | float | np.number) and cell == cell for cell in cells)
+    if len(wrong) >= n_numbers:
+        return f"{found}; {offer(cells)}"
+    them = "it" if len(wrong) == 1 else "them"
+    return f"{found}; all others are numbers: correct {them}, or leave {them} empty if the column may have gaps"
 
 
 def texts_of(cells: Sequence[Any]) -> list[str]:

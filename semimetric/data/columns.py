@@ -13,7 +13,7 @@ import numpy as np
 
 from .._foundation.arrays import as_cells, dense_table, is_missing
 from .._foundation.errors import InputError, InputTypeError
-from .._foundation.tables import offer, read_table, texts_of
+from .._foundation.tables import read_table, texts_of, why_no_numbers
 from .._foundation.types import Floats
 
 Category: TypeAlias = str | bool | int | float
@@ -84,7 +84,7 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
         return np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         refused = InputTypeError if isinstance(error, TypeError) else InputError
-        raise refused(f"column {title!r} of {source} is not of numbers ({error}); {offer(cells_of(column))}") from error
+        raise refused(f"column {title!r} of {source} is not of numbers{why_no_numbers(cells_of(column), error)}") from error
 
 
 def _is_blank(cell: Any) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 from scipy import sparse
 
-from semimetric._foundation.tables import numbered_rows, offer, read_table, take_rows
+from semimetric._foundation.tables import numbered_rows, offer, read_table, take_rows, why_no_numbers
 
 pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 X = np.arange(6.0).reshape(3, 2)
@@ -61,3 +61,13 @@ def test_what_is_offered_for_text_depends_on_how_much_of_it_differs():
     assert "60 different texts in 60 rows" in offer([f"name {k}" for k in range(60)])
     assert "make its dtype datetime" in offer(["2024-01-01", "2024-02-30 is not looked at", "2024-03-01 12:00"])
     assert "datetime" not in offer(["2024", "1-2"])
+
+
+def test_a_few_texts_among_numbers_are_named_by_row():
+    refused = ValueError("no float")
+    ages = [34, 45.5, None, "51", "n/a", " "]
+    assert why_no_numbers(ages, refused).startswith(": row 4 has 'n/a'; all others are numbers: correct it, or leave it empty")
+    two = why_no_numbers([*ages, "?"], refused)
+    assert two.startswith(": row 4 has 'n/a', and 1 more row has text; all others are numbers: correct them")
+    assert "categorical_features=" in why_no_numbers(["red", 1, "blue", 2], refused)  # as many texts as numbers
+    assert why_no_numbers([1, object()], refused).startswith(" (no float); ")
