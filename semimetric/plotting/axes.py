@@ -51,8 +51,10 @@ def shorten(name: str, most: int = _MOST_CHARACTERS) -> str:
 
 
 def set_title(axes: Any, text: str) -> None:
-    """Set a title that may be a sentence, in lines of up to 56 characters."""
-    axes.set_title(fill(text, _MOST_IN_TITLE), fontsize="medium")
+    """Set a title that may be a sentence, in lines of up to 56 characters; it breaks after a colon if that is enough."""
+    head, _, tail = text.partition(": ")
+    parts = [f"{head}:", tail] if tail and len(text) > _MOST_IN_TITLE >= max(len(head) + 1, len(tail)) else [text]
+    axes.set_title("\n".join(fill(part, _MOST_IN_TITLE) for part in parts), fontsize="medium")
 
 
 def show_whole_numbers(axes: Any, values: Integers) -> None:

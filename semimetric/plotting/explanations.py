@@ -161,7 +161,7 @@ def plot_refitted_columns(refits: RefittedColumns, ax: Axes | None = None, *, mo
     axes.axvline(0.0, color=INK, lw=0.8)
     left_out = f", the {most} largest of {len(order)} columns" if len(order) > most else ""
     axes.set_xlabel(f"rise of the squared error / variance{left_out}")
-    set_title(axes, f"Which columns matter: the values of one are shuffled, {len(refits.losses)} refits ± two deviations")
+    set_title(axes, f"Which columns matter: one is shuffled, {len(refits.losses)} refits ± two deviations")
     return label_rows(axes, [refits.features[f] for f in shown])
 
 
