@@ -212,3 +212,19 @@ def test_changes_add_up_to_the_distance_of_the_changed_row(name):
         found = model.counterfactual(given[k : k + 1])
         assert sum(change.contribution for change in found.changes) == pytest.approx(found.distance, rel=1e-9)
         assert all(change.contribution > 0 for change in found.changes)
+
+
+def test_whole_numbers_of_a_changed_row_stay_whole():
+    """Ages are whole in the row, also where the column has gaps, which make pandas store floats."""
+    whole = FRAME.assign(pay=FRAME["pay"] + 0.5)
+    gaps = whole.assign(age=whole["age"].where(np.arange(120) % 7 > 0))
+    for table in (whole, gaps):
+        model = SemimetricClassifier(KernelRidgeLearner("classes", columns=MIXED)).fit(table, CLASSES)
+        found = model.counterfactual(table.iloc[[1]])
+        assert found.row["age"].dtype == np.int64
+        assert found.row["pay"].dtype == np.float64
+        assert model.predict(found.row)[0] == found.prediction
+    assert np.issubdtype(gaps["age"].dtype, np.floating)
+    missing = model.counterfactual(gaps.iloc[[0]], fixed="age").row
+    assert np.isnan(missing["age"]).all()
+    assert machine().counterfactual(ITEMS[0]).row.dtype == np.float64  # an array stays one
