@@ -1,11 +1,14 @@
-"""Draw the figure of the README from the README's own example.
+"""Draw the figures of the README and of docs/questions.md from their own code.
 
-    python tools/draw_figures.py              writes docs/figures/clock.png anew
-    python tools/draw_figures.py FOLDER       writes it into another folder
+    python tools/draw_figures.py              writes docs/figures/*.png anew
+    python tools/draw_figures.py FOLDER       writes them into another folder
 
-The first block of Python in README.md is run as it stands, and what it has learned is drawn: the distance from 23:30 at 10
-degrees to every hour and temperature, as it was measured, as it was learned, and as the Mahalanobis distance has it whose
-matrix fits the same measured pairs best (least squares over all of them).
+A page is run from its first block of Python to its last. If an image follows a block, before the next one, it is the figure
+that the block has drawn.
+
+The README's figure shows more than its code draws. The first block of Python in README.md is run as it stands, and what it has
+learned is drawn: the distance from 23:30 at 10 degrees to every hour and temperature, as it was measured, as it was learned,
+and as the Mahalanobis distance has it whose matrix fits the same measured pairs best (least squares over all of them).
 """
 
 import contextlib
@@ -14,8 +17,9 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 
@@ -26,6 +30,36 @@ from scipy.optimize import least_squares
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = np.array([23.5, 10.0])
+
+
+class Block(NamedTuple):
+    """A block of Python of a page, what it printed, and what the page says it prints."""
+
+    code: str
+    printed: str
+    shown: str  # the text in the block of output below; "" without one
+    figure: str  # the name of the image below; "" without one
+
+
+def run_page(page: Path, folder: Path) -> Iterator[Block]:
+    """Run a page in a folder that is deleted, and write the images that its blocks draw into ``folder``."""
+    parts = re.findall(r"```python\n(.*?)```\n(.*?)(?=```python\n|\Z)", page.read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    before, folder = Path.cwd(), folder.resolve()
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            os.chdir(made)
+            for code, below in parts:
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(code, names)  # the page's own code
+                shown = re.findall(r"```text\n(.*?)```", below, re.DOTALL)
+                figure = re.findall(r"!\[[^\]]*\]\(figures/([\w.]+)\)", below)
+                if figure:
+                    plt.gcf().savefig(folder / figure[0], dpi=80, bbox_inches="tight", metadata={"Software": None})
+                plt.close("all")
+                yield Block(code, printed.getvalue(), *(found[0] if found else "" for found in (shown, figure)))
+        finally:
+            os.chdir(before)
 
 
 def example() -> dict[str, Any]:
@@ -79,4 +113,7 @@ def draw(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    print(draw(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures"))
+    into = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures"
+    print(draw(into))
+    for block in run_page(ROOT / "docs" / "questions.md", into):
+        print(into / block.figure if block.figure else "", block.printed, sep="\n")

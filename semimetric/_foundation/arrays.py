@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
-from .real_numbers import check_number
+from .real_numbers import check_number, shown
 from .tables import check_numbers, read_table
 from .types import ArrayLike, Floats, Integers
 
@@ -134,7 +134,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).strip().split("\n\n")[0].split("\n[[")[0].split())
 
 
-def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
+def as_array(values: Any, name: str, *, ndim: int | None = None, names: Sequence[object] = ()) -> Any:
     """Return values as an array whose dtype is one of numbers; a frame as `read_table` returns it.
 
     An array of numbers is not copied. Masked values become NaN; objects and long doubles become float64. With ``ndim=2`` a
@@ -155,11 +155,13 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
             array = values if isinstance(values, np.ndarray) else np.asarray(values)
     except InputError as error:
         raise InputError(f"{name} cannot be read as numbers of equally long rows ({error}); give an array") from error
+    if array.dtype.kind == "U" and isinstance(values, list | tuple):
+        _refuse_text(values, name, names)
     _check_kind(array.dtype, name)
     if ndim is not None and array.ndim != ndim:
         raise InputError(_shape_message(array, name, ndim))
     if array.dtype.kind == "O":
-        array = _from_objects(array, name)
+        array = _from_objects(array, name, names)
     if array.dtype.kind == "f" and array.dtype.itemsize > _BYTES:
         with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as such
             array = array.astype(np.float64)
@@ -190,19 +192,30 @@ def _shape_message(array: NDArray[Any], name: str, ndim: int) -> str:
     return f"{given}; give {'one number each' if ndim == 1 else 'items in rows and features in columns'}"
 
 
-def _from_objects(array: NDArray[Any], name: str) -> Floats:
+def _refuse_text(values: Sequence[Any], name: str, names: Sequence[object]) -> None:
+    """Refuse numbers and text in a list of equally long rows, naming the first text."""
+    for place, cell in np.ndenumerate(np.asarray(values, dtype=object)):
+        if isinstance(cell, str | bytes):
+            row, column = _row_and_column(place, name, names)
+            given = f"{name} holds text: {row} has {shown(cell)}{column}"
+            raise InputError(f"{given}; numbers are required: correct it, or encode it in numbers")
+
+
+def _from_objects(array: NDArray[Any], name: str, names: Sequence[object]) -> Floats:
     """Return an array of objects that are numbers, or None where one is missing, as float64; of others the first is named."""
     cells = np.ma.filled(array, None) if np.ma.is_masked(array) else np.ma.getdata(array)
     if not any(isinstance(cell, (str, bytes)) for cell in cells.flat):
         with suppress(TypeError, ValueError, OverflowError):
             return cells.astype(np.float64)
     for place, cell in np.ndenumerate(cells):
-        check_number(cell, *_row_and_column(place, name))
+        check_number(cell, *_row_and_column(place, name, names))
     raise InputError(f"{name} holds objects that are not all numbers; numbers are required: encode the others in numbers")
 
 
 def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = ()) -> tuple[str, str]:
     """Return the row and the column of a value for messages: "row 3 of X" and " in 'height'"."""
+    if len(place) == 1 and len(names) > place[0]:  # one item, whose values have names
+        return name, f" in {names[place[0]]!r}"
     row = f"row {int(place[0])} of {name}" if len(place) else name
     if len(place) < 2:
         return row, ""
@@ -229,9 +242,9 @@ def as_cells(values: Any, name: str) -> NDArray[Any]:
     return cells
 
 
-def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floats:
+def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None, names: Sequence[object] = ()) -> Floats:
     """Return numbers as a C-contiguous float64 array, not a copy if they are one; no frame, and not sparse."""
-    array = as_array(values, name, ndim=ndim)
+    array = as_array(values, name, ndim=ndim, names=names)
     if is_ready(array):
         return array
     with input_errors():

@@ -140,12 +140,27 @@ def check_numbers(X: Any, name: str) -> None:
 
 
 def no_numbers(cells: Sequence[Any], title: str, source: str, error: Exception) -> InputError:
-    """Return the error of a column of other things than numbers; of cells without text, the first wrong one is named."""
-    if not texts_of(cells):
+    """Return the error of a column of other things than numbers, which names the first of them.
+
+    It advises to correct a few texts among numbers. What to do with others is by what they are (see `offer`).
+    """
+    given = f"column {title} of {source} is not of numbers"
+    texts = {row: cell for row, cell in enumerate(cells) if isinstance(cell, str) and cell.strip()}
+    if not texts:
         for row, cell in enumerate(cells):
             check_number(cell, f"row {row} of {source}", f" in {title}")
     refused = InputTypeError if isinstance(error, TypeError) else InputError
-    return refused(f"column {title} of {source} is not of numbers ({error}); {offer(cells)}")
+    wrong = [row for row, cell in texts.items() if not is_number(cell)]
+    if not wrong:
+        return refused(f"{given} ({error}); {offer(cells)}")
+    more = len(wrong) - 1
+    others = "" if not more else ", and 1 more row has text" if more == 1 else f", and {more:,} more rows have text"
+    given = f"{given}: row {wrong[0]} has {cells[wrong[0]]!r:.40}{others}"
+    n_numbers = len(texts) - len(wrong) + sum(isinstance(cell, int | float | np.number) and cell == cell for cell in cells)
+    if len(wrong) >= n_numbers:
+        return refused(f"{given}; {offer(cells)}")
+    them = "it" if len(wrong) == 1 else "them"
+    return refused(f"{given}; all others are numbers: correct {them}, or leave {them} empty if the column may have gaps")
 
 
 def texts_of(cells: Sequence[Any]) -> list[str]:

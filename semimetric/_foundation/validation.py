@@ -30,7 +30,7 @@ def check_items(
     advice: str = "",
 ) -> Floats:
     """Return X as a finite, C-contiguous float64 matrix of shape (n_items, n_features); a frame must have ``names``."""
-    array = as_array(X, name, ndim=2)
+    array = as_array(X, name, ndim=2, names=names)
     items = array if is_ready(array) and len(array) >= min_items and array.shape[1] else _as_matrix(array, name, min_items)
     check_finite(items, name, names=names or getattr(array, "columns", ()), advice=advice)
     check_shape(items, array, name=name, n_features=n_features, names=names)

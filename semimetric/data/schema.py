@@ -179,10 +179,18 @@ class Feature:
         values = np.array([*self.categories, None], dtype=object)
         return values[np.where(np.isnan(codes), len(self.categories), codes).astype(np.int64)]
 
+    @property
+    def unseen_name(self) -> str:
+        """The text for a category that was not in the fit: "(other)", or in more brackets if that is a category itself."""
+        name = "(other)"
+        while name in self.categories:
+            name = f"({name})"
+        return name
+
     def labels(self, codes: Floats) -> list[Any]:
-        """`decode` of one level each: "(other)" for a category that was not in the fit, "(missing)" for a missing value."""
+        """`decode` of one level each: `unseen_name` for a category not in the fit, "(missing)" for a missing value."""
         cells = zip(codes, self.decode(codes).tolist(), strict=True)
-        return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
+        return ["(missing)" if np.isnan(code) else self.unseen_name if cell is None else cell for code, cell in cells]
 
 
 MISSING_ADVICE = (
@@ -437,11 +445,13 @@ class Schema:
     def display(self, X: Floats) -> NDArray[Any]:
         """`decode` as a person says it, and as `encode` reads it again.
 
-        A category that was not in the fit is "(other)", a time on a scale a `datetime`, and a truth value True or False.
+        A category that was not in the fit is "(other)", or `Feature.unseen_name` where a category is called so. A time on a
+        scale is a `datetime`, and a truth value True or False.
         """
         if self.plain and not any(feature.truth for feature in self.features):
             return X
-        cells = np.where(self.unseen(X), "(other)", self.decode(X).astype(object))
+        names = np.array([feature.unseen_name for feature in self.features], dtype=object)
+        cells = np.where(self.unseen(X), names, self.decode(X).astype(object))
         for k, feature in enumerate(self.features):
             if feature.time == SCALE:
                 cells[:, k] = times_of(X[:, k], feature.zone)
@@ -459,7 +469,7 @@ class Schema:
         """
         pandas = optional("pandas")
         columns = {
-            f.name: pandas.Categorical(column, dict.fromkeys([*f.categories, *column[column == "(other)"]]))
+            f.name: pandas.Categorical(column, dict.fromkeys([*f.categories, *column[column == f.unseen_name]]))
             if f.kind == "categorical"
             else pandas.Series(column).infer_objects()
             for f, column in zip(self.features, cells.T, strict=True)
@@ -500,7 +510,7 @@ class Schema:
     def row(self, x: Any) -> NDArray[Any]:
         """Return one vector, or dict, as a table of one row."""
         x = x if type(x) is np.ndarray else named_rows(without_columns(x, self.dropped), self.names, name="x")
-        return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
+        return as_floats(x, "x", ndim=1, names=self.names)[None] if self.plain else as_cells(x, "x")[None]
 
     def rows(self, x: Any, name: str = "x") -> Any:
         """Return one vector, or dict, as a table of one row; a table, or a list of dicts, as a table."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
-from .._foundation.types import Floats
+from .._foundation.types import Floats, Integers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +22,21 @@ YELLOW = "#f2c14e"
 GREY = "#b5b5b5"
 
 _MOST_CHARACTERS = 32  # of a name in a picture
+_MOST_IN_TITLE = 56  # of a line of a title
+_ROW, _BESIDE_ROWS = 0.3, 1.4  # inches of a row of a picture, and of what is above and below the rows
+_FEWEST_ROWS = 3  # that are given place, so that a single bar is no block
+POINTS = 72  # of an inch
+_OF_A_ROW = 0.9  # of the height of a row, which a label may have
 
 
-def axes_of(ax: Axes | None) -> Any:
-    """Return the axes given, or those of a new figure."""
-    return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
+def axes_of(ax: Axes | None, *, rows: int = 0) -> Any:
+    """Return the axes given, or those of a new figure, which is as high as so many rows need."""
+    if ax is not None:
+        return ax
+    figure, axes = optional("matplotlib.pyplot").subplots(layout="constrained")
+    if rows:
+        figure.set_figheight(_ROW * rows + _BESIDE_ROWS)
+    return axes
 
 
 def hide_frame(axes: Any) -> Any:
@@ -34,9 +45,23 @@ def hide_frame(axes: Any) -> Any:
     return axes
 
 
-def shorten(name: str) -> str:
-    """Return the name, cut after 31 characters if it is longer than 32."""
-    return name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
+def shorten(name: str, most: int = _MOST_CHARACTERS) -> str:
+    """Return the name, with "…" for its end if it is longer than 32 characters, or so many."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def set_title(axes: Any, text: str) -> None:
+    """Set a title that may be a sentence, in lines of up to 56 characters; it breaks after a colon if that is enough."""
+    head, _, tail = text.partition(": ")
+    parts = [f"{head}:", tail] if tail and len(text) > _MOST_IN_TITLE >= max(len(head) + 1, len(tail)) else [text]
+    axes.set_title("\n".join(fill(part, _MOST_IN_TITLE) for part in parts), fontsize="medium")
+
+
+def show_whole_numbers(axes: Any, values: Integers) -> None:
+    """Let the ticks below be whole numbers, over the range of the values (n,), and half a step beside it."""
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    if len(values):
+        axes.set_xlim(values[0] - 0.5, values[-1] + 0.5)
 
 
 def feature_number(feature: str | int, names: Sequence[str]) -> int:
@@ -66,10 +91,15 @@ def largest_parts(
     return [*(names[k] for k in shown), other], np.concatenate([parts[..., shown], sums], axis=-1)
 
 
-def label_rows(axes: Any, labels: Sequence[str]) -> Any:
-    """Return the axes of horizontal bars, each with its label, the first at the top."""
-    axes.set_yticks(range(len(labels)), [shorten(label) for label in labels])
-    axes.invert_yaxis()
+def label_rows(axes: Any, labels: Sequence[str], *, most: int = _MOST_CHARACTERS) -> Any:
+    """Return the axes of horizontal bars, each with its label, the first at the top; labels of many rows are small."""
+    n = max(len(labels), _FEWEST_ROWS)
+    middle = (len(labels) - 1) / 2
+    axes.set_yticks(range(len(labels)), [shorten(label, most) for label in labels])
+    axes.set_ylim(middle + n / 2, middle - n / 2)
+    row = axes.get_window_extent().height / axes.figure.dpi * POINTS / n
+    for label in axes.get_yticklabels():
+        label.set_fontsize(min(label.get_fontsize(), _OF_A_ROW * row))
     axes.tick_params(axis="y", length=0)
     return hide_frame(axes)
 

@@ -6,20 +6,34 @@ the distance itself, with its kinks at the right places.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .._foundation.arrays import n_axes
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.text import cell_text
 from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_count
 from ..data.schema import Feature
 from ..data.times import SCALE, times_of
 from ..distances.estimators.base import LearnedDistance
 from ..distances.model.semimetric import Semimetric
 from ..distances.pairs.base import Table
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, draw_on_triangles, feature_number, hide_frame, label_rows, largest_parts
+from .axes import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    POINTS,
+    axes_of,
+    draw_on_triangles,
+    feature_number,
+    hide_frame,
+    label_rows,
+    largest_parts,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,16 +45,16 @@ _STEPS = 121  # points along a feature
 _MIN_CELLS = 60  # along a side of the picture of a table
 
 
-def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
+def plot_table(d: Learned | Table, term: str | int | None = None, ax: Axes | None = None) -> Axes:
     """Draw the table of one feature in colors with contours; the ticks are the knots, or the categories.
 
-    As many ticks have labels as fit; times are dates.
+    As many ticks have labels as fit; times are dates, and truth values yes and no.
 
     Parameters
     ----------
-    d : Semimetric, or a learner that is fitted
-    term : str or int
-        Name of a one-feature term, or its place in ``d.terms``.
+    d : Semimetric, a learner that is fitted, or Table
+    term : str, int or None, default None
+        Name of a one-feature term, or its place in ``d.terms``; None of a table such as ``d.tables()["age"]``.
     ax : matplotlib Axes or None
 
     Raises
@@ -58,21 +72,49 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     >>> plot_table(d, "x0", Figure().subplots()).get_xlabel()
     'x0 of x'
     """
-    d = _distance(d)
-    name, table = _find_table(d, term)
+    name, table = _drawable(d if isinstance(d, Table) else _find_table(_distance(d), term))
     axes = axes_of(ax)
-    knots, number = table.knots[0], table.features[0]
-    feature = d.schema.features[number] if number < d.n_features else None  # None of a direction
-    if d.embedding.grid.kinds[number] == "categorical" or np.isnan(knots).any():
-        return _draw_levels(name, table, level_labels(table.levels[0], feature), _value_label(d), axes)
+    knots, label = table.knots[0], f"part of the {table.part_of}"
+    feature = table.columns[0] if table.columns else Feature(name)
+    if feature.kind == "categorical" or np.isnan(knots).any() or (feature.truth and len(knots) == 2):
+        levels = table.levels[0] if table.levels else knots.tolist()
+        return _draw_levels(name, table, level_labels(levels, feature), label, axes)
     points, values = _refine(knots, table.values)
     mesh, image = draw_on_triangles(axes, points, points, values, cmap=_COLOUR_MAP)
     if np.ptp(values) > 0:
         axes.tricontour(mesh, values.ravel(), levels=7, colors=INK, linewidths=0.5, alpha=0.45)
     set_ticks(axes, knots, number_labels(knots, feature))
     axes.set(xlabel=f"{name} of x", ylabel=f"{name} of y", aspect="equal", title=f"What {name} adds to the distance")
-    axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
+    axes.figure.colorbar(image, ax=axes, label=label, shrink=0.85)
     return axes
+
+
+def plot_tables(tables: Mapping[str, Table], ax: Axes | None = None, *, most: int = 12) -> Axes:
+    """Draw the most that each term can add to a distance within the range of the fit as bars, the largest first.
+
+    Parameters
+    ----------
+    tables : dict of str to Table
+        What ``d.tables()`` returns.
+    ax : matplotlib Axes or None
+    most : int, default 12
+        Number of terms that have a bar; the sum of all others is the last bar.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import gower
+    >>> len(plot_tables(gower([[0.0, 1.0], [2.0, 4.0]]).tables(), Figure().subplots()).patches)
+    2
+    """
+    check_count("most", most)
+    values = [float(table.values.max()) for table in tables.values()]
+    names, largest = largest_parts(list(tables), np.array(values), most, "terms", fewest=len(values))
+    axes = axes_of(ax, rows=len(names))
+    axes.barh(range(len(names)), largest, color=[BLUE if k < most else GREY for k in range(len(names))], height=0.7)
+    part_of = next(iter(tables.values())).part_of if tables else "distance"
+    axes.set(xlabel=f"largest part of the {part_of}", title="The most that each term can add")
+    return label_rows(axes, names)
 
 
 def plot_around(
@@ -158,7 +200,7 @@ def plot_contributions(
     axes.margins(x=0.12)
     distance = float(d.link_function.apply(np.array(total)))
     linked = "" if d.link_function.straight else f", {'its root' if d.link == 'sqrt' else 'distance'} {distance:.3g}"
-    axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{linked}")
+    axes.set(xlabel=f"part of the {d.sum_name}", title=f"Where the distance comes from: sum {total:.3g}{linked}")
     return label_rows(axes, names)
 
 
@@ -169,13 +211,7 @@ def _distance(d: Learned) -> Semimetric:
     return found
 
 
-def _value_label(d: Semimetric) -> str:
-    if d.link_function.straight:
-        return "part of the distance"
-    return "part of the squared distance" if d.link == "sqrt" else "part of the distance before the link"
-
-
-def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
+def _find_table(d: Semimetric, term: str | int | None) -> Table:
     tables = d.tables()
     if isinstance(term, (int, np.integer)) and 0 <= term < len(tables):
         term = d.terms[term]
@@ -183,15 +219,20 @@ def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
         names = list(tables)
         shown = ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
         raise InputError(f"there is no table {term!r}; give one of: {shown}")
-    table = tables[str(term)]
+    return tables[str(term)]
+
+
+def _drawable(table: Table) -> tuple[str, Table]:
+    """Return the name of a table, and the table, if it is one of one feature that varies."""
+    name = " * ".join(table.names or map(str, table.features))
     if len(table.features) > 1:
         raise NotSupportedError(
-            f"{term!r} joins {len(table.features)} features, too many for a picture; draw the distance around a point "
+            f"{name!r} joins {len(table.features)} features, too many for a picture; draw the distance around a point "
             "over two of them with plot_around"
         )
     if len(table.knots[0]) < 2:
-        raise InputError(f"{term!r} was constant in training and adds nothing to the distance; draw another term")
-    return str(term), table
+        raise InputError(f"{name!r} was constant in training and adds nothing to the distance; draw another term")
+    return name, table
 
 
 def _draw_levels(name: str, table: Table, levels: Sequence[str], label: str, axes: Any) -> Any:
@@ -256,7 +297,6 @@ def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], value
     return d.paired_by_index(np.vstack([point, others]), pairs)
 
 
-_POINTS = 72  # of an inch
 _SQUARE = 0.8  # share of the axes that a square table has beside its colour bar
 _LEAST = 0.35  # share that it has however long the labels are
 _WIDTH = 0.6  # sizes of the font that a character is wide, about
@@ -269,7 +309,7 @@ def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
     """Label increasing ``places`` (n,) along a square table that are far enough apart; others have small ticks."""
     texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in labels]
     box = axes.get_window_extent()
-    size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * _POINTS
+    size, whole = float(axes.xaxis.label.get_size()), min(box.width, box.height) / axes.figure.dpi * POINTS
     side = _SQUARE * whole
     if axes.figure.get_layout_engine() is not None:  # which makes the picture smaller by its labels
         side = max(side - _WIDTH * size * max(map(len, texts)), _LEAST * whole)
@@ -281,21 +321,23 @@ def set_ticks(axes: Any, places: Floats, labels: Sequence[str]) -> None:
         label.set(rotation=45, ha="right", rotation_mode="anchor")
 
 
-def number_labels(values: Floats, feature: Feature | None) -> list[str]:
-    """Return knots (n,) of a number, an angle or a time as texts that differ where the knots do."""
-    if feature is not None and feature.time == SCALE:
+def number_labels(values: Floats, feature: Feature) -> list[str]:
+    """Return knots (n,) of a number, an angle, a time or a truth value as texts that differ where the knots do."""
+    if feature.time == SCALE:
         return _times(values, feature.zone)
-    if feature is not None and feature.kind == "periodic":
+    if feature.truth and np.isin(values, (0.0, 1.0)).all():
+        return [cell_text(bool(value)) for value in values]
+    if feature.kind == "periodic":
         texts = _numbers(np.mod(values[:-1], feature.period))
         return [*texts, texts[0]]  # the last is the first again
     return _numbers(values)
 
 
-def level_labels(levels: Sequence[Any], feature: Feature | None) -> list[str]:
+def level_labels(levels: Sequence[Any], feature: Feature) -> list[str]:
     """Return the levels of a table as texts: categories, or knots and what stands for a missing value."""
     numbers = [k for k, level in enumerate(levels) if isinstance(level, float)]
-    texts = [str(level) for level in levels]
-    if feature is None or feature.kind != "categorical":
+    texts = [cell_text(level) if isinstance(level, bool) else str(level) for level in levels]
+    if feature.kind != "categorical":
         for k, text in zip(numbers, number_labels(np.array([levels[k] for k in numbers]), feature), strict=True):
             texts[k] = text
     return texts

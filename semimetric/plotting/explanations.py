@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.text import number_text
 from .._foundation.types import Floats
 from .._foundation.validation import check_count
+from ..distances.estimators.left_out import RefittedColumns
+from ..distances.estimators.prediction_explanations import PredictionExplanation
 from ..distances.model.explanations import Explanation
-from .axes import BLUE, GREY, axes_of, label_rows, largest_parts, shorten
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, label_rows, largest_parts, set_title, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LONGEST = 24  # characters of a column's name, beside its value
+_MOST_LABEL = 52  # characters of both
 _CYCLE = (0, 1, 2, 3, 4, 5, 6, 8, 9)  # colours of matplotlib's cycle, without its grey
 
 
@@ -46,7 +51,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     check_count("most", most)
     names, values = _importances(model)
     labels, widths = largest_parts(names, values, most, "features", fewest=len(names))
-    axes = axes_of(ax)
+    axes = axes_of(ax, rows=len(labels))
     axes.barh(range(len(labels)), widths, color=[BLUE if k < most else GREY for k in range(len(labels))], height=0.7)
     axes.set(xlabel="share of the distance to other classes", title="Which features separate the classes")
     return label_rows(axes, labels)
@@ -77,7 +82,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
         given = type(explanation).__name__
         raise InputError(f"explanation= is a {given}, which is no Explanation; give what model.explain_neighbors(x) returns")
     names, parts = largest_parts(explanation.terms, explanation.contributions, most, explanation.by)
-    axes = axes_of(ax)
+    axes = axes_of(ax, rows=len(parts))
     left = np.zeros(len(parts))
     for k, (name, part) in enumerate(zip(names, parts.T, strict=True)):
         colour = GREY if k == most else f"C{_CYCLE[k % len(_CYCLE)]}"
@@ -87,6 +92,77 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
         axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.set(xlabel=explanation.sum_name, title="Why these are the nearest")
     return label_rows(axes, explanation.names)
+
+
+def plot_prediction_explanation(explanation: PredictionExplanation, ax: Axes | None = None, *, most: int = 8) -> Axes:
+    """Draw a bar for each column, with its value, as long as what it adds to the score; blue speaks for it, orange against it.
+
+    The bars add up from the mean score to that of the row, which the axis names. Black lines are standard errors.
+
+    Parameters
+    ----------
+    explanation : PredictionExplanation
+        What ``model.explain(x)`` returns.
+    ax : matplotlib Axes or None
+    most : int, default 8
+        Number of columns that have a bar, the largest; the sum of all others is the last bar.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import SemimetricClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> model = SemimetricClassifier(predictor="kernel_ridge").fit(X, X[:, 0] > 0.5)
+    >>> len(plot_prediction_explanation(model.explain([0.2, 0.5]), Figure().subplots()).patches)
+    2
+    """
+    check_count("most", most)
+    lines = explanation.largest(most)
+    adds, errors = (np.array([getattr(line, name) for line in lines]) for name in ("adds", "error"))
+    axes = axes_of(ax, rows=len(lines))
+    bars = {"xerr": errors, "error_kw": {"ecolor": INK, "lw": 1.0}} if np.nan_to_num(errors).any() else {}
+    axes.barh(range(len(lines)), adds, color=np.where(adds > 0, BLUE, ORANGE), height=0.7, **bars)
+    axes.axvline(0.0, color=INK, lw=0.8)
+    ends = f"mean {number_text(explanation.base_score, 3)}, this row {number_text(explanation.score, 3)}"
+    axes.set_xlabel(f"adds to the {explanation.score_text}\n({ends})")
+    set_title(axes, explanation.title)
+    named = [f"{shorten(line.name, _LONGEST)} = {line.value}" if line.value else line.name for line in lines]
+    return label_rows(axes, named, most=_MOST_LABEL)
+
+
+def plot_refitted_columns(refits: RefittedColumns, ax: Axes | None = None, *, most: int = 12) -> Axes:
+    """Draw a bar for each column, as long as the rise of the error if its values are shuffled, with two standard deviations.
+
+    Parameters
+    ----------
+    refits : RefittedColumns
+        What ``model.refitted_columns()`` returns.
+    ax : matplotlib Axes or None
+    most : int, default 12
+        Number of columns that have a bar, those that matter most; the others are left out, which the axis says.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import SemimetricClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> model = SemimetricClassifier(predictor="kernel_ridge").fit(X, X[:, 0] > 0.5)
+    >>> len(plot_refitted_columns(model.refitted_columns(), Figure().subplots()).patches)
+    2
+    """
+    check_count("most", most)
+    order = np.argsort(-refits.importances, kind="stable")
+    shown = order[:most]
+    axes = axes_of(ax, rows=len(shown))
+    errors = 2 * refits.deviations[shown]
+    axes.barh(
+        range(len(shown)), refits.importances[shown], xerr=errors, color=BLUE, error_kw={"ecolor": INK, "lw": 1.0}, height=0.7
+    )
+    axes.axvline(0.0, color=INK, lw=0.8)
+    left_out = f", the {most} largest of {len(order)} columns" if len(order) > most else ""
+    axes.set_xlabel(f"rise of the squared error / variance{left_out}")
+    set_title(axes, f"Which columns matter: one is shuffled, {len(refits.losses)} refits ± two deviations")
+    return label_rows(axes, [refits.features[f] for f in shown])
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:

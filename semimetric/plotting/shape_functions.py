@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.validation import check_count
 from ..vectors.machines.shapes import Shapes
-from .axes import BLUE, GREY, axes_of, draw_on_triangles, hide_frame
+from .axes import BLUE, GREY, INK, axes_of, draw_on_triangles, hide_frame, label_rows, largest_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,6 +110,38 @@ def plot_surface(
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
     axes.figure.colorbar(image, ax=axes, label="added to the score")
     return axes
+
+
+def plot_shapes(shapes: Any, ax: Axes | None = None, *, most: int = 12) -> Axes:
+    """Draw a bar for each function, from its least value to its largest one; the function that can change most is at the top.
+
+    Parameters
+    ----------
+    shapes : Shapes, or a fitted machine or pipeline
+        As of `plot_curve`.
+    ax : matplotlib Axes or None
+    most : int, default 12
+        Number of functions that have a bar; the last bar is the sum of the least and of the largest values of all others.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import PL2Embedding
+    >>> shapes = Shapes.of(PL2Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]]), [0.0, 2.0] + [0.0] * 5 + [1.0])
+    >>> [bar.get_width() for bar in plot_shapes(shapes, Figure().subplots()).patches]
+    [2.0, 1.0]
+    """
+    check_count("most", most)
+    functions = _shapes_of(shapes).by_name()
+    ends = np.array([[min(values.min(), 0.0), max(values.max(), 0.0)] for values in functions.values()]).reshape(-1, 2).T
+    names, (least, largest) = largest_parts(list(functions), ends, most, "functions")
+    axes = axes_of(ax, rows=len(names))
+    colours = [BLUE if k < most else GREY for k in range(len(names))]
+    axes.barh(range(len(names)), largest - least, left=least, color=colours, height=0.7)
+    axes.axvline(0.0, color=INK, lw=0.8)
+    axes.use_sticky_edges = False
+    axes.set(xlabel="added to the score, least to largest", title="How far each function moves the score")
+    return label_rows(axes, names)
 
 
 def _shapes_of(given: Any) -> Shapes:

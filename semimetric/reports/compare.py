@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from .._foundation.errors import InputError
+from .._foundation.text import number_text
 from .._foundation.types import Floats, Integers
 from .facts import pair_facts
 from .quality import assess, quality_facts
@@ -213,7 +214,7 @@ class _Scores(_Compared):
         notes: list[str] = []
         if self.classes is None:
             apart = np.abs(self.scores[:, 0] - other.scores[:, 0])
-            shown = [[f"{value:.4g}" for value in each.scores[:, 0]] for each in both]
+            shown = [[number_text(value) for value in each.scores[:, 0]] for each in both]
         else:
             sure = np.minimum(*[each.margins / (np.median(each.margins) or 1.0) for each in both])
             apart = np.where(self.codes != other.codes, sure, 0.0)

@@ -16,11 +16,11 @@ from scipy.spatial.distance import squareform
 
 from .._foundation.arrays import is_missing
 from .._foundation.names import package_version
-from .._foundation.text import number_text
+from .._foundation.text import cell_text, number_text
 from .._foundation.types import Floats
 from ..data.grid import Grid
 from ..data.schema import Feature, Schema
-from ..data.times import SCALE, times_of
+from ..data.times import SCALE
 from ..distances.estimators.votes import fitted_items
 from ..distances.features.linear_directions import Directions, with_directions
 from ..distances.learning.errors import DistanceErrors, relative_errors
@@ -56,9 +56,8 @@ def axiom_facts(d: Semimetric, random_state: int | None) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    if is_missing(value):
-        return "(missing)"
-    return number_text(value, 6) if isinstance(value, float) else str(value)
+    is_number = isinstance(value, float) and not is_missing(value)
+    return number_text(value, 6) if is_number else cell_text(value)
 
 
 def evidence_facts(model: Any) -> Iterator[dict[str, Any]]:
@@ -263,7 +262,7 @@ def columns_of_schema(schema: Schema, names: Sequence[str], grid: Grid) -> list[
     for feature, name, missing in zip(schema.features, names, grid.missing, strict=True):
         column: dict[str, Any] = {"name": name, "kind": feature.kind, "missing": bool(missing)}
         if feature.kind == "categorical":
-            column["categories"] = [str(c) for c in feature.categories]
+            column |= {"categories": [str(c) for c in feature.categories], "other": feature.unseen_name}
         if feature.kind == "periodic":
             column["period"] = feature.period
         if feature.time:
@@ -343,6 +342,8 @@ def _kind(feature: Feature) -> str:
     what = {"numeric": "number", "periodic": "angle", "categorical": "category"}[feature.kind]
     if feature.time:
         what = "time" if feature.time == SCALE else f"time in the {feature.time}"
+    if feature.truth:
+        what = "yes or no"
     return what + ", or missing" * feature.missing
 
 
@@ -358,9 +359,7 @@ def _range(feature: Feature, grid: Grid, f: int) -> str:
 
 
 def _limit(feature: Feature, value: float) -> str:
-    if feature.time == SCALE:
-        return str(times_of(np.array([value]), feature.zone)[0])
-    return number_text(float(value))
+    return cell_text(Schema((feature,)).display(np.array([[value]]))[0, 0])
 
 
 def _extent(feature: Feature, column: NDArray[Any]) -> dict[str, Any]:
@@ -368,7 +367,7 @@ def _extent(feature: Feature, column: NDArray[Any]) -> dict[str, Any]:
     if feature.kind != "numeric" or not len(there):
         return dict.fromkeys(("least", "median", "largest"))
     found = [float(there.min()), float(np.median(there)), float(there.max())]
-    shown = [_limit(feature, value) for value in found] if feature.time else found
+    shown = [_limit(feature, value) for value in found] if feature.time or feature.truth else found
     return dict(zip(("least", "median", "largest"), shown, strict=True))
 
 

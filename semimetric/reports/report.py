@@ -266,7 +266,9 @@ def _written(value: Any) -> str:
     """Return a value as people write it."""
     if value is None:
         return "–"
-    return number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number_text(value) if isinstance(value, int | float) else str(value)
 
 
 def _axioms(axioms: dict[str, Any]) -> Iterator[str]:

@@ -295,7 +295,7 @@ class DistanceSubject(Subject):
             f"machine. Each learned from a random half of the items that the model learned from, {refits.n_items:,} of them at "
             f"most, and was assessed on {refits.n_scored:,} of the other half."
         )
-        return Bars(refits.losses.mean(axis=0), 2 * refits.losses.std(axis=0, ddof=1), note, bars)
+        return Bars(refits.importances, 2 * refits.deviations, note, bars)
 
     @cached_property
     def refits(self) -> RefittedColumns | None:

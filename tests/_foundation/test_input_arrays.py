@@ -35,3 +35,25 @@ def test_a_column_of_text_is_named_by_embeddings_too():
     assert_refused(lambda: semimetric.PL1Embedding().fit(frame), "column 'colour' of X is not of numbers", "2 different texts")
     times = frame.assign(colour=pd.to_datetime(["2020-01-01", "2020-01-02"]))
     assert_refused(lambda: semimetric.PL1Embedding().fit(times), "column 'colour' of X holds times", "numbers are required")
+
+
+FITTED = pd.DataFrame({"age": [34, 45, 51, 29], "pay": [1.5, 2.5, 3.5, 7.0]})
+
+
+def refused_with(given, *parts):
+    d = semimetric.gower(FITTED)
+    return assert_refused(lambda: d.pairwise(given), *parts)
+
+
+def test_a_text_among_numbers_is_named_by_row_and_column():
+    spoilt = FITTED.astype(object)
+    spoilt.loc[2, "age"] = "n/a"
+    refused_with(spoilt, "column 'age' of X is not of numbers: row 2 has 'n/a'", "all others are numbers", "correct it")
+    refused_with(spoilt.to_numpy(), "row 2 of X has 'n/a' in 'age'", "numbers are required")
+    refused_with([[34, 1.5], [45, "much"]], "row 1 of X has 'much' in 'pay'", "numbers are required", "correct it")
+    d = semimetric.gower(FITTED)
+    assert_refused(lambda: d(["n/a", 1.5], [34, 1.5]), "x holds text: x has 'n/a' in 'age'", "numbers are required")
+    assert_refused(lambda: d({"age": "n/a", "pay": 1.5}, [34, 1.5]), "x has 'n/a' in 'age'", "numbers are required")
+    gaps = semimetric.gower(FITTED.assign(age=[34, None, 51, 29], plan=["a", "b", "a", "b"]))
+    mixed = spoilt.assign(plan="a")
+    assert_refused(lambda: gaps.pairwise(mixed), "column 'age' of X is not of numbers: row 2 has 'n/a'", "leave it empty")

@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 from scipy import sparse
 
-from semimetric._foundation.tables import numbered_rows, offer, read_table, take_rows
+from semimetric._foundation.tables import no_numbers, numbered_rows, offer, read_table, take_rows
 
 pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 X = np.arange(6.0).reshape(3, 2)
@@ -61,3 +61,17 @@ def test_what_is_offered_for_text_depends_on_how_much_of_it_differs():
     assert "60 different texts in 60 rows" in offer([f"name {k}" for k in range(60)])
     assert "make its dtype datetime" in offer(["2024-01-01", "2024-02-30 is not looked at", "2024-03-01 12:00"])
     assert "datetime" not in offer(["2024", "1-2"])
+
+
+def test_a_few_texts_among_numbers_are_named_by_row():
+    def message(cells):
+        return str(no_numbers(cells, "'age'", "X", ValueError("no float")))
+
+    ages = [34, 45.5, None, "51", "n/a", " "]
+    start = "column 'age' of X is not of numbers: row 4 has 'n/a'"
+    assert message(ages).startswith(f"{start}; all others are numbers: correct it, or leave it empty")
+    assert message([*ages, "?"]).startswith(f"{start}, and 1 more row has text; all others are numbers: correct them")
+    assert "categorical_features=" in message(["red", 1, "blue", 2])  # as many texts as numbers
+    assert message(["51", 1j]).startswith("column 'age' of X is not of numbers (no float); ")
+    with pytest.raises(TypeError, match="row 1 of X has <object object at .* in 'age', which is no number"):
+        no_numbers([1, object()], "'age'", "X", TypeError("no float"))

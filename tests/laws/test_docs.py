@@ -45,7 +45,7 @@ def warnings_as_errors():
 
 
 RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "README"]
-LONG = {"choose", "drawing", "learning", "neighbors", "reasons", "reports", "reports_elsewhere", "vectors"} | {
+LONG = {"choose", "drawing", "learning", "neighbors", "questions", "reasons", "reports", "reports_elsewhere", "vectors"} | {
     name for name in RUNS if name.startswith("coming_from_")
 }
 """Pages that run among the slow tests: seconds each."""
@@ -148,6 +148,27 @@ def test_the_figure_is_drawn_from_the_code_of_the_readme(tmp_path):
     assert abs(now - then).mean() < 0.05, "draw it anew: python tools/draw_figures.py"
 
 
+@pytest.mark.slow
+def test_questions_print_and_draw_what_their_page_shows(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    page = ROOT / "docs" / "questions.md"
+    blocks = list(runpy.run_path(str(ROOT / "tools" / "draw_figures.py"))["run_page"](page, tmp_path))
+    assert [block.figure for block in blocks if block.figure] == re.findall(r"figures/(\w+\.png)", page.read_text())
+    assert sum(bool(block.figure) for block in blocks) == page.read_text().count("?\n") == 7
+    for block in blocks:
+        told, shown = (re.split(r"[\s:,;]+", text.strip()) for text in (block.printed, block.shown))
+        assert [re.sub(r"[\d.]+", "", word) for word in told] == [re.sub(r"[\d.]+", "", word) for word in shown], block.code
+        numbers = [[float(n) for word in words for n in re.findall(r"\d+(?:\.\d+)?", word)] for words in (told, shown)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=0.1, abs=0.02), block.code
+    for drawn in tmp_path.iterdir():
+        kept = ROOT / "docs" / "figures" / drawn.name
+        assert kept.stat().st_size < 60_000
+        now, then = (pyplot.imread(path)[..., :3] for path in (drawn, kept))
+        rows, columns = (min(sizes) for sizes in zip(now.shape[:2], then.shape[:2], strict=True))
+        assert now.shape[:2] == pytest.approx(then.shape[:2], abs=8)
+        assert abs(now[:rows, :columns] - then[:rows, :columns]).mean() < 0.05, "draw it anew: python tools/draw_figures.py"
+
+
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"^(?: {4})?semimetric (\w+)", ALL, re.MULTILINE))))
 def test_commands_of_the_pages_exist(command, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -197,9 +218,11 @@ PUBLIC = {  # paths that are documented, and the names that they have
     "persistence": ("load "),
     "cli": ("main "),
     "plotting": (
-        "plot_anchor_distances plot_around plot_basis plot_boundary_points plot_contributions plot_curve "
-        "plot_explanation plot_importances plot_kernel plot_level_sets plot_n_components plot_pieces "
-        "plot_predicted plot_surface plot_table "
+        "plot_anchor_distances plot_around plot_basis plot_boundary_points plot_choices plot_contributions "
+        "plot_counterfactual plot_curve plot_explanation plot_history plot_importances plot_kernel "
+        "plot_level_sets plot_n_components plot_neighbors plot_pieces plot_predicted "
+        "plot_prediction_counterfactual plot_prediction_explanation plot_refitted_columns plot_shapes "
+        "plot_surface plot_table plot_tables plot_tuning "
     ),
     "vectors": "Separation Shapes conic_kernel curve min_kernel separates spline_kernel surface",
 }

@@ -1,6 +1,7 @@
 """The house rules that keep rooms apart, read off the imports themselves."""
 
 import ast
+import inspect
 import re
 from collections import Counter
 from graphlib import TopologicalSorter
@@ -179,3 +180,43 @@ def test_every_picture_is_imported_from_plotting():
     pictures = {(room_of(name), function) for name, function in functions if function.startswith("plot_")}
     assert {room for room, _ in pictures} == {"plotting"}
     assert {function for _, function in pictures} == {*semimetric.plotting.__all__}
+
+
+def calls_of(tree, name):
+    """Every call of a function by its name, with the class and the method in which it stands."""
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+            for node in ast.walk(method):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+                    yield owner.name, method, node
+
+
+PICTURES = [(owner, method, call) for tree in TREES.values() for owner, method, call in calls_of(tree, "picture")]
+
+
+@pytest.mark.parametrize(("owner", "method", "call"), PICTURES, ids=[owner for owner, _, _ in PICTURES])
+def test_a_picture_of_a_value_is_a_function_of_plotting_with_the_same_parameters(owner, method, call):
+    """Rooms below `plotting` name its functions in ``plot`` alone, and a method draws nothing itself."""
+    assert method.name == "plot"
+    assert len(method.body) == 2  # a docstring, and the call
+    assert call.args[0].value in semimetric.plotting.__all__
+    function = inspect.signature(getattr(semimetric.plotting, call.args[0].value)).parameters
+    own = [*method.args.args[1:], *method.args.kwonlyargs]
+    assert [arg.arg for arg in own] == [name for name in list(function)[1:] if name != "term"]
+    assert str(function["ax"].annotation) == "Axes | None"
+    for arg, default in zip(method.args.kwonlyargs, method.args.kw_defaults, strict=True):
+        assert ast.unparse(default) in (str(function[arg.arg].default), "_MOST_SHOWN")
+
+
+def test_modules_of_the_package_are_imported_by_name_in_three_places_only():
+    """They are the lazy names of a face, pictures of values, and the commands: no other module can reach above its room."""
+    by_name = {
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("import_module")
+        and not (len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and not node.args[0].value.startswith("."))
+    }
+    assert by_name == {"_foundation.names", "_foundation.optional_imports", "_foundation.pictures", "cli.entry_point"}
+    assert not {name for name in MODULES if "__import__" in MODULES[name].read_text()}

@@ -115,6 +115,31 @@ def test_a_file_keeps_truth_values(tmp_path):
         assert [f.truth for f in again.features] == [f.truth for f in d.schema.features]
 
 
+def test_a_category_that_is_called_other_is_not_one_that_is_new():
+    table = pd.DataFrame({"plan": ["(other)", "((other))", "basic"] * 10, "pay": np.arange(30.0)})
+    schema = Schema.fit(table)
+    assert schema.features[0].unseen_name == "(((other)))"
+    new = schema.encode(pd.DataFrame({"plan": ["gold", "(other)"], "pay": [1.0, 2.0]}))
+    shown = schema.display(new)
+    assert shown[:, 0].tolist() == ["(((other)))", "(other)"]
+    assert (schema.encode(shown) == new).all()
+    frame = schema.frame(shown, np.arange(2))
+    assert (schema.encode(frame) == new).all()
+    levels = sm.gower(table).tables()["plan"].levels[0]
+    assert len(set(levels)) == len(levels) == 4
+    index = sm.NeighborIndex(sm.gower(table)).fit(table.assign(plan=["gold", "(other)", "basic"] * 10))
+    again = index.get_items([0, 1], as_frame=True)
+    assert (index.kneighbors(again, 1)[0] == 0).all()
+    assert index.explain(again.iloc[[0]], n_neighbors=1).item[0] == "(((other)))"
+
+
+def test_a_report_writes_dates_and_truth_values_as_people_do():
+    text = sm.report(D, FRAME).to_markdown()
+    assert "2024-01-01 to 2024-04-01" in text
+    assert "no to yes" in text
+    assert not re.search(r"00:00|True|False|e\+0", text.partition("Evidence")[0])
+
+
 def test_items_of_a_frame_come_back_as_a_frame():
     found = INDEX.get_items([3, 1, 2], as_frame=True)
     assert list(found.index) == [3, 1, 2]

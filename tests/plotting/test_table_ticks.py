@@ -24,13 +24,13 @@ def drawn(places, labels, size=(6.4, 4.8)):
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20, unique=True))
 def test_numbers_are_told_apart(values):
-    texts = number_labels(np.sort(values), None)
+    texts = number_labels(np.sort(values), Feature("x"))
     assert len(set(texts)) == len(values)
     np.testing.assert_allclose([float(text) for text in texts], np.sort(values), rtol=5e-3)
 
 
 def test_years_have_no_exponent_and_angles_end_where_they_begin():
-    assert number_labels(np.array([1990.0, 1990.5, 2024.0]), None) == ["1990", "1990.5", "2024"]
+    assert number_labels(np.array([1990.0, 1990.5, 2024.0]), Feature("x")) == ["1990", "1990.5", "2024"]
     hour = Feature("hour", kind="periodic", period=24.0)
     assert number_labels(np.array([5.1, 23.0, 25.0, 29.1]), hour) == ["5.1", "23", "1", "5.1"]
 

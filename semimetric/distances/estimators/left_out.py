@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
+from ..._foundation.text import html_table, number_text, text_table
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Feature, Schema
 from ..learning.gradient_scales import BaseScales, GapCoordinates
@@ -21,6 +24,7 @@ from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 
 _LEAST = 10  # items of a half
 _TENTHS = 10  # parts, each calibrated by the others
+_MOST_SHOWN = 20  # columns that are printed
 _N_VALUES = 16  # of a column, of which the mean prediction is shown
 _OTHERS = "expect slightly less of others."
 
@@ -193,6 +197,8 @@ def _voted(rule: VoteRule, part: HeldOutNeighbors) -> Floats:
 class RefittedColumns:
     """The columns of a machine, assessed by refits on halves of the items; predictions are of items of the other half.
 
+    Printed, a table of how much each column matters.
+
     Attributes
     ----------
     losses : ndarray of shape (n_refits, n_features)
@@ -204,6 +210,8 @@ class RefittedColumns:
         The mean prediction (values, or probabilities of classes) of the items if all of them had this value (Friedman 2001).
     n_items, n_scored : int
         The most items that a refit learned from, and that it predicted.
+    features : tuple of str
+        The names of the columns.
     """
 
     losses: Floats
@@ -211,6 +219,57 @@ class RefittedColumns:
     effects: dict[int, Floats]
     n_items: int
     n_scored: int
+    features: tuple[str, ...]
+
+    @property
+    def importances(self) -> Floats:
+        """The means of `losses` over the refits, shape (n_features,)."""
+        return self.losses.mean(axis=0)
+
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviations of `losses` among the refits, shape (n_features,)."""
+        return self.losses.std(axis=0, ddof=1)
+
+    def to_frame(self) -> Any:
+        """Return a frame of pandas with a row for each column: its importance and the standard deviation, largest first."""
+        order = self._order
+        columns = {"importance": self.importances[order], "standard_deviation": self.deviations[order]}
+        return optional("pandas").DataFrame({"feature": np.array(self.features, dtype=object)[order]} | columns)
+
+    def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
+        """Draw a bar for each of the ``most`` largest importances; see `semimetric.plotting.plot_refitted_columns`."""
+        return picture("plot_refitted_columns")(self, ax, most=most)
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, *map(str.rstrip, text_table(self._rows(), left=1)), *self._notes])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), title=self._title, notes=self._notes)
+
+    @property
+    def _order(self) -> Integers:
+        return np.argsort(-self.importances, kind="stable")
+
+    @property
+    def _title(self) -> str:
+        return "The squared error rises by this share of the variance if the values of a column are shuffled"
+
+    @property
+    def _notes(self) -> list[str]:
+        more = len(self.features) - _MOST_SHOWN
+        notes = [f"{more:,} more columns: see to_frame()"] if more > 0 else []
+        about = (
+            f"Mean of {len(self.losses)} refits, and two standard deviations among them. Each learned from up to "
+            f"{self.n_items:,} items, and was measured on up to {self.n_scored:,} others."
+        )
+        return [*notes, about]
+
+    def _rows(self) -> list[list[str]]:
+        rows = [["column", "importance", "±"]]
+        for f in self._order[:_MOST_SHOWN].tolist():
+            rows.append([self.features[f], number_text(self.importances[f], 3), number_text(2 * self.deviations[f], 2)])
+        return rows
 
 
 def refitted_columns(
@@ -257,7 +316,7 @@ def refitted_columns(
     largest = np.argsort(-losses.mean(axis=0), kind="stable")[:n_shown].tolist()
     values = {f: shown for f in largest if len(shown := _values_of(schema.features[f], items[:, f])) > 1}
     effects = {f: np.array([refit.effect(schema, f, shown) for refit in refits]) for f, shown in values.items()}
-    return RefittedColumns(losses, values, effects, min(n_items, n - n // 2), min(n_scored, n - n // 2))
+    return RefittedColumns(losses, values, effects, min(n_items, n - n // 2), min(n_scored, n - n // 2), schema.names)
 
 
 def _values_of(feature: Feature, column: Floats) -> Floats:

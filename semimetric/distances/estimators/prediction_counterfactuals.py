@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
@@ -45,6 +46,7 @@ class ColumnChange(NamedTuple):
     feature: str
     old: object
     new: object
+    contribution: float  # to the distance of the changed row, before the link
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,19 @@ class PredictionCounterfactual:
         """Return the changes as a frame of pandas, with a row for each."""
         return optional("pandas").DataFrame(self.changes, columns=ColumnChange._fields)
 
+    def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
+        """Draw a bar for each change, as long as its distance; see `semimetric.plotting.plot_prediction_counterfactual`."""
+        return picture("plot_prediction_counterfactual")(self, ax, most=most)
+
     def __repr__(self) -> str:
-        return "\n".join([self._title, *map(str.rstrip, text_table(self._rows(), left=1)), self._note])
+        return "\n".join([self.title, *map(str.rstrip, text_table(self._rows(), left=1)), self._note])
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows(), title=self._title, notes=[self._note])
+        return html_table(self._rows(), title=self.title, notes=[self._note])
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """A line that says which prediction becomes which, and how many columns change."""
         chance = "" if self.probability is None else f" ({100 * self.probability:.3g} %)"
         n = len(self.changes)
         columns = f"{n} column{'' if n == 1 else 's'}"
@@ -320,8 +327,9 @@ def _number(feature: Feature, end: Any) -> float:
     return float(feature.encode(np.array([end], dtype=object), "within")[0])
 
 
-def changed_columns(before: Floats, after: Floats, schema: Schema) -> tuple[ColumnChange, ...]:
-    """Return the columns in which two encoded rows (n_features,) differ, with the values of both."""
-    old, new = schema.display(np.stack([before, after]))
+def changed_columns(before: Floats, after: Floats, d: Semimetric) -> tuple[ColumnChange, ...]:
+    """Return the columns in which two encoded rows (n_features,) differ, with the values of both, and their parts of d."""
+    old, new = d.schema.display(np.stack([before, after]))
+    parts = d.contributions_of_encoded(before[None], after[None], by="features")[0]
     differ: Integers = np.flatnonzero((before != after) & ~(np.isnan(before) & np.isnan(after)))
-    return tuple(ColumnChange(schema.names[f], old[f], new[f]) for f in differ)
+    return tuple(ColumnChange(d.feature_names[f], old[f], new[f], float(parts[f])) for f in differ)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import blocks, map_blocks
@@ -61,6 +62,15 @@ class Contributions(NamedTuple):
     base_errors: Floats  # (n_outputs,): their standard errors
     background: Integers  # (n_background,): row numbers of the background items
     weight: Floats  # (n_background,): their weights
+
+
+class ColumnContribution(NamedTuple):
+    """A column of a row, or several together, and what it adds to a score."""
+
+    name: str
+    value: str  # of the row, as text; "" of several columns
+    adds: float
+    error: float  # standard error; 0 if it is exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,32 +179,23 @@ class PredictionExplanation:
         columns = {"item": self.item_labels[order], "target": self.item_targets[order], "contribution": adds[order]}
         return optional("pandas").DataFrame(columns)
 
-    def plot(self, ax: Any = None, *, most: int = _MOST_SHOWN) -> Any:
-        """Draw a bar for each of the ``most`` largest contributions into the axes of matplotlib, and return the axes."""
-        axes = ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
-        lines = self._lines(most)
-        values, errors = np.array([line.adds for line in lines]), np.array([line.error for line in lines])
-        colors = np.where(values > 0, "#1f5f8b", "#d9622b")
-        axes.barh(range(len(lines)), values, xerr=errors if errors.any() else None, color=colors, height=0.7)
-        axes.set_yticks(range(len(lines)), [f"{line.name} = {line.value}" if line.value else line.name for line in lines])
-        axes.invert_yaxis()
-        axes.axvline(0.0, color="#222222", linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.set(xlabel=f"adds to the {self.score_name}", title=self._title)
-        return axes
+    def plot(self, ax: Axes | None = None, *, most: int = _MOST_SHOWN) -> Axes:
+        """Draw a bar for each of the ``most`` largest contributions; see `semimetric.plotting.plot_prediction_explanation`."""
+        return picture("plot_prediction_explanation")(self, ax, most=most)
 
     def __repr__(self) -> str:
-        return "\n".join([self._title, *map(str.rstrip, text_table(self._rows(), left=1)), *self._notes()])
+        return "\n".join([self.title, *map(str.rstrip, text_table(self._rows(), left=1)), *self._notes()])
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows(), title=self._title, notes=self._notes())
+        return html_table(self._rows(), title=self.title, notes=self._notes())
 
     @property
     def _order(self) -> Integers:
         return np.argsort(-np.abs(self.contributions), kind="stable")
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """A line that says what is predicted, and the probabilities of up to four classes."""
         row = "The row" if self.label is None else f"Row {self.label}"
         if self.classes is None or self.probabilities is None:
             ends = "" if self.interval is None else f", 90 % interval {' to '.join(map(number_text, self.interval))}"
@@ -204,29 +205,34 @@ class PredictionExplanation:
         )
         return f"{row} is predicted as {cell_text(self.prediction)}: {chances}"
 
-    def _lines(self, most: int) -> list[_Line]:
-        """Return the largest contributions, and the sum of all others."""
+    @property
+    def score_text(self) -> str:
+        """The score that is explained, in words, such as "log odds of leaves"."""
+        return self.score_name + ("" if self.classes is None else f" of {cell_text(self.classes[self.target])}")
+
+    def largest(self, most: int = _MOST_SHOWN) -> list[ColumnContribution]:
+        """Return the ``most`` largest contributions, the largest first, and the sum of all others."""
         order = [f for f in self._order if self.contributions[f] != 0]
         shown, rest = order[:most], order[most:]
         lines = [
-            _Line(self.features[f], cell_text(self.item[f]), float(self.contributions[f]), float(self.errors[f])) for f in shown
+            ColumnContribution(self.features[f], cell_text(self.item[f]), float(self.contributions[f]), float(self.errors[f]))
+            for f in shown
         ]
         if rest:
             name = f"{len(rest)} other column{'s' if len(rest) > 1 else ''}"
             error = float(np.sqrt((self.errors[rest] ** 2).sum()))
-            lines.append(_Line(name, "", float(self.contributions[rest].sum()), error))
+            lines.append(ColumnContribution(name, "", float(self.contributions[rest].sum()), error))
         return lines
 
     def _rows(self) -> list[list[str]]:
         """Return the cells of the table that is printed: from the mean score to that of the row."""
-        what, spread = self.score_name, float(self.base_errors[self.target])
+        spread = float(self.base_errors[self.target])
         mean = number_text(self.base_score) + (f" ± {number_text(spread, 1)}" if spread else "")
-        target = "" if self.classes is None else f" of {cell_text(self.classes[self.target])}"
         rows = [
-            ["column", "value", f"adds to the {what}{target}"],
+            ["column", "value", f"adds to the {self.score_text}"],
             [f"mean of {self.n_background:,} fitted items", "", mean],
         ]
-        for line in self._lines(_MOST_SHOWN):
+        for line in self.largest():
             error = f" ± {number_text(line.error, 1)}" if line.error else ""
             rows.append([line.name, line.value, f"{_signed(line.adds)}{error}"])
         return [*rows, ["together", "", number_text(self.score)]]
@@ -244,13 +250,6 @@ class PredictionExplanation:
         ]
         if shown:
             yield f"Items that speak {side} it most, and what they add to the {self.score_name}: {', '.join(shown)}"
-
-
-class _Line(NamedTuple):
-    name: str
-    value: str
-    adds: float
-    error: float
 
 
 def _signed(value: float) -> str:

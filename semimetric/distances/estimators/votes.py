@@ -60,6 +60,7 @@ _FOR_FEW = 3  # neighbors that vote if nothing can be held out
 _WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbor
 _SHOWN, _MOST_SHOWN = 5, 10  # neighbors, unless more are asked for
 _BLOCK = 1_000  # queries whose distances to all centers are held at a time
+_LARGEST_WHOLE = 2.0**53  # beyond which a float is no sure whole number
 _MOST_SPEAKING = 100  # items that an explanation names
 
 _N_FOLDS = 3
@@ -643,7 +644,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         quick = self._for_alike_rows()._reaches(query, target, min_probability)
         return [
             PredictionCounterfactual(
-                changes=changed_columns(query[0], found.row, d.schema),
+                changes=changed_columns(query[0], found.row, d),
                 row=self._as_given(found.row[None]),
                 before=before,
                 prediction=self._answers(found.row[None])[0],
@@ -659,7 +660,19 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         """Return encoded rows as a frame with the names of the fit, or where it had none as an array."""
         schema = self.semimetric_.schema
         values = schema.display(rows)
-        return schema.frame(values, np.arange(len(rows))) if hasattr(self, "feature_names_in_") else values
+        if not hasattr(self, "feature_names_in_"):
+            return values
+        cells = values.astype(object)
+        for f in self._whole_columns(rows):
+            cells[:, f] = [int(cell) for cell in rows[:, f]]
+        return schema.frame(cells, np.arange(len(rows)))
+
+    def _whole_columns(self, rows: Floats) -> Integers:
+        """Return the columns of numbers that are whole in encoded rows, and in all fitted items that have one."""
+        features, items = self.semimetric_.schema.features, self.index_.encoded_items_
+        numbers = [f for f, of in enumerate(features) if of.kind != "categorical" and not of.time and not of.truth]
+        whole = [f for f in numbers if _are_whole(rows[:, f]) and _are_whole(items[~np.isnan(items[:, f]), f])]
+        return np.array(whole, dtype=np.int64)
 
     def _reaches(self, query: Floats, target: Any, min_probability: float | None) -> Reaches:
         """Return a function that says which encoded rows have the prediction that is asked for an encoded query."""
@@ -700,6 +713,11 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     def _pushes_of_votes(self, fractions: Floats, rows: Integers, base: Floats) -> Floats:
         """Return what the items of these rows add to every score, (k, n_outputs), from their fractions of all votes."""
         raise NotImplementedError
+
+
+def _are_whole(numbers: Floats) -> bool:
+    """Return True if all numbers are whole, and small enough for int64."""
+    return bool((np.abs(numbers) < _LARGEST_WHOLE).all() and (numbers % 1 == 0).all())
 
 
 def has_l1_coordinates(d: Semimetric) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..._foundation.errors import SemimetricWarning, TooFewError, warn
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table, text_table
@@ -226,17 +227,17 @@ class Choices(tuple[Candidate, ...]):
     def __repr__(self) -> str:
         if not self:
             return "Choices: nothing was left to choose"
-        return "\n".join([self._title, *text_table(self._cells), *self._notes])
+        return "\n".join([self.title, *text_table(self._cells), *self._notes])
 
     def _repr_html_(self) -> str:
         if not self:
             return f"<p>{self!r}</p>"
-        return html_table(self._cells, title=self._title, notes=self._notes)
+        return html_table(self._cells, title=self.title, notes=self._notes)
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each candidate: its settings, its loss, and True if it is the choice."""
         names = ["groups"] if self.names else ["tables", "directions", *self._differing("link", "base_exponents"), "n_knots"]
-        columns = {name: [self._text(c) if name == "groups" else c.settings.get(name) for c in self] for name in names}
+        columns = {name: [self.setting_text(c) if name == "groups" else c.settings.get(name) for c in self] for name in names}
         columns["alpha"] = [c.settings["alpha"] for c in self]
         columns["loss"] = [c.loss for c in self]
         if self._beyond:
@@ -246,8 +247,13 @@ class Choices(tuple[Candidate, ...]):
             columns |= {"seconds": [c.seconds for c in self]}
         return optional("pandas").DataFrame(columns)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the losses of the candidates, and mark the choice; see `semimetric.plotting.plot_choices`."""
+        return picture("plot_choices")(self, ax)
+
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """A line that says which losses these are, and on what they were measured."""
         of_rows = "" if self.cost is None else f" of {self.cost.sample}"
         return f"{self.measure}, mean of {len(self.chosen.losses)} folds{of_rows}; * the choice"
 
@@ -267,15 +273,15 @@ class Choices(tuple[Candidate, ...]):
         chosen, alphas = self.chosen, list(dict.fromkeys(c.settings["alpha"] for c in self))
         cells: dict[str, dict[float, str]] = {}
         for c in self:
-            cells.setdefault(self._text(c), {})[c.settings["alpha"]] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
-        shown = [[f"{', '.join(self._compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
+            cells.setdefault(self.setting_text(c), {})[c.settings["alpha"]] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
+        shown = [[f"{', '.join(self.compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
         if self._beyond:
-            beyond = {row: min(c.loss_beyond for c in self if self._text(c) == row) for row in cells}
+            beyond = {row: min(c.loss_beyond for c in self if self.setting_text(c) == row) for row in cells}
             last = ["beyond", *(f"{beyond[row]:.3g}" for row in cells)]
             shown = [[*cells_of_row, cell] for cells_of_row, cell in zip(shown, last, strict=True)]
         if any(c.seconds is not None for c in self):
-            seconds = {self._text(c): c.seconds for c in self}
+            seconds = {self.setting_text(c): c.seconds for c in self}
             last = ["seconds", *("" if seconds[row] is None else f"{seconds[row]:.2g}" for row in cells)]
             shown = [[*cells_of_row, cell] for cells_of_row, cell in zip(shown, last, strict=True)]
         return shown
@@ -285,7 +291,7 @@ class Choices(tuple[Candidate, ...]):
         return any(c.beyond for c in self)
 
     @property
-    def _compared(self) -> tuple[str, ...]:
+    def compared(self) -> tuple[str, ...]:
         """The settings beside alpha that name a row."""
         differing = self._differing("tables", "directions", "link", "base_exponents")
         n_knots = ("n_knots",) if any("n_knots" in c.settings for c in self) else ()
@@ -294,9 +300,10 @@ class Choices(tuple[Candidate, ...]):
     def _differing(self, *names: str) -> tuple[str, ...]:
         return tuple(name for name in names if len({str(c.settings.get(name)) for c in self}) > 1)
 
-    def _text(self, candidate: Candidate) -> str:
+    def setting_text(self, candidate: Candidate) -> str:
+        """Return the settings of a candidate that name its row in the table."""
         if not self.names:
-            return ", ".join(str(candidate.settings.get(name)) for name in self._compared)
+            return ", ".join(str(candidate.settings.get(name)) for name in self.compared)
         groups = candidate.settings["groups"]
         if not groups:
             return "single features"

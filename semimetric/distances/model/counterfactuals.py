@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.errors import NotSupportedError
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.text import cell_text, html_table, text_table
 from ..._foundation.types import Floats, Integers
 from ..features.linear_directions import with_directions
@@ -134,14 +135,19 @@ class Counterfactual:
         """Return the changes as a frame of pandas, with a row for each."""
         return optional("pandas").DataFrame(self.changes, columns=Change._fields)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the distance after each change; see `semimetric.plotting.plot_counterfactual`."""
+        return picture("plot_counterfactual")(self, ax)
+
     def __repr__(self) -> str:
-        return "\n".join([self._title, *(text_table(self._rows(), left=1) if self.changes else [])])
+        return "\n".join([self.title, *(text_table(self._rows(), left=1) if self.changes else [])])
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows(), title=self._title)
+        return html_table(self._rows(), title=self.title)
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """A line that says how far the distance falls, and by how many changes."""
         asked = (
             "" if self.within is None else f"; asked for: {self.within:.4g}{'' if self.reached else ', which is not reached'}"
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
@@ -123,6 +124,10 @@ class Explanation:
         for name, values in (("contribution", self.contributions), ("share", self.shares)):
             columns[name] = np.take_along_axis(values, order, axis=1).ravel()
         return optional("pandas").DataFrame(columns)
+
+    def plot(self, ax: Axes | None = None, *, most: int = 8) -> Axes:
+        """Draw a bar for each neighbour, made of the ``most`` largest parts; see `semimetric.plotting.plot_explanation`."""
+        return picture("plot_explanation")(self, ax, most=most)
 
     def __repr__(self) -> str:
         return "\n".join([self._title, *map(str.rstrip, text_table(list(self._lines()), left=1)), *self._rest])

@@ -458,7 +458,12 @@ class Semimetric(FrozenValue):
     def tables(self) -> NamedTables:
         """Return the table of every group of features by the name of its term; `Table.to_frame` shows it."""
         named = [
-            t._replace(names=tuple(self.columns[f] for f in t.features), levels=tuple(map(self._levels, t.features)))
+            t._replace(
+                names=tuple(self.columns[f] for f in t.features),
+                levels=tuple(map(self._levels, t.features)),
+                columns=tuple(map(self._column, t.features)),
+                part_of=self.sum_name,
+            )  # fmt: skip
             for t in self.embedding.tables(self.weights)
         ]
         return NamedTables(zip(self.terms, named, strict=False))
@@ -500,12 +505,25 @@ class Semimetric(FrozenValue):
         trees, first = self.directions.partitions, self.n_features + self.directions.n_linear
         return {self.columns[first + t]: leaf_rules(trees, t, self.schema) for t in range(len(trees))}
 
+    @property
+    def sum_name(self) -> str:
+        """The name of the sum that terms add up to: the distance, or the squared distance, or the distance before the link."""
+        if self.link_function.straight:
+            return "distance"
+        return "squared distance" if self.link == "sqrt" else "distance before the link"
+
+    def _column(self, f: int) -> Feature:
+        """Return how a feature is read; of a tree the categories are the numbers of its leaves."""
+        if f < self.n_features:
+            return self.schema.features[f]
+        name = self.columns[f]
+        return Feature(name, "categorical", tuple(range(len(self.rules[name])))) if name in self.rules else Feature(name)
+
     def _levels(self, f: int) -> tuple[Any, ...]:
         name = self.columns[f]
         if name in self.rules and f >= self.n_features:
             return (*self.rules[name], "(other)")
-        feature = self.schema.features[f] if f < self.n_features else Feature(name)
-        return tuple(feature.labels(self.embedding.grid.vertices(f)))
+        return tuple(self._column(f).labels(self.embedding.grid.vertices(f)))
 
     def contributions(self, x: ArrayLike, y: ArrayLike, *, by: str = "terms") -> Floats:
         """Return what terms or features add to the sum before the link; their names are `contribution_names(by)`.

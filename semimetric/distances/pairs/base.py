@@ -16,11 +16,13 @@ from scipy import sparse
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.text import cell_text, html_table, number_text
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.simplex import Located
 from ...data.grid import Grid
+from ...data.schema import Feature
 from .rows import PairRows
 
 _MOST_POINTS = 12  # rows and columns of a table in a notebook
@@ -90,6 +92,8 @@ class Table(NamedTuple):
     values: Floats  # (C, C), C being the product of the numbers of knots
     names: tuple[str, ...] = ()  # where they are known
     levels: tuple[tuple[Any, ...], ...] = ()  # the knots as people read them: numbers, categories, "(other)", "(missing)"
+    columns: tuple[Feature, ...] = ()  # how the features are read, where that is known
+    part_of: str = "distance"  # that the values add up to: it has another name before a link
 
     def to_frame(self) -> Any:
         """Return the values as a frame of pandas, whose rows and columns are the grid points by their levels."""
@@ -100,6 +104,10 @@ class Table(NamedTuple):
         if len(levels) > 1:
             axis = pandas.MultiIndex.from_product(levels, names=names)
         return pandas.DataFrame(self.values, axis, axis)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the table of one feature in colors; see `semimetric.plotting.plot_table`."""
+        return picture("plot_table")(self, ax=ax)
 
     def __repr__(self) -> str:
         knots = " x ".join(str(len(k)) for k in self.knots)
@@ -116,6 +124,10 @@ class Table(NamedTuple):
 
 class NamedTables(dict[str, Table]):
     """The tables of a distance by the names of their terms; in a notebook, one line each."""
+
+    def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
+        """Draw a bar for each table, as long as its largest value; see `semimetric.plotting.plot_tables`."""
+        return picture("plot_tables")(self, ax, most=most)
 
     def _repr_html_(self) -> str:
         rows = [("term", "grid points", "least", "largest")]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, warn
 from ..._foundation.estimator import ShortRepr
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -30,7 +31,7 @@ from ...data.schema import Schema
 from ..model.semimetric import Semimetric
 from .bounds import Bounds, QueryBounds
 from .index import SearchesUnderLearned, encoder_of, objects_to_encode, refuse_encoded, searched_distance
-from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of, payload_frame
+from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of, nearest_table, payload_frame
 from .query_tables import QueryView
 from .refinement import Refinement
 from .segment import check_neighbors, check_radius
@@ -279,6 +280,13 @@ class CertifiedNeighbors(NamedTuple):
     ids: NDArray[Any]
     certified: NDArray[np.bool_]
     n_calls: Integers
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the distances of the items by their ranks, hollow if not proved; see `semimetric.plotting.plot_neighbors`."""
+        return picture("plot_neighbors")(self, ax)
+
+    def _repr_html_(self) -> str:
+        return nearest_table(self.distances, self.ids, "calls", self.n_calls, str(self))
 
     def __str__(self) -> str:
         """Sum up the answers, those that are proved, and the calls that they took; `repr` shows the arrays."""

@@ -12,7 +12,8 @@ from tqdm import tqdm
 
 from ..._foundation.errors import InputError
 from ..._foundation.names import did_you_mean
-from ..._foundation.text import cell_text, html_table, number_text
+from ..._foundation.pictures import Axes, picture
+from ..._foundation.text import html_table, number_text
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance
@@ -107,15 +108,24 @@ class Neighbors(NamedTuple):
     refined: Integers  # (n_queries,): items whose exact distance was computed
     at_once: NDArray[np.bool_]  # (n_queries,): True if the items that were found first are the nearest
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the distances of the items by their ranks; see `semimetric.plotting.plot_neighbors`."""
+        return picture("plot_neighbors")(self, ax)
+
     def _repr_html_(self) -> str:
-        n, k = self.distances.shape
-        shown, most = range(min(n, _MOST_SHOWN)), min(k, _MOST_SHOWN)
-        rows = [["query", *(f"{rank + 1}." for rank in range(most)), "exact distances"]]
-        for query in shown:
-            found = zip(self.ids[query, :most].tolist(), self.distances[query, :most].tolist(), strict=True)
-            rows.append([str(query), *(f"{i} at {number_text(d)}" for i, d in found), cell_text(int(self.refined[query]))])
-        rest = [f"{n:,} queries with {k:,} items each"] if n > len(shown) or k > most else []
-        return html_table(rows, title="Nearest items, by id and distance", notes=rest)
+        return nearest_table(self.distances, self.ids, "exact distances", self.refined)
+
+
+def nearest_table(distances: Floats, ids: NDArray[Any], counted: str, counts: Integers, note: str = "") -> str:
+    """Return the nearest items (n_queries, k) of the first queries as HTML, beside a count (n_queries,) of each query."""
+    n, k = distances.shape
+    shown, most = range(min(n, _MOST_SHOWN)), min(k, _MOST_SHOWN)
+    rows = [["query", *(f"{rank + 1}." for rank in range(most)), counted]]
+    for query in shown:
+        found = zip(ids[query, :most].tolist(), distances[query, :most].tolist(), strict=True)
+        rows.append([str(query), *(f"{i} at {number_text(d)}" for i, d in found), f"{int(counts[query]):,}"])
+    notes = [f"{n:,} queries with {k:,} items each"] if n > len(shown) or k > most else []
+    return html_table(rows, title="Nearest items, by id and distance", notes=[*notes, note] if note else notes)
 
 
 class Recall(NamedTuple):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._foundation.errors import InputError, warn
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.text import html_table, text_table
@@ -111,6 +112,10 @@ class Tuning(NamedTuple):
     @property
     def _note(self) -> str:
         return f"taken: row {self.tried.index(self.chosen)}, {self.reason}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw recall against time for each search that was tried; see `semimetric.plotting.plot_tuning`."""
+        return picture("plot_tuning")(self, ax)
 
     def __str__(self) -> str:
         return "\n".join([*text_table(self._rows(), left=1), self._note])

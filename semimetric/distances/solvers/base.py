@@ -15,12 +15,15 @@ import numpy as np
 from ..._foundation.errors import ConvergenceWarning, NotSupportedError, warn
 from ..._foundation.iteration import Status, Step
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
 from ..._foundation.stored import storable
 from ..._foundation.text import html_table
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ..programs.certificate import GapBound, certified_gap
 from ..programs.design_matrix import Design
 from ..programs.program import ConvexProgram
+
+_MOST_LOOKS = 20  # of a history, in the table of a notebook
 
 
 @storable
@@ -64,6 +67,18 @@ class History(FrozenValue):
         """Return a frame of pandas with the columns objective and gap, and the numbers of the iterations as index."""
         index = optional("pandas").Index(self.iterations, name="iteration")
         return optional("pandas").DataFrame({"objective": self.objective, "gap": self.gap}, index=index)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the objective and the gap over the iterations; see `semimetric.plotting.plot_history`."""
+        return picture("plot_history")(self, ax)
+
+    def _repr_html_(self) -> str:
+        looks = range(len(self)) if len(self) <= _MOST_LOOKS else [*range(_MOST_LOOKS - 1), len(self) - 1]
+        rows = [(f"{self.iterations[k]:,}", f"{self.objective[k]:.6g}", f"{self.gap[k]:.2g}") for k in looks]
+        rest = [f"{len(self):,} looks, of which the first {_MOST_LOOKS - 1} and the last are shown"]
+        title = "Objective, and by how much it may be above the optimum"
+        head = ("iteration", "objective", "gap")
+        return html_table([head, *rows], title=title, notes=rest if len(self) > _MOST_LOOKS else [])
 
 
 _HUGE = 1e150  # numbers that solvers square

@@ -8,7 +8,7 @@ const LEVEL = 26; // pixels of a level that is none of the numbers
 function sayValue(columns, f, value) {
   const column = columns[f];
   if (Number.isNaN(value)) return "(missing)";
-  if (column.kind === "categorical") return column.categories[value] ?? "(other)";
+  if (column.kind === "categorical") return column.categories[value] ?? column.other;
   if (column.time === "scale") return sayTime(value);
   return say(value);
 }

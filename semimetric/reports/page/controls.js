@@ -3,7 +3,7 @@
 /** A control for a value of a feature; `changed` gets the encoded value, or null where what was typed is none. */
 function valueControl(column, value, label, changed) {
   if (column.kind === "categorical") {
-    const options = [...column.categories.map((name, code) => [code, name]), [column.categories.length, "(other)"]];
+    const options = [...column.categories.map((name, code) => [code, name]), [column.categories.length, column.other]];
     if (column.missing) options.push([NaN, "(missing)"]);
     const made = options.map(([code, name]) => element("option", { value: code, selected: Object.is(code, value) }, name));
     return element("select", { "aria-label": label, on: { change: (e) => changed(Number(e.target.value)) } }, made);

@@ -21,6 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import as_floats, as_vector
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.optional_imports import optional
+from ..._foundation.pictures import Axes, picture
+from ..._foundation.text import html_table, number_text
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_items
 from ..embeddings.base import FeatureMap
@@ -30,6 +32,7 @@ from ..embeddings.piecewise import PL2Embedding
 from ..embeddings.splines import BSplineEmbedding
 from .base import EmbeddedLinear
 
+_MOST_SHOWN = 50  # functions of which a notebook shows a line
 _IN_A_CELL = 16  # places in each cell of a spline that is curved there
 _IN_A_RANGE = 201  # places in the range of a feature whose functions are waves or polynomials
 
@@ -197,6 +200,24 @@ class Shapes:
         tables = f" and {len(self.tables)} of two" if self.tables else ""
         shown = ", ".join(self.feature_names[:5]) + (", ..." if len(self.feature_names) > 5 else "")
         return f"Shapes: {len(self.curves)} functions of one feature{tables}, intercept {self.intercept:.4g}; features {shown}"
+
+    def _repr_html_(self) -> str:
+        rows = [("function of", "least", "largest")]
+        for name, values in list(self.by_name().items())[:_MOST_SHOWN]:
+            rows.append((name, number_text(values.min()), number_text(values.max())))
+        more = len(self.curves) + len(self.tables) - _MOST_SHOWN
+        notes = [f"{more:,} more functions: see to_frame()"] if more > 0 else []
+        return html_table(rows, title=repr(self), notes=notes)
+
+    def by_name(self) -> dict[str, Floats]:
+        """Return the values of every function by its name, which for two features is joined by " * "."""
+        names = self.feature_names
+        curves = {names[f]: values for f, values in self.curves.items()}
+        return curves | {f"{names[f]} * {names[g]}": values for (f, g), values in self.tables.items()}
+
+    def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
+        """Draw a bar for each function, from its least to its largest value; see `semimetric.plotting.plot_shapes`."""
+        return picture("plot_shapes")(self, ax, most=most)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -201,4 +201,30 @@ def test_a_counterfactual_prints_its_changes():
     assert "becomes" in repr(found)
     assert "smaller changes" in repr(found)
     assert "<table>" in found._repr_html_()
-    assert list(found.to_frame().columns) == ["feature", "old", "new"]
+    assert list(found.to_frame().columns) == ["feature", "old", "new", "contribution"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_changes_add_up_to_the_distance_of_the_changed_row(name):
+    model = MODELS[name]()
+    given = FRAME if name == "frame" else ITEMS
+    for k in (0, 5, 70):
+        found = model.counterfactual(given[k : k + 1])
+        assert sum(change.contribution for change in found.changes) == pytest.approx(found.distance, rel=1e-9)
+        assert all(change.contribution > 0 for change in found.changes)
+
+
+def test_whole_numbers_of_a_changed_row_stay_whole():
+    """Ages are whole in the row, also where the column has gaps, which make pandas store floats."""
+    whole = FRAME.assign(pay=FRAME["pay"] + 0.5)
+    gaps = whole.assign(age=whole["age"].where(np.arange(120) % 7 > 0))
+    for table in (whole, gaps):
+        model = SemimetricClassifier(KernelRidgeLearner("classes", columns=MIXED)).fit(table, CLASSES)
+        found = model.counterfactual(table.iloc[[1]])
+        assert found.row["age"].dtype == np.int64
+        assert found.row["pay"].dtype == np.float64
+        assert model.predict(found.row)[0] == found.prediction
+    assert np.issubdtype(gaps["age"].dtype, np.floating)
+    missing = model.counterfactual(gaps.iloc[[0]], fixed="age").row
+    assert np.isnan(missing["age"]).all()
+    assert machine().counterfactual(ITEMS[0]).row.dtype == np.float64  # an array stays one
