@@ -61,6 +61,34 @@ def test_intervals_of_a_machine_equal_refits_without_each_item():
         assert_allclose(predicted - lower, upper - predicted, rtol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_intervals_are_nearly_those_of_the_jackknife_plus(seed):
+    """Its ends are quantiles over i of the prediction without item i, less and plus what the error of i says of the row."""
+    rng = np.random.default_rng(seed)
+    (X, y), (new, _) = noisy(rng, 120), noisy(rng, 60)
+    model = sm.SemimetricRegressor().fit(X, y)
+    machine, found, d = model.machine_, model.intervals_, model.semimetric_
+    inverse = np.linalg.inv(np.exp(-d.pairwise(X) / machine.width) + 1 + machine.strength * np.eye(120))
+    coefficients = inverse @ (y - machine.offset[0])
+    errors = coefficients / np.diag(inverse)
+    asked = np.exp(-d.pairwise(new, X) / machine.width) + 1
+    without = (asked @ coefficients + machine.offset[0])[:, None] - asked @ inverse * errors
+    assert_allclose(np.abs(y - refitted(model, X, y)), np.abs(errors), rtol=1e-6)
+
+    def expected(near, sizes):
+        return (found.prior * found.mean + near @ sizes) / (found.prior + near.sum(axis=-1))
+
+    similar, sizes = np.exp(-d.pairwise(X) / found.local.width) - np.eye(120), np.abs(errors)
+    scores = sizes / expected(similar, sizes)
+    half = scores * expected(np.exp(-d.pairwise(new, X) / found.local.width), sizes)[:, None]
+    rank = int(np.ceil(0.9 * 121 - 1e-9))
+    ends = np.sort(without - half, axis=1)[:, 120 - rank], np.sort(without + half, axis=1)[:, rank - 1]
+    _, lower, upper = model.predict(new, interval=0.9)
+    width = upper - lower
+    assert np.abs(ends - np.array([lower, upper])).mean() < 0.02 * width.mean()
+    assert np.mean(ends[1] - ends[0]) == pytest.approx(width.mean(), rel=0.03)
+
+
 @pytest.mark.parametrize("average", ["mean", "median"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_intervals_of_given_votes_equal_votes_of_all_others(average, weighted):
