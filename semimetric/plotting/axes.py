@@ -57,6 +57,13 @@ def set_title(axes: Any, text: str) -> None:
     axes.set_title("\n".join(fill(part, _MOST_IN_TITLE) for part in parts), fontsize="medium")
 
 
+def check_drawn(value: object, kind: type | tuple[type, ...], name: str, source: str) -> None:
+    """Refuse a value of another kind than the picture is of; ``source`` says what returns such values."""
+    if not isinstance(value, kind):
+        wanted = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{name}= is a {type(value).__name__}, which is no {wanted}; give what {source} returns")
+
+
 def show_whole_numbers(axes: Any, values: Integers) -> None:
     """Let the ticks below be whole numbers, over the range of the values (n,), and half a step beside it."""
     axes.xaxis.get_major_locator().set_params(integer=True)

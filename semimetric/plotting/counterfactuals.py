@@ -10,7 +10,7 @@ from .._foundation.text import cell_text, number_text
 from .._foundation.validation import check_count
 from ..distances.estimators.prediction_counterfactuals import ColumnChange, PredictionCounterfactual
 from ..distances.model.counterfactuals import Change, Counterfactual
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, label_rows, largest_parts, set_title, shorten
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, check_drawn, label_rows, largest_parts, set_title, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +36,7 @@ def plot_counterfactual(found: Counterfactual, ax: Axes | None = None) -> Axes:
     >>> len(plot_counterfactual(found, Figure().subplots()).patches)
     2
     """
+    check_drawn(found, Counterfactual, "found", "d.counterfactual(x, y)")
     labels = ["as it is", *map(_change_text, found.changes)]
     distances = [found.before, *(change.distance for change in found.changes)]
     axes = axes_of(ax, rows=len(labels))
@@ -69,6 +70,7 @@ def plot_prediction_counterfactual(found: PredictionCounterfactual, ax: Axes | N
     'no becomes yes (...) with 1 column changed'
     """
     check_count("most", most)
+    check_drawn(found, PredictionCounterfactual, "found", "model.counterfactual(x)")
     parts = np.array([change.contribution for change in found.changes])
     names, lengths = largest_parts(
         [_change_text(change) for change in found.changes], parts, most, "changes", fewest=len(parts)

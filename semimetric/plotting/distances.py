@@ -6,7 +6,7 @@ the distance itself, with its kinks at the right places.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..data.schema import Feature
 from ..data.times import SCALE, times_of
 from ..distances.estimators.base import LearnedDistance
 from ..distances.model.semimetric import Semimetric
-from ..distances.pairs.base import Table
+from ..distances.pairs.base import NamedTables, Table
 from .axes import (
     BLUE,
     GREY,
@@ -28,6 +28,7 @@ from .axes import (
     ORANGE,
     POINTS,
     axes_of,
+    check_drawn,
     draw_on_triangles,
     feature_number,
     hide_frame,
@@ -89,12 +90,12 @@ def plot_table(d: Learned | Table, term: str | int | None = None, ax: Axes | Non
     return axes
 
 
-def plot_tables(tables: Mapping[str, Table], ax: Axes | None = None, *, most: int = 12) -> Axes:
+def plot_tables(tables: NamedTables, ax: Axes | None = None, *, most: int = 12) -> Axes:
     """Draw the most that each term can add to a distance within the range of the fit as bars, the largest first.
 
     Parameters
     ----------
-    tables : dict of str to Table
+    tables : NamedTables
         What ``d.tables()`` returns.
     ax : matplotlib Axes or None
     most : int, default 12
@@ -108,6 +109,7 @@ def plot_tables(tables: Mapping[str, Table], ax: Axes | None = None, *, most: in
     2
     """
     check_count("most", most)
+    check_drawn(tables, NamedTables, "tables", "d.tables()")
     values = [float(table.values.max()) for table in tables.values()]
     names, largest = largest_parts(list(tables), np.array(values), most, "terms", fewest=len(values))
     axes = axes_of(ax, rows=len(names))

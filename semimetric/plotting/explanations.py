@@ -13,7 +13,7 @@ from .._foundation.validation import check_count
 from ..distances.estimators.left_out import RefittedColumns
 from ..distances.estimators.prediction_explanations import PredictionExplanation
 from ..distances.model.explanations import Explanation
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, label_rows, largest_parts, set_title, shorten
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, check_drawn, label_rows, largest_parts, set_title, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,9 +78,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
     2
     """
     check_count("most", most)
-    if not isinstance(explanation, Explanation):
-        given = type(explanation).__name__
-        raise InputError(f"explanation= is a {given}, which is no Explanation; give what model.explain_neighbors(x) returns")
+    check_drawn(explanation, Explanation, "explanation", "model.explain_neighbors(x)")
     names, parts = largest_parts(explanation.terms, explanation.contributions, most, explanation.by)
     axes = axes_of(ax, rows=len(parts))
     left = np.zeros(len(parts))
@@ -117,6 +115,7 @@ def plot_prediction_explanation(explanation: PredictionExplanation, ax: Axes | N
     2
     """
     check_count("most", most)
+    check_drawn(explanation, PredictionExplanation, "explanation", "model.explain(x)")
     lines = explanation.largest(most)
     adds, errors = (np.array([getattr(line, name) for line in lines]) for name in ("adds", "error"))
     axes = axes_of(ax, rows=len(lines))
@@ -151,6 +150,7 @@ def plot_refitted_columns(refits: RefittedColumns, ax: Axes | None = None, *, mo
     2
     """
     check_count("most", most)
+    check_drawn(refits, RefittedColumns, "refits", "model.refitted_columns()")
     order = np.argsort(-refits.importances, kind="stable")
     shown = order[:most]
     axes = axes_of(ax, rows=len(shown))

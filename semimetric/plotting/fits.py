@@ -9,7 +9,7 @@ import numpy as np
 from .._foundation.errors import InputError
 from ..distances.learning.search import Candidate, Choices
 from ..distances.solvers.base import History
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, label_rows, set_title, shorten, show_whole_numbers
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, check_drawn, hide_frame, label_rows, set_title, shorten, show_whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +38,7 @@ def plot_history(history: History, ax: Axes | None = None) -> Axes:
     >>> len(plot_history(history, Figure().subplots()).lines)
     2
     """
+    check_drawn(history, History, "history", "model.solution_.history")
     axes = axes_of(ax)
     positive = bool((history.objective > 0).all())
     gap = np.where(np.isfinite(history.gap) & ((history.gap > 0) | (not positive)), history.gap, np.nan)
@@ -77,6 +78,7 @@ def plot_choices(choices: Choices, ax: Axes | None = None) -> Axes:
     >>> plot_choices(model.choices_, Figure().subplots()).get_xlabel()
     'alpha'
     """
+    check_drawn(choices, Choices, "choices", "model.choices_")
     if not choices:
         raise InputError("nothing was left to choose, so that there are no losses to draw; leave a parameter at its default")
     by_setting: dict[str, list[Candidate]] = {}

@@ -11,7 +11,7 @@ from .._foundation.types import Floats
 from ..distances.search.filter_refine import CertifiedNeighbors
 from ..distances.search.items import Neighbors
 from ..distances.search.tuning import CONFIDENCE, Tuning
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, set_title, show_whole_numbers
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, check_drawn, hide_frame, set_title, show_whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +46,7 @@ def plot_neighbors(found: Neighbors | CertifiedNeighbors, ax: Axes | None = None
     >>> plot_neighbors(found, Figure().subplots()).lines[0].get_ydata().round(1)
     array([0.2, 0.8, 2.8])
     """
+    check_drawn(found, (Neighbors, CertifiedNeighbors), "found", "index.search(X)")
     n, k = found.distances.shape
     if not n or not k:
         raise InputError(
@@ -101,6 +102,7 @@ def plot_tuning(tuning: Tuning, ax: Axes | None = None) -> Axes:
     >>> plot_tuning(tuning, Figure().subplots()).get_ylabel()
     'recall'
     """
+    check_drawn(tuning, Tuning, "tuning", "index.tune(X)")
     axes = axes_of(ax)
     algorithms = dict.fromkeys(way.algorithm for way in tuning.tried)
     for k, algorithm in enumerate(algorithms):

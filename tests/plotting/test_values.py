@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 from cases import assert_refused
 
 import semimetric as sm
@@ -282,3 +283,42 @@ def test_a_new_figure_is_as_high_as_its_rows():
     explanation.plot(given, most=50)
     assert given.get_yticklabels()[0].get_fontsize() < 8  # so that labels of many rows do not overlap
     assert_refused(lambda: explanation.plot(most=0), "most=0", "1")
+
+
+@pytest.mark.parametrize("name", sorted(set(VALUES) - {"Shapes", "Table"}))
+def test_another_value_is_refused(name):
+    """Each picture names the value that it is of, and the call that returns it."""
+    size = next(size for known, size in CASES if known == name)
+    other = VALUES["History" if name != "History" else "Tuning"]("")
+    function = getattr(plotting, DRAWS[name])
+    assert function(VALUES[name](size), plt.subplots()[1]).has_data()
+    refused = f"no {NAMED.get(name, name)}; give what"
+    assert_refused(lambda: function(other), f"is a {type(other).__name__}", refused, "returns")
+
+
+DRAWS = {
+    "Explanation": "plot_explanation",
+    "PredictionExplanation": "plot_prediction_explanation",
+    "PredictionCounterfactual": "plot_prediction_counterfactual",
+    "Counterfactual": "plot_counterfactual",
+    "RefittedColumns": "plot_refitted_columns",
+    "NamedTables": "plot_tables",
+    "History": "plot_history",
+    "Choices": "plot_choices",
+    "Tuning": "plot_tuning",
+    "Neighbors": "plot_neighbors",
+    "CertifiedNeighbors": "plot_neighbors",
+}
+NAMED = dict.fromkeys(("Neighbors", "CertifiedNeighbors"), "Neighbors or CertifiedNeighbors")
+
+
+def test_what_bounds_prove_is_a_table_and_a_picture():
+    words = ["tree", "three", "free", "house", "mouse", "mice", "thee", "these"]
+    index = sm.FilterRefineIndex(None, reference.edit_distance, bounds=sm.EditBounds()).fit(words)
+    found = index.search(["treee", "mose"], 3)
+    assert found._repr_html_().count("<tr>") == 3
+    assert "all proved" in found._repr_html_()
+    assert found.plot().get_title() == "The nearest items"
+    within = index.search_radius(["treee", "mose"], 1.5)
+    assert within._repr_html_().count("<tr>") == 3
+    assert f"<td>{len(within.ids[0])}</td>" in within._repr_html_()

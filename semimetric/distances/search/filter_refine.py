@@ -20,6 +20,7 @@ from ..._foundation.errors import DistanceCallError, InputError, NotSupportedErr
 from ..._foundation.estimator import ShortRepr
 from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
+from ..._foundation.text import html_table
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
@@ -262,6 +263,9 @@ def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -
     return (float(highest[k - 1]), _FARTHEST[1], -1) if len(highest) >= k else _FARTHEST
 
 
+_MOST_SHOWN = 10  # queries, in the table of a notebook
+
+
 class CertifiedNeighbors(NamedTuple):
     """The nearest items of every query under an expensive distance, and what of the answer is proved.
 
@@ -318,6 +322,13 @@ class CertifiedWithin(NamedTuple):
     ids: NDArray[Any]
     undecided: NDArray[Any]
     n_calls: Integers
+
+    def _repr_html_(self) -> str:
+        found = list(zip(self.ids, self.undecided, self.n_calls.tolist(), strict=True))
+        counts = [(str(q), f"{len(ids):,}", f"{len(may):,}", f"{calls:,}") for q, (ids, may, calls) in enumerate(found)]
+        notes = [f"{len(counts):,} queries, of which the first {_MOST_SHOWN} are shown"] if len(counts) > _MOST_SHOWN else []
+        head = ("query", "items within", "not known", "calls")
+        return html_table([head, *counts[:_MOST_SHOWN]], title="Items within the radius", notes=notes)
 
 
 def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
