@@ -85,18 +85,14 @@ def evidence_facts(model: Any) -> Iterator[dict[str, Any]]:
 
 def _choices(choices: Choices, title: str) -> dict[str, Any]:
     chosen = choices.chosen
-    numbers = [[c.settings["alpha"], c.loss, *([c.loss_beyond] if c.beyond else [])] for c in choices]
-    rows = [[_setting(c, choices), *row, "taken" if c is chosen else ""] for c, row in zip(choices, numbers, strict=True)]
-    head = ["setting", "alpha", "loss", *(["loss beyond"] if chosen.beyond else []), ""]
+    rows = [[_setting(c, choices), c.settings["alpha"], c.loss, "taken" if c is chosen else ""] for c in choices]
     notes = [f"{choices.measure}, mean of {len(chosen.losses)} folds."]
-    if chosen.beyond:
-        notes.append("The loss beyond is that on held-out pairs longer than all that were learned from for it.")
     if choices.cost is not None:
         notes.append(f"Scored on {choices.cost.sample}: {choices.cost.fits}.")
     if choices.expected_losses:
         expected = f"{choices.expected_loss:.3g} ± {choices.standard_error:.2g}"
         notes.append(f"Expect {expected} of new data: chosen by two thirds of the folds, scored by the rest.")
-    return fact_table(title, head, rows, *notes)
+    return fact_table(title, ["setting", "alpha", "loss", ""], rows, *notes)
 
 
 def _setting(candidate: Candidate, choices: Choices) -> str:

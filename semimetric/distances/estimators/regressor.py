@@ -111,9 +111,8 @@ class DistanceRegressor(MeasuredLearner):
     group_choices_ : Choices
         Groups that ``Tables(groups="auto")`` compared, step by step; printed, a table.
     link_choices_ : Choices
-        Candidates of ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed, a table. Of those
-        within one standard error of the least loss, it takes the one with the least loss "beyond": on held-out pairs longer
-        than the median, learned from pairs that are not.
+        Candidates of ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed, a table. The
+        least loss is taken.
     n_features_in_ : int
 
     Examples

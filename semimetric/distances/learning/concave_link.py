@@ -14,14 +14,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
 from ..._foundation.errors import InputError, SemimetricWarning, TooFewError
 from ..._foundation.progress import progress_bar
-from ..._foundation.types import ArrayLike, Floats, Pairs
+from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ..._foundation.validation import check_distances, check_tuples, check_weights
 from ...data.schema import Names
 from ...data.splits import item_disjoint_splits
@@ -30,10 +30,11 @@ from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
 from ..solvers.base import Solution
 from .measured import MeasuredDistances
-from .measured_fit import Split, fit_distances, shorter_and_longer
+from .measured_fit import fit_distances
 from .options import DISTANCES, Recipe
+from .prior import fit_l1_prior
 from .search import Candidate, as_good_as_best
-from .structure import Structure, build_structure
+from .structure import Structure, build_structure, l1_embedding
 
 _ROUNDS = 4
 _BENDS = 8
@@ -42,6 +43,7 @@ _LEAST_SLOPE = 0.01  # of the last piece, mean slopes: sums are recovered from d
 _STEEPEST = 5e3  # times the last slope
 
 Fitted = tuple[Semimetric, Solution]
+Split: TypeAlias = tuple[Integers, Integers]  # rows to train on, and rows to validate on
 
 
 def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Recipe, Fitted]:
@@ -95,6 +97,29 @@ def _losses_of_rounds(
         losses.append(found + [found[-1]] * (_ROUNDS + 1 - len(found)))
         bar.update(1)
     return losses
+
+
+def shorter_and_longer(recipe: Recipe, structure: Structure, data: MeasuredDistances, splits: Sequence[Split]) -> list[Split]:
+    """Return splits that train on pairs up to the median length, and validate on those beyond it.
+
+    The length of a pair is the weighted L1 distance that fits all pairs best. Measured distances would not do: of pairs
+    equally long, those measured too small would be learned from, and those measured too large would be scored.
+
+    Raises
+    ------
+    TooFewError
+        If a split has no shorter or no longer pairs with distances > 0.
+    """
+    targets = data.targets(replace(recipe, link="identity"), replace(structure, bases=()))
+    prior = fit_l1_prior(replace(structure, bases=()), targets.l1_moments(structure, recipe.n_jobs))
+    embedding = l1_embedding(structure)
+    design = replace(targets, scale=None).design(structure, embedding, recipe.n_jobs)
+    length = design.matvec(embedding.prior(prior.slopes))
+    longer = length > np.median(length)
+    found = [(train[~longer[train]], test[longer[test]]) for train, test in splits]
+    if not all(data.y[rows].any() for sides in found for rows in sides):
+        raise TooFewError("a split holds no longer pairs out")
+    return found
 
 
 def _rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances, most: int) -> Iterator[Fitted]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,16 +34,14 @@ from .search import (
     Choices,
     FittedModel,
     HeldOutData,
-    Rule,
     Trial,
     as_good_as_best,
-    best_of,
     compare,
     n_fits,
     n_losses,
     with_defaults,
 )
-from .structure import Structure, build_structure, l1_embedding
+from .structure import Structure, build_structure
 
 
 def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Semimetric, Solution]:
@@ -79,19 +77,16 @@ _FEW_COLUMNS = 600  # weights are always compared: they cost little
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
 
-Split: TypeAlias = tuple[Integers, Integers]  # rows to train on, and rows to validate on
-
-
 class HeldOutDistances(HeldOutData[PairTargets]):
     """Pairs with measured distances, in folds that share no item.
 
     ``names``: the schema of the table, or the names of numeric features. ``knots``: whether numbers of knots are compared:
     all but the fewest are then left out where they make more than twice as many weights as a fold has pairs. More weights
-    than that gain nothing and take most of the time. ``longer``: whether folds score pairs longer than those to fit to.
+    than that gain nothing and take most of the time.
     """
 
-    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False, longer: bool = False) -> None:
-        self.data, self.names, self.schema, self.knots, self.longer = data, names, Schema.of(names), knots, longer
+    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False) -> None:
+        self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
         self._built: tuple[Recipe, Structure] | None = None
 
     @property
@@ -101,11 +96,9 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
         """Return pairs to fit to and to score on; of many pairs, from a sample."""
-        sample = self.data.take(_sampled_rows(self.data.pairs, recipe))
+        sample = self.data.pairs.take(_sampled_rows(self.data.pairs, recipe))
         n_splits = distance_limits(recipe.effort).n_folds
-        splits = list(item_disjoint_splits(sample.pairs, n_splits=n_splits, random_state=recipe.random_state))
-        if self.longer:
-            splits = shorter_and_longer(recipe, self._structure(recipe), sample, splits)
+        splits = list(item_disjoint_splits(sample, n_splits=n_splits, random_state=recipe.random_state))
         targets = self.all_data(recipe)
         return [(targets.take(train), targets.take(test)) for train, test in splits]
 
@@ -157,29 +150,6 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         if self._built is None or self._built[0] is not recipe:
             self._built = recipe, build_structure(recipe, self.items, self.names)
         return self._built[1]
-
-
-def shorter_and_longer(recipe: Recipe, structure: Structure, data: MeasuredDistances, splits: Sequence[Split]) -> list[Split]:
-    """Return splits that train on pairs up to the median length, and validate on those beyond it.
-
-    The length of a pair is the weighted L1 distance that fits all pairs best. Measured distances would not do: of pairs
-    equally long, those measured too small would be learned from, and those measured too large would be scored.
-
-    Raises
-    ------
-    TooFewError
-        If a split has no shorter or no longer pairs with distances > 0.
-    """
-    targets = data.targets(replace(recipe, link="identity"), replace(structure, bases=()))
-    prior = fit_l1_prior(replace(structure, bases=()), targets.l1_moments(structure, recipe.n_jobs))
-    embedding = l1_embedding(structure)
-    design = replace(targets, scale=None).design(structure, embedding, recipe.n_jobs)
-    length = design.matvec(embedding.prior(prior.slopes))
-    longer = length > np.median(length)
-    found = [(train[~longer[train]], test[longer[test]]) for train, test in splits]
-    if not all(data.y[rows].any() for sides in found for rows in sides):
-        raise TooFewError("a split holds no longer pairs out")
-    return found
 
 
 class Chosen(NamedTuple):
@@ -280,44 +250,21 @@ _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to b
 @storable
 def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
     """The exponents of the least loss, of ties those nearest to 1, then the largest alpha within one standard error."""
-    best = min(candidates, key=lambda c: (c.loss, _from_one(c)))
-    return _largest_alpha(candidates, _exponents(best))
 
+    def exponents(candidate: Candidate) -> tuple[float, ...]:
+        link = candidate.settings["link"]
+        return (*candidate.settings["base_exponents"], 1.0 if link is None else link)
 
-@storable
-def least_loss_beyond(candidates: Sequence[Candidate]) -> Candidate:
-    """The exponents of the least loss beyond of those within one standard error of the least loss, then the largest alpha.
+    def from_one(candidate: Candidate) -> float:
+        return round(sum(abs(1.0 - e) for e in exponents(candidate)), 9)
 
-    Of ties those nearest to 1 are taken. An exponent has the loss of its best alpha, within and beyond.
-    """
-    by_exponents: dict[tuple[float, ...], list[Candidate]] = {}
-    for c in candidates:
-        by_exponents.setdefault(_exponents(c), []).append(c)
-    good = as_good_as_best([best_of(same) for same in by_exponents.values()])
-    beyond = {_exponents(c): min(other.loss_beyond for other in by_exponents[_exponents(c)]) for c in good}
-    return _largest_alpha(candidates, _exponents(min(good, key=lambda c: (beyond[_exponents(c)], _from_one(c)))))
-
-
-def _exponents(candidate: Candidate) -> tuple[float, ...]:
-    link = candidate.settings["link"]
-    return (*candidate.settings["base_exponents"], 1.0 if link is None else link)
-
-
-def _from_one(candidate: Candidate) -> float:
-    return round(sum(abs(1.0 - e) for e in _exponents(candidate)), 9)
-
-
-def _largest_alpha(candidates: Sequence[Candidate], exponents: tuple[float, ...]) -> Candidate:
-    """The largest alpha within one standard error of the best of these exponents."""
-    same = [c for c in candidates if _exponents(c) == exponents]
+    best = exponents(min(candidates, key=lambda c: (c.loss, from_one(c))))
+    same = [c for c in candidates if exponents(c) == best]
     return max(as_good_as_best(same), key=lambda c: c.settings["alpha"])
 
 
 def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
-    """Choose the exponent of the link, and those of base distances, where the recipe leaves them open.
-
-    Of exponents that held-out pairs cannot tell apart, the one is taken that does best on pairs longer than those learned from.
-    """
+    """Choose the exponent of the link, and those of base distances, where the recipe leaves them open."""
     given, link = recipe, is_chosen(recipe.link)
     bases = isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0
     if isinstance(recipe.base_exponents, str):
@@ -342,28 +289,13 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
         ), Choices()
     if not found:
         raise too_many_weights(given)
-    found, rule = _scored_beyond(HeldOutDistances(data, names, longer=True), trials, found, verbose=recipe.verbose)
-    thorough = n_fits(trials, DISTANCES["thorough"].n_folds) * (2 if found[0].beyond else 1)
-    cost = SearchCost("pairs", len(data.pairs), n_all, n_losses(found), thorough)
-    choices = Choices(found, rule=rule, cost=cost)
+    limits = DISTANCES["thorough"]
+    cost = SearchCost("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
+    choices = Choices(found, rule=least_loss_of_exponents, cost=cost)
     taken = choices.chosen.settings
     chosen: Any = {"base_exponents": taken["base_exponents"]} if bases else {}
     chosen |= {"link": checked_link(PowerLink(taken["link"] or 1.0))} if link else {}
     return replace(recipe, **chosen), choices
-
-
-def _scored_beyond(
-    data: HeldOutDistances, trials: Sequence[Trial], found: list[Candidate], *, verbose: bool | None
-) -> tuple[list[Candidate], Rule]:
-    """Return the candidates with their losses on longer pairs, and the rule that takes one.
-
-    If a fold has no longer pairs, as where all are equally long, they are returned as they are, and the least loss is taken.
-    """
-    try:
-        longer = compare(data, trials, verbose=verbose)
-    except TooFewError:
-        return found, least_loss_of_exponents
-    return [replace(c, beyond=other.losses) for c, other in zip(found, longer, strict=True)], least_loss_beyond
 
 
 def _check_width(given: Recipe, fewest: Recipe, data: MeasuredDistances, names: Names) -> None:

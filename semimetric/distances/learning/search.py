@@ -81,32 +81,16 @@ class Candidate:
         One for each fold.
     seconds : float or None
         How long learning it from all items is expected to take, where a time budget asks for that.
-    beyond : tuple of float
-        Its losses on pairs longer than those that it learned from, one for each fold; empty where these are not compared.
     """
 
     settings: Mapping[str, Any]
     losses: tuple[float, ...]
     seconds: float | None = None
-    beyond: tuple[float, ...] = ()
 
     @property
     def loss(self) -> float:
         """The mean loss over the folds."""
         return float(np.mean(self.losses))
-
-    @property
-    def loss_beyond(self) -> float:
-        """The mean of ``beyond`` over the folds, NaN where there is none."""
-        return float(np.mean(self.beyond)) if self.beyond else np.nan
-
-    def of_folds(self, folds: Sequence[int]) -> "Candidate":
-        """Return the candidate with its losses in some of the folds."""
-        return replace(
-            self,
-            losses=tuple(self.losses[fold] for fold in folds),
-            beyond=tuple(self.beyond[fold] for fold in folds if self.beyond),
-        )
 
     def better_than(self, other: "Candidate", n_errors: float = 1.0) -> bool:
         """Return True if its loss is lower by more than so many standard errors, paired by fold.
@@ -220,7 +204,7 @@ class Choices(tuple[Candidate, ...]):
         return float(np.std(losses, ddof=1) / np.sqrt(len(losses))) if losses else np.nan
 
     def _taken_by(self, folds: Sequence[int]) -> Candidate:
-        seen = [c.of_folds(folds) for c in self]
+        seen = [replace(c, losses=tuple(c.losses[fold] for fold in folds)) for c in self]
         taken = self.rule(seen)
         return next(c for c, other in zip(self, seen, strict=True) if other is taken)
 
@@ -239,10 +223,7 @@ class Choices(tuple[Candidate, ...]):
         names = ["groups"] if self.names else ["tables", "directions", *self._differing("link", "base_exponents"), "n_knots"]
         columns = {name: [self.setting_text(c) if name == "groups" else c.settings.get(name) for c in self] for name in names}
         columns["alpha"] = [c.settings["alpha"] for c in self]
-        columns["loss"] = [c.loss for c in self]
-        if self._beyond:
-            columns["loss_beyond"] = [c.loss_beyond for c in self]
-        columns["chosen"] = [c is self.chosen for c in self]
+        columns |= {"loss": [c.loss for c in self], "chosen": [c is self.chosen for c in self]}
         if any(c.seconds is not None for c in self):
             columns |= {"seconds": [c.seconds for c in self]}
         return optional("pandas").DataFrame(columns)
@@ -276,19 +257,11 @@ class Choices(tuple[Candidate, ...]):
             cells.setdefault(self.setting_text(c), {})[c.settings["alpha"]] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
         shown = [[f"{', '.join(self.compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
-        if self._beyond:
-            beyond = {row: min(c.loss_beyond for c in self if self.setting_text(c) == row) for row in cells}
-            last = ["beyond", *(f"{beyond[row]:.3g}" for row in cells)]
-            shown = [[*cells_of_row, cell] for cells_of_row, cell in zip(shown, last, strict=True)]
         if any(c.seconds is not None for c in self):
             seconds = {self.setting_text(c): c.seconds for c in self}
             last = ["seconds", *("" if seconds[row] is None else f"{seconds[row]:.2g}" for row in cells)]
             shown = [[*cells_of_row, cell] for cells_of_row, cell in zip(shown, last, strict=True)]
         return shown
-
-    @property
-    def _beyond(self) -> bool:
-        return any(c.beyond for c in self)
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -359,7 +332,7 @@ def n_fits(trials: Sequence[Trial], n_folds: int) -> int:
 
 def n_losses(candidates: Sequence[Candidate]) -> int:
     """Return the number of models that were fitted for these candidates."""
-    return sum(len(candidate.losses) + len(candidate.beyond) for candidate in candidates)
+    return sum(len(candidate.losses) for candidate in candidates)
 
 
 @dataclass(frozen=True, eq=False)

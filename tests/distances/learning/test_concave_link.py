@@ -8,7 +8,7 @@ from semimetric import ConcaveLink, DistanceRegressor, NeighborIndex, PowerLink,
 from semimetric._foundation.errors import TooFewError
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import concave_link
-from semimetric.distances.learning.concave_link import fit_concave_link, least_squares_link
+from semimetric.distances.learning.concave_link import fit_concave_link, least_squares_link, shorter_and_longer
 from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
@@ -117,3 +117,28 @@ def test_a_link_that_loses_on_longer_pairs_is_not_taken(monkeypatch):
     monkeypatch.setattr(concave_link, "shorter_and_longer", nothing_longer)
     assert isinstance(model.fit(index[~far], y[~far]).semimetric_.link, ConcaveLink)
     assert np.abs(model.predict(index[far]) - y[far]).sum() / y[far].sum() > 2 * error
+
+
+@pytest.mark.parametrize("noise", [np.ones(len(SUMS)), np.exp(0.3 * np.random.default_rng(1).normal(size=len(SUMS)))])
+def test_pairs_are_shorter_or_longer_by_their_items_whatever_was_measured(noise):
+    recipe, rows = Recipe(n_knots=3).checked(), np.arange(len(INDEX))
+    data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX), SUMS * noise, WEIGHT)
+    splits = [(rows[rows % 2 == k], rows[rows % 2 != k]) for k in (0, 1)]
+    found = shorter_and_longer(recipe, build_structure(recipe, ITEMS, ("u", "v")), data, splits)
+    for (train, test), (shorter, longer) in zip(splits, found, strict=True):
+        assert set(shorter) < set(train)
+        assert set(longer) < set(test)
+        assert len(shorter) + len(longer) > 0.9 * len(INDEX) / 2
+        assert SUMS[shorter].max() < 1.1 * SUMS[longer].min()  # the fitted weights are nearly 1 and 3
+        if np.ptp(noise):
+            assert data.y[shorter].max() > 2 * data.y[longer].min()
+
+
+def test_where_all_pairs_are_equally_long_none_is_longer():
+    recipe, rows = Recipe(n_knots=2).checked(), np.arange(len(INDEX))
+    ends = np.arange(len(ITEMS), dtype=float)[:, None] % 2
+    apart = rows[(ends[INDEX[:, 0]] != ends[INDEX[:, 1]]).ravel()]
+    data = MeasuredDistances.of_arrays(Pairs(ends, INDEX), SUMS, WEIGHT).take(apart)
+    half = np.arange(len(apart)) < len(apart) // 2
+    with pytest.raises(TooFewError, match="no longer pairs"):
+        shorter_and_longer(recipe, build_structure(recipe, ends, ("u",)), data, [(np.flatnonzero(half), np.flatnonzero(~half))])
