@@ -149,7 +149,7 @@ def tune(
     n_items: int,
     n_probe: int,
     seed: int | None,
-    verbose: bool,
+    verbose: bool | None,
 ) -> Tuning:
     """Choose the fastest search that keeps a recall by ``search``, that of an index: see `NeighborIndex.tune`."""
     if isinstance(recall, bool) or not isinstance(recall, (int, float, np.number)) or not 0 < recall <= 1:
