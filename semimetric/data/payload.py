@@ -24,7 +24,7 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.tables import read_table
 from .columns import cells_of, column_of, is_categorical, numbers_of
-from .conditions import Cells
+from .conditions import Cells, TruthCells
 from .moments import TimeCells
 from .texts import DistinctTexts, TextCells
 from .times import SCALE, clock_zone, days_or_hours, holds_times, zone_of
@@ -118,6 +118,8 @@ class PayloadColumn:
         if texts:
             return TextCells(texts)
         cells = np.concatenate([column.cells for column in columns])
+        if first.kind == "truth":
+            return TruthCells(cells)
         return TimeCells(cells, "UTC" if first.zone else "") if first.kind == "time" else cells
 
     def shown(self) -> Any:

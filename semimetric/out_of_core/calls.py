@@ -37,6 +37,7 @@ from ..data.parts.labeled_parts import (
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import LazyRows, parse_memory
 from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sample_tuples
+from ..data.payload import Payload
 from ..data.schema import Schema
 from ..distances.estimators.base import LearnedDistance
 from ..distances.estimators.large_margin_learner import LargeMarginLearner
@@ -49,7 +50,7 @@ from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
 from ..distances.search.shard_files import Shard, ShardLocation, read_locations
-from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, graph, nearest, within
+from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, graph, nearest, with_payload, within
 from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_parts
 from .pairwise_files import write_pairwise
 
@@ -233,7 +234,14 @@ def pairwise(
 
 
 def build_index(
-    folder: Any, semimetric: Semimetric, X: Any, *, ids: Any = None, client: Any = None, block_size: str | int = "512 MiB"
+    folder: Any,
+    semimetric: Semimetric,
+    X: Any,
+    *,
+    ids: Any = None,
+    payload: Any = None,
+    client: Any = None,
+    block_size: str | int = "512 MiB",
 ) -> tuple[Shard, ...]:
     """Build a `ShardedIndex`, one shard a part, in parallel on a cluster.
 
@@ -245,6 +253,8 @@ def build_index(
     semimetric : Semimetric
     X : array of shape (n, n_features), Dask array or frame, or what `ShardedIndex.build` takes
     ids : array-like of shape (n,), name of a column, or None for row numbers; a frame needs a column
+    payload : frame or dict of columns, with n rows in the order of X, or None
+        As in `NeighborIndex.fit`. It is held in memory here, and each worker gets its rows; so lengths of parts must be known.
     client : as in `fit`
     block_size : str or int, default "512 MiB"
         Bytes of work of a part.
@@ -252,7 +262,8 @@ def build_index(
     Raises
     ------
     InputError
-        If a part cannot be used, or ids repeat; nothing is left of the new index then.
+        If a part cannot be used, or ids repeat; nothing is left of the new index then. If ``payload`` is given for a frame
+        whose partitions have unknown lengths.
 
     Examples
     --------
@@ -261,6 +272,14 @@ def build_index(
     >>> shards = out_of_core.build_index("shards", d, X, client=client)  # doctest: +SKIP
     """
     engine, parts = _engine(client), item_parts(X, block_size)
+    if payload is not None:
+        if np.isnan([part.n for part in parts]).any():
+            raise InputError(
+                "partitions of a frame have unknown lengths, so that nobody knows their rows of payload=; give X as an array, "
+                "as by X.to_dask_array(lengths=True)"
+            )
+        n = sum(int(part.n) for part in parts)
+        parts = with_payload(parts, Payload.read(payload, n, semimetric.feature_names))
     if isinstance(ids, str):
         parts = [replace(part, ids=ids) for part in parts]
         return tuple(build_shards(engine, folder, semimetric, parts, n_jobs=None))

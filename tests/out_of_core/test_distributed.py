@@ -134,6 +134,24 @@ def test_signed_folders_are_searched_with_their_key(client, d, tmp_path, sharded
         assert_refused(lambda: search(tmp_path / "a", X[:3], 2, client=client), "is signed", "key=", error=StorageError)  # noqa: B023
 
 
+def test_a_payload_goes_to_the_shards_of_its_rows(client, d, tmp_path):
+    stock = {"brand": np.array(["a", "b", "c"])[np.arange(700) % 3], "stock": np.arange(700)}
+    chunks = da.from_array(X, chunks=(200, 2))
+    for how in ({}, {"ids": np.arange(700)}):
+        out_of_core.build_index(tmp_path / "index", d, chunks, payload=stock, client=client, **how)
+        index = ShardedIndex(tmp_path / "index")
+        want = NeighborIndex(d).fit(X).kneighbors(X[:9], 5, where=(np.arange(700) % 3 == 1) & (np.arange(700) > 350))
+        for got, expected in zip(index.kneighbors(X[:9], 5, where="brand == 'b' & stock > 350"), want, strict=True):
+            assert (got == expected).all()
+        assert index.get_payload([699, 0])["stock"].tolist() == [699, 0]
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    assert_refused(
+        lambda: out_of_core.build_index(tmp_path / "b", d, frame, payload=stock, client=client),
+        "unknown lengths",
+        "as an array",
+    )
+
+
 def test_ids_of_frames_are_a_column(client, d, tmp_path):
     frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(key=[f"k{k}" for k in range(700)])
     build = lambda f, **how: out_of_core.build_index(tmp_path / "a", d, dd.from_pandas(f, npartitions=3), **how, client=client)  # noqa: E731

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import ConvergenceWarning, InputError, NotSupportedError, warn
 from ..._foundation.optional_imports import optional
+from ..._foundation.progress import progress_bar
 from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.threads import blocks
@@ -272,7 +273,11 @@ def best_medoids(
     have the least sum.
     """
     rng = np.random.default_rng(seed)
-    found = [_start(d, X, n_items, n_clusters, links, sample, rng, n_jobs) for _ in range(n_init)]
+    found = []
+    with progress_bar(n_init, "starts", verbose=None, unit="start") as bar:
+        for _ in range(n_init):
+            found.append(_start(d, X, n_items, n_clusters, links, sample, rng, n_jobs))
+            bar.update()
     return min(found, key=lambda clusters: clusters.inertia)
 
 

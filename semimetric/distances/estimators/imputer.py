@@ -10,6 +10,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
+from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
 from ..._foundation.tables import read_table
 from ..._foundation.threads import short_blocks
@@ -162,8 +163,10 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
                 )
         rows = np.flatnonzero(missing.any(axis=1))
         filled = queries[rows].astype(np.float64)
-        for block in short_blocks(len(rows), _BLOCK):
-            self._fill(queries[rows[block]], filled[block])
+        with progress_bar(len(rows), "rows filled in", verbose=None, unit="row") as bar:
+            for block in short_blocks(len(rows), _BLOCK):
+                self._fill(queries[rows[block]], filled[block])
+                bar.update(len(rows[block]))
         return filled_table(X, schema, missing, rows, filled)
 
     def _fill(self, queries: NDArray[Any], filled: Floats) -> None:

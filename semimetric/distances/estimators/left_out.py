@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.optional_imports import optional
 from ..._foundation.pictures import Axes, picture
+from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, number_text, text_table
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Feature, Schema
@@ -304,12 +305,15 @@ def refitted_columns(
     """
     n, rng = len(items), np.random.default_rng(seed)
     refits: list[_Refit] = []
-    for _ in range((n_refits + 1) // 2 if n >= 2 * _LEAST else 0):
-        order = rng.permutation(n)
-        for half, other in ((order[: n // 2], order[n // 2 :]), (order[n // 2 :], order[: n // 2])):
-            some = np.sort(half[:n_items])
-            if np.ptp(known[some]) > 0:
-                refits.append(_Refit.of(learner, schema, items, known, some, np.sort(other[:n_scored]), rng))
+    n_orders = (n_refits + 1) // 2 if n >= 2 * _LEAST else 0
+    with progress_bar(2 * n_orders, "refits", verbose=None, unit="refit") as bar:
+        for _ in range(n_orders):
+            order = rng.permutation(n)
+            for half, other in ((order[: n // 2], order[n // 2 :]), (order[n // 2 :], order[: n // 2])):
+                some = np.sort(half[:n_items])
+                if np.ptp(known[some]) > 0:
+                    refits.append(_Refit.of(learner, schema, items, known, some, np.sort(other[:n_scored]), rng))
+                bar.update()
     if len(refits) < 2:
         return None
     losses = np.array([refit.losses(len(schema.features), rng) for refit in refits])

@@ -14,7 +14,7 @@ Each number that changed then moves back towards x through the fitted values bet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
 from ..._foundation.pictures import Axes, picture
+from ..._foundation.progress import progress_bar
 from ..._foundation.text import cell_text, html_table, number_text, text_table
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
@@ -162,7 +163,8 @@ class ChangeSearch:
         if not any(map(len, self.values.values())):
             return []
         few = self._few_columns()
-        candidates = [self._drawn_back(row) for row in (*self._towards_items(), *few.rows)]
+        proposed = [*self._towards_items(), *few.rows]
+        candidates = list(_counted(self._drawn_back, proposed, "changes drawn back"))
         if not candidates:
             return []
         rows = np.unique(np.array(candidates), axis=0)
@@ -192,7 +194,7 @@ class ChangeSearch:
             found += list(rows[block][self.reaches(rows[block])][: _MOST_ITEMS - len(found)])
             if len(found) == _MOST_ITEMS:
                 break
-        return [self._without_needless(row) for row in found]
+        return list(_counted(self._without_needless, found, "changes towards items"))
 
     def _without_needless(self, row: Floats) -> Floats:
         """Return the row with columns set back to x one by one, while the prediction holds."""
@@ -215,13 +217,15 @@ class ChangeSearch:
         apart = self.distances(rows)
         order = np.argsort(apart, kind="stable")
         firsts: dict[tuple[int, ...], Floats] = {}
-        for block in blocks(len(order), _BLOCK):
-            some = rows[order[block]]
-            for row in some[self.reaches(some)]:
-                firsts.setdefault(tuple(self._changed(row)), row)
-            if len(firsts) >= _MOST_SETS:
-                order = order[: block.stop]
-                break
+        with progress_bar(len(order), "changes of few columns", verbose=None, unit="change") as bar:
+            for block in blocks(len(order), _BLOCK):
+                some = rows[order[block]]
+                for row in some[self.reaches(some)]:
+                    firsts.setdefault(tuple(self._changed(row)), row)
+                bar.update(len(some))
+                if len(firsts) >= _MOST_SETS:
+                    order = order[: block.stop]
+                    break
         return FewColumns(list(firsts.values())[:_MOST_SETS], apart[order])
 
     def _grid(self, columns: tuple[int, ...], most: int) -> Floats:
@@ -269,6 +273,14 @@ class ChangeSearch:
         options = options[self.reaches(options)]
         options = np.vstack([row, options])
         return options[self.distances(options).argmin()]
+
+
+def _counted(function: Callable[[Floats], Floats], rows: Sequence[Floats], description: str) -> Iterator[Floats]:
+    """Yield what a function makes of each row, with a bar."""
+    with progress_bar(len(rows), description, verbose=None, unit="change") as bar:
+        for row in rows:
+            yield function(row)
+            bar.update()
 
 
 def allowed_values(

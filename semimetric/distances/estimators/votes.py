@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
+from ..._foundation.progress import progress_bar
 from ..._foundation.stored import Stored, StoredIfSet, check_array
 from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.threads import blocks
@@ -261,7 +262,14 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
 
     def _by_machine(self, answer: Scores, queries: Floats) -> Floats:
         """Return what a function of the distances to the centers answers for encoded queries, by blocks of these."""
-        return np.concatenate([answer(self._to_centers(queries[block])) for block in blocks(len(queries), _BLOCK)])
+        if len(queries) <= _BLOCK:  # as of the many calls of a search for changes
+            return answer(self._to_centers(queries))
+        found = []
+        with progress_bar(len(queries), "predictions", verbose=None, unit="query") as bar:
+            for block in blocks(len(queries), _BLOCK):
+                found.append(answer(self._to_centers(queries[block])))
+                bar.update(len(found[-1]))
+        return np.concatenate(found)
 
     def _check(self) -> None:
         """Refuse parameters of the prediction that are unknown or do not go together, before the distance is learned."""

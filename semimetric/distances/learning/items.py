@@ -373,7 +373,7 @@ class SearchableItems:
         if len(labels) > _MANY:
             d = assemble_for_search(problem, weights, items)
             raw = d.schema.decode(items)
-            index, rows = NeighborIndex(d, n_jobs=n_jobs).fit(raw), np.arange(len(labels))
+            index, rows = NeighborIndex(d, n_jobs=n_jobs, verbose=False).fit(raw), np.arange(len(labels))
             found = find_neighbors_by_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)
         else:
             members = ClassMembers(problem.embedding, self.located, labels, n_jobs)

@@ -135,8 +135,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         Threads; None is one, -1 all.
     random_state : int or None, default 0
         Of the sample that places the cells.
-    verbose : bool
-        Show progress of batches.
+    verbose : bool or None, default None
+        Progress bars of batches and of graphs: None shows them at terminals and in notebooks for work of more than some two
+        seconds, True always, False never.
 
     Attributes
     ----------
@@ -176,7 +177,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         rerank: Callable[..., Any] | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        verbose: bool | None = None,
     ) -> None:
         self.semimetric: Any = semimetric
         self.side = side
@@ -292,8 +293,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             for them, such as ``'alcohol > 13 and (hue < 1 or origin in ("France", "Italy"))'``, or they have these ids. Ids
             that are not in the index are ignored. Columns of times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in
             UTC if they have a time zone, and then also with ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the
-            week or year, is a number. Truth values are 1 and 0. A missing text is ``""``, and nothing holds of a missing number
-            or time.
+            week or year, is a number. Columns of truth values may stand alone: ``vip & stock > 0``. A missing text is ``""``,
+            and nothing but ``price.isna()`` holds of a missing number, truth value or time.
 
         Returns
         -------
@@ -812,7 +813,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             n_probe=values.whole("n_probe"), n_candidates=values.typed("n_candidates", whole),
             storage=storage_of(values),
             n_jobs=values.typed("n_jobs", whole), random_state=values.seed("random_state"),
-            verbose=values.typed("verbose", (bool, int)),
+            verbose=values.typed("verbose", (bool, int, type(None))),
         )  # fmt: skip
         other._check_parameters()
         return other

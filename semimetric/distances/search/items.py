@@ -8,16 +8,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
-from tqdm import tqdm
 
 from ..._foundation.errors import InputError
 from ..._foundation.names import did_you_mean
 from ..._foundation.pictures import Axes, picture
+from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, number_text
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance
-from ...data.conditions import Cells, read_condition
+from ...data.conditions import Cells, TruthCells, read_condition
 from ...data.moments import TimeCells
 from ...data.payload import Payload, PayloadColumn
 from ...data.schema import Schema
@@ -88,7 +88,7 @@ class ItemColumns(Mapping[str, Cells]):
         if feature.time == SCALE:
             return TimeCells(cells.astype(np.float64), feature.zone)
         if feature.kind != "categorical":
-            return cells
+            return TruthCells(cells) if feature.truth else cells
         if any(isinstance(category, str) for category in feature.categories):
             codes = np.where(np.isnan(cells), -1, cells).astype(np.int64) + 1
             known = len(feature.categories)
@@ -170,7 +170,7 @@ class SegmentedItems(NamedTuple):
         return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
 
     def nearest(
-        self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool, linked: bool = True
+        self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool | None, linked: bool = True
     ) -> Neighbors:
         """Find the k nearest items of every row of X; k must be at most `n_eligible`.
 
@@ -181,9 +181,9 @@ class SegmentedItems(NamedTuple):
         return found._replace(distances=self.view.linked(found.distances)) if linked else found
 
     def _answered(
-        self, answer: Callable[..., Any], asked: Any, X: NDArray[Any], n_jobs: int | None, verbose: bool
+        self, answer: Callable[..., Any], asked: Any, X: NDArray[Any], n_jobs: int | None, verbose: bool | None
     ) -> list[Any]:
-        with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
+        with progress_bar(len(X), "queries", verbose=verbose, unit="query") as bar:
 
             def answered(rows: slice) -> Any:
                 queries = self.view.block(self.view.points(X[rows]))
@@ -237,12 +237,14 @@ class SegmentedItems(NamedTuple):
         for array, values in zip(found, both, strict=True):
             array[rows] = values
 
-    def within(self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray[Any]]]:
+    def within(
+        self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool | None
+    ) -> list[tuple[Floats, NDArray[Any]]]:
         """Find distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
         return [(self.view.linked(sums), ids) for sums, ids in self.sums_within(X, radius, n_jobs=n_jobs, verbose=verbose)]
 
     def sums_within(
-        self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool
+        self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool | None
     ) -> list[tuple[Floats, NDArray[Any]]]:
         """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
         blocks = self._answered(self._within, radius, X, n_jobs, verbose)
@@ -288,7 +290,7 @@ class SegmentedItems(NamedTuple):
         return values[order[np.searchsorted(found, ids, sorter=order)]]
 
     def reranked(
-        self, queries: Queries, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
+        self, queries: Queries, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool | None
     ) -> Neighbors:
         """Select the k nearest of the neighbours that were found by another distance, with its values as distances.
 
@@ -414,10 +416,9 @@ def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[N
         return [None] * len(parts)
     if isinstance(where, str):
         try:
-            condition = read_condition(where)
+            where = read_condition(where).holds(columns)
         except InputError as error:
             raise InputError(f"where is {where!r}: {error}; ids are given as a list, where=[{where!r}]") from error
-        where = condition.holds(columns)
     if not isinstance(where, Iterable) and not hasattr(where, "__array__"):
         raise InputError(f"where is {where!r}; a condition as text, a mask or a list of ids is required: where=[{where!r}]")
     given = np.asarray(where if hasattr(where, "__array__") else list(where))

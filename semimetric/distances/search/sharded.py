@@ -17,6 +17,7 @@ from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError, SemimetricError
 from ..._foundation.files import read_whole, real_path
+from ..._foundation.progress import progress_bar
 from ..._foundation.stored import located
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
@@ -106,7 +107,11 @@ def _answers(
     blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
     tasks = [(location, queries[block]) for block in blocks for location in locations]
     near = [b if len(locations) == 1 else 0 for b in range(len(blocks)) for _ in locations]  # All workers open a single index.
-    found = list(engine.each_near(function, tasks, near, request))
+    found = []
+    with progress_bar(len(tasks), "shards", verbose=None, unit="answer") as bar:
+        for answer in engine.each_near(function, tasks, near, request):
+            found.append(answer)
+            bar.update()
     return [found[b * len(locations) : (b + 1) * len(locations)] for b in range(len(blocks))]
 
 
@@ -298,7 +303,7 @@ def with_payload(parts: Sequence[ItemPart], payload: Payload) -> list[ItemPart]:
     """Give each part its rows of a payload of all items, which is in the order of the rows that the parts were made of."""
     start, out = 0, []
     for part in parts:
-        n = sum(map(len, part.pieces))
+        n = sum(map(len, part.pieces)) if np.isnan(part.n) else int(part.n)
         own = [piece.rows for piece in part.pieces if isinstance(piece, ChosenRows)] or [np.arange(start, start + n)]
         out.append(replace(part, payload=Payload.joined([payload.take(np.concatenate(own))])))
         start += n

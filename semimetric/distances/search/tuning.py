@@ -155,7 +155,7 @@ def tune(
     n_items: int,
     n_probe: int,
     seed: int | None,
-    verbose: bool,
+    verbose: bool | None,
 ) -> Tuning:
     """Choose the fastest search that keeps a recall by ``search``, that of an index: see `NeighborIndex.tune`."""
     share = real_number(recall)

@@ -88,7 +88,7 @@ def test_every_shard_answers_a_condition(tmp_path):
 
 
 REFUSED = {
-    "an id": ("wine5", "where is 'wine5': the condition 'wine5' is not complete", "comparisons such as", "where=['wine5']"),
+    "an id": ("wine5", "where is 'wine5': the condition names 'wine5'", "no column of the items", "where=['wine5']"),
     "half a condition": ("x0 >", "is not complete", "comparisons such as", "ids are given as a list"),
     "another column": ("price < 3", "'price', which is no column of the items", "their columns are x0, x1, x2, x3", ""),
     "a number": (5, "where is 5", "a condition as text, a mask or a list of ids", "where=[5]"),
