@@ -1,12 +1,13 @@
-"""CVXPY as a solver: the default for programs that the other solvers refuse, and the reference of the tests."""
+"""CVXPY as a solver: for programs that the other solvers refuse, with any of its engines, and the reference of the tests."""
 
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..._foundation.errors import NotSupportedError
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
@@ -18,15 +19,26 @@ from .base import Solution, Solver
 _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 
 
+@cache
+def _installed() -> tuple[str, ...]:
+    import cvxpy as cp  # noqa: PLC0415 - importing CVXPY takes about a second, and only this solver needs it
+
+    return tuple(cp.installed_solvers())
+
+
 @storable
 @dataclass(frozen=True)
 class Reference(Solver):
-    """The program handed to CVXPY as it is written. It takes any loss, penalty and inequality, for small programs.
+    """CVXPY: the program is handed to it as it is written (Diamond & Boyd 2016), and one of its engines solves it.
+
+    It takes any loss, penalty and inequality, for small programs. ``Program(solver="cvxpy")`` is this solver, and
+    ``Program(solver="cvxpy:OSQP")`` is this solver with another engine. ``model.program_.to_cvxpy()`` is the same problem, for
+    those who want to add to it and solve it themselves.
 
     Parameters
     ----------
     engine : str, default "CLARABEL"
-        The name of any solver that CVXPY has installed.
+        The name of any solver that CVXPY has installed, such as "CLARABEL", "OSQP" or "SCS".
     max_iter : int or None
         The limit of iterations, for Clarabel, OSQP, SCS and ECOS; None leaves the engine's own limit.
 
@@ -40,23 +52,23 @@ class Reference(Solver):
     engine: str = "CLARABEL"
     max_iter: int | None = None
 
-    def refusal(self, program: ConvexProgram) -> str | None:
-        import cvxpy as cp  # noqa: PLC0415 - importing CVXPY takes about a second, and only this solver needs it
+    def checked(self) -> "Reference":
+        """Return this solver; an InputError refuses an engine that is not installed."""
+        if self.engine not in _installed():
+            raise InputError(f"CVXPY has no engine {self.engine!r} here; use an installed one: {', '.join(_installed())}")
+        return self
 
-        if self.engine not in cp.installed_solvers():
-            return f"CVXPY has no solver {self.engine!r} here; installed are {', '.join(cp.installed_solvers())}"
+    def refusal(self, program: ConvexProgram) -> str | None:
+        self.checked()
         if self.max_iter is not None and self.engine not in _LIMITS:
             return f"how {self.engine} calls max_iter is not known, only for {', '.join(_LIMITS)}; leave max_iter=None"
         return None
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        import cvxpy as cp  # noqa: PLC0415 - as in `refusal`
+        import cvxpy as cp  # noqa: PLC0415 - as in `_installed`
 
-        w = cp.Variable(len(program.lower))
-        residual = program.design.csr() @ w - program.y
-        objective = program.loss.expression(cp, residual, program.sample_weight)
-        objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
-        problem = cp.Problem(cp.Minimize(objective), self._rows(w, program))
+        built = program.to_cvxpy()
+        problem = built.problem
         options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
         try:
             with warnings.catch_warnings():
@@ -64,16 +76,7 @@ class Reference(Solver):
                 problem.solve(solver=self.engine, verbose=bool(verbose), **options)
         except cp.error.SolverError as error:
             raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
-        return self._solution(program, w.value, problem)
-
-    def _rows(self, w: Any, program: ConvexProgram) -> list[Any]:
-        bounded = np.isfinite(program.lower)
-        rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
-        if program.inequalities is not None:
-            rows.append(program.inequalities.matrix @ w >= program.inequalities.bound)
-        if program.triangles is not None and program.triangles.tables:
-            rows.append(program.triangles.rows() @ w[: program.triangles.n_columns] >= 0)
-        return rows
+        return self._solution(program, built.weights.value, problem)
 
     def _solution(self, program: ConvexProgram, value: Floats | None, problem: Any) -> Solution:
         n_iter = getattr(problem.solver_stats, "num_iters", None) or 0
