@@ -9,6 +9,7 @@ from .._foundation.names import lazy_names
 _HOMES = {
     "programs.losses": "Loss",
     "programs.penalties": "Penalty",
+    "programs.program": "ConvexProgram CvxpyProgram",
     "solvers.auto": "choose",
     "solvers.base": "Repair Solution Solver Status",
 }

@@ -218,7 +218,7 @@ def test_says_what_cannot_be_learned_from_parts():
     refused("cannot be held out", "n_knots= and alpha=", "recipe_", alpha="auto")
     refused("groups='auto'", "held out", "groups_", groups="auto")
     refused("axioms='metric' on full tables", "fit on a sample", axioms="metric", tables="full")
-    refused("Reference needs all rows", "Newton", '"auto"', solver="reference")
+    refused("Reference needs all rows", "Newton", '"auto"', solver="cvxpy")
     classifier = SemimetricClassifier(made(LargeMarginLearner, **FAST))
     assert_refused(
         lambda: out_of_core.fit(classifier, X, Y), "SemimetricClassifier learns from all its data at once",

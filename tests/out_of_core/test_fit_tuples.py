@@ -62,7 +62,7 @@ def test_says_what_cannot_be_learned_from_blocks():
     )
     refused(made(DistanceRegressor, **cases.FAST, missing="level"), "numbers only", "columns=", "in memory")
     refused(
-        made(DistanceRegressor, **cases.FAST, loss="huber", solver="reference"),
+        made(DistanceRegressor, **cases.FAST, loss="huber", solver="cvxpy"),
         "Reference needs all rows",
         "FirstOrder learn",
         '"auto"',

@@ -47,7 +47,7 @@ FITS = {
     "absolute": lambda: regression(loss="absolute", n_knots=5),
     "huber": lambda: regression(loss="huber", n_knots=5),
     "first order": lambda: regression(solver="first_order", n_knots=5),
-    "cvxpy": lambda: regression(solver="reference", n_knots=4, p=6, m=20_000),
+    "cvxpy": lambda: regression(solver="cvxpy", n_knots=4, p=6, m=20_000),
     "everything chosen": lambda: regression(n_knots="auto", alpha="auto", m=20_000),
     "groups chosen": lambda: regression(n_knots=4, groups="auto", m=20_000, p=6),
     "metric": lambda: regression(axioms="metric", n_knots=24, m=20_000, p=32),

@@ -479,7 +479,8 @@ class DistanceApproximator(MeasuredLearner):
         self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         examples = Pairs(items, np.array([[0, 1]]))
-        self._record(assemble(recipe, structure, weights, delta, examples=examples), solution)
+        d = assemble(recipe, structure, weights, delta, examples=examples)
+        self._record(d, solution, "its weights are the distances at the vertices, and no program was solved")
 
     def _evaluate(self, items: Floats, learn: Integers, held: Integers, number: Integers, function: UserDistance) -> None:
         """Call the distance on pairs of the items that were set aside; record errors, intervals and the number of calls.
@@ -573,11 +574,11 @@ def _learn_quickly(recipe: Recipe, data: MeasuredDistances, schema: Schema, auto
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants
         wide = fit_screened(recipe, data, schema, **auto)
         if wide is None:
-            d, solution = learn_distance(choose(recipe, data, schema, **auto).recipe, data, schema)
+            learned = learn_distance(choose(recipe, data, schema, **auto).recipe, data, schema)
         else:
-            d, solution = wide.semimetric, wide.solution
-    solution.raise_if_interrupted()
-    return d
+            learned = wide.learned
+    learned.solution.raise_if_interrupted()
+    return learned.semimetric
 
 
 def errors_fell(falls: Floats, index: Integers) -> bool:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import as_cells, check_feature_names, validated
+from ..._foundation.arrays import as_cells, as_vector, check_feature_names, validated
 from ..._foundation.errors import InputError, NotSupportedError, silent, warn
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import Stored, StoredIfSet
@@ -25,10 +25,12 @@ from ...data.rows import item_rows, items_named, warn_of_integer_index
 from ...data.schema import MISSING_ADVICE, Names, Schema, feature_names
 from ...data.stored_frames import StoredFrame
 from ..learning.options import Recipe
+from ..learning.program import BuiltProgram
 from ..learning.search import Choices
 from ..learning.settings import MOVED, Columns, Program, Tables
 from ..model.item_statistics import warn_outside_once
 from ..model.semimetric import Semimetric
+from ..programs.program import ConvexProgram
 from ..solvers.base import Solution
 from .part_tasks import refuse_parts
 
@@ -282,10 +284,54 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
         check_feature_names(self, input_features)
         return np.array(self.semimetric_.coordinate_names, dtype=object)
 
-    def _record(self, semimetric: Semimetric, solution: Solution) -> None:
+    def _record(self, semimetric: Semimetric, solution: Solution, built: BuiltProgram | str) -> None:
         """Record what was learned; an interrupted solution is recorded too, and then KeyboardInterrupt is raised."""
-        self.semimetric_, self.solution_ = semimetric, solution
+        self.semimetric_, self.solution_, self._built = semimetric, solution, built
         solution.raise_if_interrupted(kept=True)
+
+    @property
+    def program_(self) -> ConvexProgram:
+        """The convex program that ``semimetric_`` solves, with its constraints, in the units of ``solution_``.
+
+        ``program_.to_cvxpy()`` is the problem for CVXPY, to add terms to; `semimetric_from_weights` makes a distance of its
+        solution. A model holds the program in the process that fitted it, if its arrays take at most 64 MiB. Pickles, copies
+        and saved files do not hold it.
+
+        Raises
+        ------
+        AttributeError
+            If the model holds no program; the message says why.
+        """
+        return self._held_program().program
+
+    def semimetric_from_weights(self, weights: ArrayLike) -> Semimetric:
+        """Return the distance that weights of ``program_`` make, in the unit of the data, as the fit makes its own.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n,)
+            In the units of the program, as the solution of ``program_.to_cvxpy()``. They are moved into the constraints by the
+            tolerance of a solver.
+
+        Raises
+        ------
+        AttributeError
+            If the model holds no program; the message says why.
+        InputError
+            If they are not n finite numbers, or violate the constraints by more than a tolerance.
+        """
+        return self._held_program().semimetric(as_vector(weights, "weights"))
+
+    def _held_program(self) -> BuiltProgram:
+        check_is_fitted(self, "semimetric_")
+        built = getattr(self, "_built", "pickles, copies and files do not hold it; fit again")
+        if isinstance(built, str):
+            raise AttributeError(f"this {type(self).__name__} holds no program: {built}")
+        return built
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_built"}
 
     @property
     def auto_numbers(self) -> dict[str, bool]:

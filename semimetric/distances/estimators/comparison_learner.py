@@ -21,9 +21,7 @@ from ..learning.search import Choices
 from ..learning.settings import Columns, Program, Tables, recipe_values, refuse_for_measured
 from ..learning.structure import check_varied
 from ..model.item_statistics import warn_outside_once
-from ..model.semimetric import Semimetric
 from ..programs.losses import Loss, resolve_loss
-from ..solvers.base import Solution
 from .base import LearnedDistance
 from .part_tasks import check_choices, check_recipe
 
@@ -107,8 +105,10 @@ class TupleLearner(LearnedDistance):
                 self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             else:
                 recipe = self._choose(recipe, block, names)
-            learned = fit_comparisons(recipe, data, names)
-        self._keep(data.items.shape[1], *learned)
+            learned, extra = fit_comparisons(recipe, data, names)
+        self.n_features_in_ = data.items.shape[1]
+        self._set_extra(extra)
+        self._record(*learned)
 
     def _choose(self, recipe: Recipe, block: ComparisonBlock, names: Names) -> Recipe:
         """Choose what is "auto"; the recipe that is returned has its directions fitted, ``recipe_`` has not."""
@@ -126,12 +126,6 @@ class TupleLearner(LearnedDistance):
         """Return the recipe for tuples in parts, see `LearnedDistance`."""
         check_choices(self, ("auto", "discriminant"))
         return check_recipe(self._recipe(), compares_tables=self._compares_tables)
-
-    def _keep(self, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
-        """Record the distance that was learned, with the values of its extra columns."""
-        self.n_features_in_ = n_features
-        self._set_extra(extra)
-        self._record(semimetric, solution)
 
     def _set_extra(self, extra: Floats) -> None:
         """Record the values of the columns that follow those of the tables."""

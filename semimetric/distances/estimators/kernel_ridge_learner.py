@@ -101,6 +101,7 @@ class KernelRidgeLearner(LearnedCoordinates):
 
     _learns_from_items = True
 
+    _built = "its scales are learned by steps of gradients, which solve no convex program"
     weights_: Stored[Floats]
     losses_: Stored[Floats]
     round_: Stored[int]

@@ -231,7 +231,7 @@ class LargeMarginLearner(LearnedCoordinates):
         self.held_out_neighbors_, result, impostors = learned.held_out, learned.result, learned.impostors
         self.n_features_in_, self.passes_ = example.shape[1], result.passes
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
-        self._record(result.semimetric, result.passes[-1].solution)
+        self._record(result.semimetric, result.passes[-1].solution, result.built)
 
     def check_restored(self) -> None:
         super().check_restored()

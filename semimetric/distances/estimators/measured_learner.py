@@ -115,7 +115,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
             chosen = choose(recipe, data, names, **auto) if wide is None else Chosen(wide.recipe, wide.choices)
             self.recipe_, self.choices_, self.link_choices_, self.group_choices_ = chosen
             if wide is not None:
-                learned = wide.semimetric, wide.solution
+                learned = wide.learned
             elif recipe.link == "concave":
                 self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
             else:

@@ -24,13 +24,12 @@ from ..programs.design_matrix import Design, MatrixDesign
 from ..programs.losses import SquaredHinge, resolve_loss
 from ..programs.penalties import Penalty, PenaltyColumns, Ridge
 from ..programs.program import ConvexProgram
-from ..solvers.base import Solution
 from ..solvers.newton import Newton
 from .assembly import assemble
 from .comparisons import ComparisonBlock, ComparisonData
 from .options import BESIDE, COMPARISONS, Recipe, SearchCost
 from .prior import L1Prior, keeps_all_vertices, with_vertices
-from .program import Terms, columns_of, make_terms, solve
+from .program import BuiltProgram, Learned, Terms, columns_of, determined, held, make_terms, solve
 from .search import (
     Candidate,
     Choices,
@@ -127,7 +126,7 @@ def comparison_program(
     return program, terms, np.append(terms.columns.prior, prior.extra)
 
 
-def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
+def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple[Learned, Floats]:
     """Learn from comparisons by a recipe whose directions are fitted already, see `with_discriminants`.
 
     ``extra``: shape (n_extra,); the values of the columns that follow those of the tables.
@@ -141,11 +140,16 @@ def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple
     def norms() -> Floats:
         return data.norms(structure, recipe.n_jobs)
 
-    solution = solve(recipe, structure, terms, program, norms=norms, start=start)
+    solution, program = solve(recipe, structure, terms, program, norms=norms, start=start)
     out_of_range = None if isinstance(recipe.knots, str) else data.out_of_range(recipe, structure)
-    n = structure.embedding.n_columns
-    d = assemble(recipe, structure, solution.weights[:n], terms.delta, examples=data.examples, out_of_range=out_of_range)
-    return d, solution, solution.weights[n:]
+    n, examples = structure.embedding.n_columns, data.examples
+
+    def distance(weights: Floats) -> Semimetric:
+        weights = determined(terms, program, weights, norms)[:n]
+        return assemble(recipe, structure, weights, terms.delta, examples=examples, out_of_range=out_of_range)
+
+    learned = Learned(distance(solution.weights), solution, held(BuiltProgram(program, distance)))
+    return learned, solution.weights[n:]
 
 
 _DIRECTIONS = (None, "discriminant")

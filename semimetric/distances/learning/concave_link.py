@@ -28,11 +28,11 @@ from ...data.splits import item_disjoint_splits
 from ..model.links import ConcaveLink
 from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
-from ..solvers.base import Solution
 from .measured import MeasuredDistances
 from .measured_fit import fit_distances
 from .options import DISTANCES, Recipe
 from .prior import fit_l1_prior
+from .program import Learned
 from .search import Candidate, as_good_as_best
 from .structure import Structure, build_structure, l1_embedding
 
@@ -42,11 +42,10 @@ _LEAST_BEND = 0.05  # mean sums
 _LEAST_SLOPE = 0.01  # of the last piece, mean slopes: sums are recovered from distances, so links are never flat
 _STEEPEST = 5e3  # times the last slope
 
-Fitted = tuple[Semimetric, Solution]
 Split: TypeAlias = tuple[Integers, Integers]  # rows to train on, and rows to validate on
 
 
-def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Recipe, Fitted]:
+def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Recipe, Learned]:
     """Learn a distance with a concave link, beginning from the link of the recipe.
 
     ``recipe``: with everything chosen; its link is where rounds begin, and stays where these gain nothing on held-out pairs.
@@ -54,8 +53,8 @@ def fit_concave_link(recipe: Recipe, data: MeasuredDistances, names: Names) -> t
     """
     structure = build_structure(recipe, data.items, names)
     n_rounds = _chosen_rounds(recipe, structure, data)
-    *_, (d, solution) = _rounds(recipe, structure, data, n_rounds)
-    return replace(recipe, link=d.link), (d, solution)
+    *_, learned = _rounds(recipe, structure, data, n_rounds)
+    return replace(recipe, link=learned.semimetric.link), learned
 
 
 def _chosen_rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances) -> int:
@@ -93,7 +92,8 @@ def _losses_of_rounds(
     """The held-out losses before the first round and after each, a list for each split."""
     losses = []
     for train, test in splits:
-        found = [_loss(recipe, d, data.take(test)) for d, _ in _rounds(recipe, structure, data.take(train), _ROUNDS)]
+        rounds = _rounds(recipe, structure, data.take(train), _ROUNDS)
+        found = [_loss(recipe, learned.semimetric, data.take(test)) for learned in rounds]
         losses.append(found + [found[-1]] * (_ROUNDS + 1 - len(found)))
         bar.update(1)
     return losses
@@ -122,24 +122,33 @@ def shorter_and_longer(recipe: Recipe, structure: Structure, data: MeasuredDista
     return found
 
 
-def _rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances, most: int) -> Iterator[Fitted]:
+def _rounds(recipe: Recipe, structure: Structure, data: MeasuredDistances, most: int) -> Iterator[Learned]:
     """The distances before the first round and after each, until none lowers the loss of the pairs."""
-    d, solution = fit_distances(recipe, structure, data.scaled(recipe, structure))
-    yield d, solution
+    learned = fit_distances(recipe, structure, data.scaled(recipe, structure))
+    yield learned
     for _ in range(most):
-        solution.raise_if_interrupted()
+        d = learned.semimetric
+        learned.solution.raise_if_interrupted()
         sums = d.link_function.invert(_distances(recipe, d, data))
         if not sums.any():
             return
         link = least_squares_link(sums, data.y, data.weight * _scale(recipe, data) ** 2)
         linked = replace(recipe, link=link)
-        candidates = [(d, solution), (replace(d, link=link), solution)]
-        candidates.append(fit_distances(linked, structure, data.scaled(linked, structure)))
-        best = min(candidates, key=lambda fitted: _loss(recipe, fitted[0], data))
-        if best[0] is d:
+        candidates = [learned, _with_link(learned, link), fit_distances(linked, structure, data.scaled(linked, structure))]
+        best = min(candidates, key=lambda fitted: _loss(recipe, fitted.semimetric, data))
+        if best is learned:
             return
-        d, solution = best
-        yield d, solution
+        learned = best
+        yield learned
+
+
+def _with_link(learned: Learned, link: ConcaveLink) -> Learned:
+    """The same weights under another link."""
+    built = learned.built
+    if not isinstance(built, str):
+        made = built.assemble
+        built = replace(built, assemble=lambda weights: replace(made(weights), link=link))
+    return Learned(replace(learned.semimetric, link=link), learned.solution, built)
 
 
 def least_squares_link(sums: Floats, y: Floats, weight: Floats) -> ConcaveLink:

@@ -195,7 +195,7 @@ def _without(
         raise InputError(
             f"without a fold of items {len(rest.y)} pairs are left, all at distance {rest.y[0]:g}; give more pairs"
         )
-    d, solution = learn(recipe, rest, names)
+    d, solution, _ = learn(recipe, rest, names)
     solution.raise_if_interrupted(kept=True)
     landmarks = choose_landmarks(rest.items, recipe.random_state)
     different = items[:, 0] != items[:, 1]

@@ -11,7 +11,7 @@ given distance, `Recipe.prior`, replaces the uniform one as what targets are fir
 times the number that makes the margin 0.7 of its mean distance to a target.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ from .items import (
 )
 from .options import LABELS, Limits, Recipe, SearchCost
 from .prior import L1Prior, spread_of_pairs
-from .program import Terms, make_terms, solve
+from .program import BuiltProgram, Terms, determined, held, make_terms, solve
 from .search import (
     Candidate,
     Choices,
@@ -87,6 +87,7 @@ class LargeMarginResult:
     semimetric: Semimetric
     passes: tuple[LargeMarginPass, ...]
     neighbors: TripletNeighbors  # targets and impostors of the last pass
+    built: BuiltProgram | str  # the program of the last pass, or why it is not held
 
     @property
     def weights(self) -> Floats:
@@ -105,12 +106,17 @@ def fit_large_margin(
     those of a stronger penalty.
     """
     problem, first = make_problem(recipe, rule, structure, items)
-    weights, passes, neighbors = _run(problem, items, start, first)
-    out_of_range = None
+    weights, passes, neighbors, program = _run(problem, items, start, first)
+    out_of_range, example = None, items.data.example[:1].copy()  # so that a model holds no more than one item
     if not isinstance(recipe.knots, str):
         out_of_range = count_out_of_range(structure, items.data.example)
         warn_out_of_range(recipe, structure, out_of_range, len(items.data.example))
-    return LargeMarginResult(assemble_for_margin(problem, weights, items.data.example, out_of_range), passes, neighbors)
+
+    def distance(weights: Floats) -> Semimetric:
+        terms = make_terms(problem.recipe, problem.measured, problem.prior)
+        return assemble_for_margin(problem, determined(terms, program, weights, _norms(program)), example, out_of_range)
+
+    return LargeMarginResult(distance(weights), passes, neighbors, held(BuiltProgram(program, distance)))
 
 
 def make_problem(
@@ -183,8 +189,8 @@ def _even_share(structure: Structure, n_features: int) -> Floats:
 
 def _run(
     problem: LargeMarginProblem, items: SearchableItems, start: Floats | None, first: TripletNeighbors
-) -> tuple[Floats, tuple[LargeMarginPass, ...], TripletNeighbors]:
-    """The weights after all passes, the passes, and the neighbours of the last one; ``first`` are those of the prior."""
+) -> tuple[Floats, tuple[LargeMarginPass, ...], TripletNeighbors, ConvexProgram]:
+    """The weights after all passes, the passes, and neighbours and program of the last; ``first`` are those of the prior."""
     terms = make_terms(problem.recipe, problem.measured, problem.prior)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[LargeMarginPass] = []
@@ -192,7 +198,8 @@ def _run(
         for _ in range(problem.rule.n_passes):
             try:
                 neighbors = items.neighbors(problem, weights) if passes or start is not None else first
-                passes.append(_one_pass(problem, terms, neighbors, weights))
+                done, program = _one_pass(problem, terms, neighbors, weights)
+                passes.append(done)
             except KeyboardInterrupt:
                 if not passes:
                     raise
@@ -203,19 +210,23 @@ def _run(
             if passes[-1].solution.status is Status.INTERRUPTED:
                 break
             bar.update()
-    return weights, tuple(passes), neighbors
+    return weights, tuple(passes), neighbors, program
 
 
-def _one_pass(problem: LargeMarginProblem, terms: Terms, neighbors: TripletNeighbors, weights: Floats) -> LargeMarginPass:
+def _one_pass(
+    problem: LargeMarginProblem, terms: Terms, neighbors: TripletNeighbors, weights: Floats
+) -> tuple[LargeMarginPass, ConvexProgram]:
     program = program_of_pass(problem, neighbors, terms)
-
-    def norms() -> Floats:
-        return program.design.absolute.rmatvec(program.sample_weight)
-
     before = program.objective(weights)
-    solution = solve(problem.recipe, problem.structure, terms, program, norms=norms, start=weights)
+    norms = _norms(program)
+    solution, program = solve(problem.recipe, problem.structure, terms, program, norms=norms, start=weights)
     n_violated = int((program.design.matvec(solution.weights) - program.y > 0).sum())
-    return LargeMarginPass(len(program.y), n_violated, before, solution.objective, solution)
+    return LargeMarginPass(len(program.y), n_violated, before, solution.objective, solution), program
+
+
+def _norms(program: ConvexProgram) -> Callable[[], Floats]:
+    """A function that returns norms of the columns, shape (n_columns,)."""
+    return lambda: program.design.absolute.rmatvec(program.sample_weight)
 
 
 def program_of_pass(problem: LargeMarginProblem, neighbors: TripletNeighbors, terms: Terms) -> ConvexProgram:

@@ -17,14 +17,12 @@ from ...data.parts.engine import Engine
 from ...data.parts.parts import Parts
 from ...data.parts.tuples import PartTuples, TuplePart, TupleSample, TupleTable, read_tuples
 from ..model.links import Link, link_function
-from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
 from ..programs.design_in_parts import PartDesign, PartRows, check_room
 from ..programs.design_matrix import Moments, PairDesign
 from ..programs.losses import Loss, Squared, resolve_loss
 from ..solvers.auto import resolve_solver
-from ..solvers.base import Solution
 from ..solvers.gram import Gram
 from .assembly import assemble, count_out_of_range, warn_out_of_range
 from .options import Recipe, refuse_open_links
@@ -38,7 +36,7 @@ from .prior import (
     vertices_of_pairs,
     with_vertices,
 )
-from .program import make_terms, solve_second_moments
+from .program import SUMS, Learned, make_terms, solve_second_moments
 from .search import TrainingTuples
 from .structure import Structure, l1_embedding
 
@@ -491,7 +489,7 @@ class MomentSums:
         warn_out_of_range(self.recipe, self.structure, self.out_of_range, self.n_items)
         return self
 
-    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
+    def solve(self, recipe: Recipe) -> Learned:
         """Learn the distance from the sums, as `fit_distances` does from the pairs."""
         n_base, ratio = len(self.structure.bases), self.size / self.moments.total
         prior = fit_l1_prior(self.structure, self.l1_moments.in_unit(ratio, n_base))
@@ -510,7 +508,7 @@ class MomentSums:
             unit=ratio * self.unit,
             out_of_range=self.out_of_range,
         )
-        return d, solution
+        return Learned(d, solution, SUMS)
 
     def _check_unchanged(self, recipe: Recipe) -> None:
         for name in Recipe.__dataclass_fields__:

@@ -22,13 +22,12 @@ from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
 from ..programs.penalties import total
 from ..programs.program import ConvexProgram
-from ..solvers.base import Solution
 from .assembly import assemble
 from .groups import choose_groups, without_joint
 from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, Recipe, SearchCost, distance_limits, is_chosen, wide
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
-from .program import make_terms, solve
+from .program import BuiltProgram, Learned, determined, held, make_terms, solve
 from .search import (
     Candidate,
     Choices,
@@ -44,14 +43,14 @@ from .search import (
 from .structure import Structure, build_structure
 
 
-def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> tuple[Semimetric, Solution]:
+def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> Learned:
     """Learn with everything chosen: `fit_distances`, and the structure before it."""
     structure = build_structure(recipe, data.items, names)
     return fit_distances(recipe, structure, data.scaled(recipe, structure))
 
 
-def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -> tuple[Semimetric, Solution]:
-    """Learn the weights of a structure; the distance, and the solution in units of the mean target."""
+def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -> Learned:
+    """Learn the weights of a structure; the distance, and solution and program in units of the mean target."""
     sums = data.sums(recipe, structure)
     if sums is not None:
         return sums.solve(recipe)
@@ -60,17 +59,18 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     design, target, weight = data.rows(recipe, structure)
     loss, penalties = resolve_loss(recipe.loss), recipe.penalties(structure.embedding)
     program = ConvexProgram(design, target, weight, loss, penalties, terms.columns, terms.lower)
-    solution = solve(recipe, structure, terms, program, norms=lambda: design.rmatvec(weight), unit=data.unit, note=data.note)
-    d = assemble(
-        recipe,
-        structure,
-        solution.weights,
-        terms.delta,
-        examples=column_sums.examples,
-        unit=data.unit,
-        out_of_range=column_sums.out_of_range,
-    )
-    return d, solution
+
+    def norms() -> Floats:
+        return design.rmatvec(weight)
+
+    solution, program = solve(recipe, structure, terms, program, norms=norms, unit=data.unit, note=data.note)
+    examples, unit, out_of_range = column_sums.examples, data.unit, column_sums.out_of_range  # and not all of the data
+
+    def distance(weights: Floats) -> Semimetric:
+        weights = determined(terms, program, weights, norms)
+        return assemble(recipe, structure, weights, terms.delta, examples=examples, unit=unit, out_of_range=out_of_range)
+
+    return Learned(distance(solution.weights), solution, held(BuiltProgram(program, distance)))
 
 
 _FEW_COLUMNS = 600  # weights are always compared: they cost little

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.arrays import as_vector
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import announce
 from ..._foundation.types import Floats
@@ -13,6 +15,7 @@ from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.triangle_inequality import Triangles
 from ..programs.constraints import TableLayout
+from ..programs.design_in_parts import PartDesign
 from ..programs.design_matrix import Moments
 from ..programs.inequalities import Inequalities, feasible_weights
 from ..programs.penalties import PenaltyColumns, Quadratic, total
@@ -100,7 +103,7 @@ def columns_of(
     return PenaltyColumns(
         n=len(weights) + n_base, prior=weights, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
         share=share[owner], cells=cells[owner], differences=embedding.differences,
-        nonnegative=nonnegative,
+        nonnegative=nonnegative, group=owner,
     )  # fmt: skip
 
 
@@ -232,6 +235,65 @@ def _where(d: Semimetric, rows: Inequalities) -> str:
     return ", ".join(dict.fromkeys(d.terms[g] for g in d.embedding.group_of_column[rows.matrix.indices]))
 
 
+MOST_HELD = 64 << 20  # bytes of a program that a fitted model holds
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltProgram:
+    """A program that was solved, and the distance that weights of it make."""
+
+    program: ConvexProgram  # with all constraints
+    assemble: Callable[[Floats], Semimetric]  # of weights of shape (n,) that fulfil the constraints
+
+    def semimetric(self, weights: Floats) -> Semimetric:
+        """Return the distance of weights of shape (n,) that a solver found, moved into the constraints by its tolerance.
+
+        Raises
+        ------
+        InputError
+            If they are not n finite numbers, or violate a lower bound or an inequality by more than a solver does.
+        """
+        program, w = self.program, as_vector(weights, "weights")
+        if len(w) != len(program.lower):
+            raise InputError(f"weights have shape {w.shape}; one for each of {len(program.lower)} columns is required")
+        allowed = _TOLERANCE * float(np.abs(w).max(initial=0.0))
+        low = program.lower - w
+        if (low > allowed).any():
+            k = int(np.argmax(low))
+            raise InputError(f"weight {k} is {w[k]:g}; at least {program.lower[k]:g} is required: keep the lower bounds")
+        w = np.maximum(w, program.lower)
+        rows = program.inequalities
+        if rows is not None and (rows.slack(w) < -allowed * np.abs(rows.matrix).sum(axis=1)).any():
+            raise InputError("the weights violate the inequalities of constraints=; keep these in the problem")
+        return self.assemble(program.feasible(w))
+
+
+def held(built: BuiltProgram) -> BuiltProgram | str:
+    """Return what a fitted model holds: the program, or why it does not, as a message says it."""
+    if isinstance(built.program.design, PartDesign):
+        return "it was learned from parts, whose rows are not in this process; fit to data in memory"
+    size = _bytes_of(built.program, set())
+    if size > MOST_HELD:
+        most = MOST_HELD / 1e6
+        return f"its program takes {size / 1e6:,.0f} MB, and a model holds one of up to {most:,.0f} MB; fit to fewer rows"
+    return built
+
+
+def _bytes_of(value: Any, seen: set[int]) -> int:
+    """Return the bytes of all arrays that an object of data classes leads to."""
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, (list, tuple, dict)):
+        parts = value.values() if isinstance(value, dict) else value
+        return sum(_bytes_of(part, seen) for part in parts)
+    slots = [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
+    return sum(_bytes_of(part, seen) for part in [*getattr(value, "__dict__", {}).values(), *slots])
+
+
+_TOLERANCE = 1e-4  # of the largest weight: by how much solvers violate bounds
 _MANY_ROWS = 50_000  # triangle rows: rounds that add some of so many may take minutes
 
 
@@ -245,8 +307,8 @@ def solve(
     unit: float = 1.0,
     start: Floats | None = None,
     note: str = "",
-) -> Solution:
-    """Solve a program under what the recipe asks for.
+) -> tuple[Solution, ConvexProgram]:
+    """Solve a program under what the recipe asks for; the solution, and the program with all constraints.
 
     ``terms``: the terms that the program was made with. ``norms``: gives any norm of every column, shape (n,); called only
     where the penalty leaves columns alone. ``unit``: the unit of the distance in the program, in the user's unit, which is
@@ -256,10 +318,15 @@ def solve(
     program = constrained(recipe, structure, program, terms.unseen, unit)
     _announce_rows(program, recipe.verbose)
     solution, reason = auto.solve(recipe.solver, program, start=start, verbose=recipe.verbose)
-    weights = solution.weights
-    if program.triangles is None and program.inequalities is None:  # rows decide of columns that no example touches too
-        weights = terms.with_prior_where_undetermined(weights, program.penalty, norms)
-    return replace(solution, weights=weights, solver=f"{solution.solver} ({reason}{note})")
+    weights = determined(terms, program, solution.weights, norms)
+    return replace(solution, weights=weights, solver=f"{solution.solver} ({reason}{note})"), program
+
+
+def determined(terms: Terms, program: ConvexProgram, weights: Floats, norms: Callable[[], Floats]) -> Floats:
+    """The weights, with those that nothing determines from the prior; rows decide of columns that no example touches too."""
+    if program.triangles is None and program.inequalities is None:
+        return terms.with_prior_where_undetermined(weights, program.penalty, norms)
+    return weights
 
 
 def _announce_rows(program: ConvexProgram, verbose: bool | None) -> None:
@@ -272,6 +339,17 @@ def _announce_rows(program: ConvexProgram, verbose: bool | None) -> None:
             "Program(solver=CuttingPlane(max_rounds=)) and the max_iter of the solver in it are limits",
             verbose=verbose,
         )
+
+
+SUMS = "it was learned from sums of second moments, which hold no rows; fit to pairs in memory at once"
+
+
+class Learned(NamedTuple):
+    """A distance that was learned, its solution, and the program, or why the model holds none."""
+
+    semimetric: Semimetric
+    solution: Solution
+    built: BuiltProgram | str
 
 
 def solve_second_moments(recipe: Recipe, structure: Structure, terms: Terms, moments: Moments) -> Solution:

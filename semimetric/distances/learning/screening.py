@@ -28,12 +28,11 @@ from ..features.fitted_directions import fit_directions
 from ..features.linear_directions import Directions
 from ..model.semimetric import Semimetric
 from ..pairs.monotone_scales import WarpedEmbedding
-from ..solvers.base import Solution
 from ..solvers.column_generation import generate_columns
 from .measured import MeasuredDistances, PairTargets
 from .measured_fit import choose_numbers, fit_distances
 from .options import Recipe, is_chosen, wide
-from .program import proved
+from .program import Learned, proved
 from .search import Choices
 from .structure import Structure, build_structure
 
@@ -294,12 +293,11 @@ _ITEM_BLOCK = 1024  # items whose features are computed at once
 
 
 class ScreenedFit(NamedTuple):
-    """Result of learning from many features: recipe and choices of the narrow problem, distance, and solution."""
+    """Result of learning from many features: recipe and choices of the narrow problem, and what was learned."""
 
     recipe: Recipe
     choices: Choices
-    semimetric: Semimetric
-    solution: Solution
+    learned: Learned
 
 
 def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> ScreenedFit | None:
@@ -314,9 +312,17 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     asked = replace(recipe, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
     chosen, choices = choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha)
     structure = build_structure(chosen, near.items, narrow.schema)
-    d, solution = fit_distances(chosen, structure, near.scaled(chosen, structure))
+    learned = fit_distances(chosen, structure, near.scaled(chosen, structure))
     used = replace(chosen, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
-    return ScreenedFit(used, choices, proved(used, narrow.widened(d, recipe)), solution)
+
+    def widened(d: Semimetric) -> Semimetric:
+        return proved(used, narrow.widened(d, recipe))
+
+    built = learned.built
+    if not isinstance(built, str):
+        made = built.assemble
+        built = replace(built, assemble=lambda weights: widened(made(weights)))
+    return ScreenedFit(used, choices, Learned(widened(learned.semimetric), learned.solution, built))
 
 
 def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:

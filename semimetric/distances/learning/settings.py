@@ -234,9 +234,10 @@ class Program(Settings):
     relative : bool or float, default False
         Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target. It is
         for measured distances.
-    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cutting_plane", "reference"} or Solver, \
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cutting_plane", "cvxpy"} or Solver, \
 default "auto"
-        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. `Gram` and `Splitting` need the
+        "auto" chooses by the loss and the number of weights; ``solution_`` names its choice. "cvxpy" is `Reference`, for small
+        programs, and "cvxpy:OSQP" is it with another engine of CVXPY that is installed. `Gram` and `Splitting` need the
         squared loss, `Newton` a loss that curves. `CuttingPlane` handles triangle rows around any solver that takes rows.
 
     Examples

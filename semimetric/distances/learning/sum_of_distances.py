@@ -169,6 +169,10 @@ Shares: TypeAlias = tuple[Fraction, ...]
 
 MEASURE = "wrong votes plus log loss on items held out"
 _ALPHA = 1e-2  # of scales
+_NO_PROGRAM = (
+    "it is a sum of scales, components and a forest, whose shares were chosen on items held out, and which no one program has; "
+    'give tables="warped" or directions=None, which ask for one'
+)
 _FAR = 2.0  # standard errors
 _COARSE = 3  # shares are multiples of 1 / 3 first,
 _FINE = 6  # and of 1 / 6 around the best
@@ -409,7 +413,8 @@ def _assembled(problem: LabelProblem, summands: Summands, weights: Mapping[str, 
     margin = LargeMarginProblem(recipe, problem.rule, structure, structure, prior)
     total = sum(weights.get(name, 0.0) * of_part for name, of_part in summands.weights.items())
     total = np.maximum(total, make_terms(recipe, structure, prior).lower)
-    return recipe, replace(summands.scales, semimetric=assemble_for_margin(margin, total, items.example))
+    d = assemble_for_margin(margin, total, items.example)
+    return recipe, replace(summands.scales, semimetric=d, built=_NO_PROGRAM)
 
 
 _FIRST = 300  # items of the first round

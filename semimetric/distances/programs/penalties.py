@@ -18,7 +18,7 @@ from scipy import sparse
 from ..._foundation.arrays import rounding_of
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import storable
-from ..._foundation.types import Floats
+from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice
 
 
@@ -125,6 +125,8 @@ class PenaltyColumns:
     differences: Callable[[str], sparse.csr_array]
     nonnegative: bool = True  # True if the program requires weights >= 0
     given: bool = False  # True if ``prior`` was given; differences are measured from it, too
+    # (n_table_columns,): the number of each column's group of features, of single features that of the feature; None of others
+    group: Integers | None = None
 
 
 class Penalty(ABC):

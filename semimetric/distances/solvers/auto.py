@@ -1,6 +1,7 @@
 """The solver of a program, by its name or chosen automatically, with the reason for the choice."""
 
 from ..._foundation.errors import InputError
+from ..._foundation.real_numbers import shown
 from ..._foundation.types import Floats
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver
@@ -12,19 +13,30 @@ from .newton import Newton
 from .reference import Reference
 from .splitting import Splitting
 
+_CVXPY = "cvxpy"
 _NAMES: dict[str, Solver] = {
-    "reference": Reference(), "gram": Gram(), "newton": Newton(), "interior_point": InteriorPoint(),
+    _CVXPY: Reference(), "gram": Gram(), "newton": Newton(), "interior_point": InteriorPoint(),
     "first_order": FirstOrder(), "splitting": Splitting(), "cutting_plane": CuttingPlane(),
 }  # fmt: skip
 
 
 def resolve_solver(solver: "str | Solver") -> Solver | None:
-    """Return the solver that is given, as an object or by its name; None for "auto"."""
-    if isinstance(solver, Solver) or solver == "auto":
-        return solver if isinstance(solver, Solver) else None
-    if not isinstance(solver, str) or solver not in _NAMES:
-        raise InputError(f"solver={solver!r} is not known; use 'auto', {', '.join(map(repr, _NAMES))}, or a Solver")
-    return _NAMES[solver]
+    """Return the solver that is given, as an object or by its name; None for "auto".
+
+    Raises
+    ------
+    InputError
+        If there is no such solver, or an engine of CVXPY is not installed.
+    """
+    if isinstance(solver, str):
+        if solver == "auto":
+            return None
+        name, colon, engine = solver.partition(":")
+        solver = Reference(engine) if name == _CVXPY and colon else _NAMES.get(solver, solver)
+    if not isinstance(solver, Solver):
+        known = ", ".join(map(repr, _NAMES))
+        raise InputError(f"solver={shown(solver)} is not known; use 'auto', {known}, 'cvxpy:ENGINE', or a Solver")
+    return solver.checked() if isinstance(solver, Reference) else solver
 
 
 def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]:
@@ -32,7 +44,7 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
 
     Parameters
     ----------
-    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "reference", ...} or Solver
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cvxpy", ...} or Solver
         The choice of ``"auto"`` is that of `choose_plain`. Where the program requires the triangle inequality, a
         `CuttingPlane` around that solver, or around the given one, is returned, unless the given one takes triangles itself.
     program : ConvexProgram

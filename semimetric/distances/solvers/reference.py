@@ -1,12 +1,12 @@
-"""CVXPY as a solver: the default for programs that the other solvers refuse, and the reference of the tests."""
+"""CVXPY as a solver: for programs that the other solvers refuse, with any of its engines, and the reference of the tests."""
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 import numpy as np
 
-from ..._foundation.errors import NotSupportedError
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.iteration import Status
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats
@@ -18,15 +18,26 @@ _KEPT = 1e-9  # a violation of at most this share of the terms of a row is round
 _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 
 
+@cache
+def _installed() -> tuple[str, ...]:
+    import cvxpy as cp  # noqa: PLC0415 - importing CVXPY takes about a second, and only this solver needs it
+
+    return tuple(cp.installed_solvers())
+
+
 @storable
 @dataclass(frozen=True)
 class Reference(Solver):
-    """The program handed to CVXPY as it is written. It takes any loss, penalty and inequality, for small programs.
+    """CVXPY: the program is handed to it as it is written (Diamond & Boyd 2016), and one of its engines solves it.
+
+    It takes any loss, penalty and inequality, for small programs. ``Program(solver="cvxpy")`` is this solver, and
+    ``Program(solver="cvxpy:OSQP")`` is this solver with another engine. ``model.program_.to_cvxpy()`` is the same problem, for
+    those who want to add to it and solve it themselves.
 
     Parameters
     ----------
     engine : str, default "CLARABEL"
-        The name of any solver that CVXPY has installed.
+        The name of any solver that CVXPY has installed, such as "CLARABEL", "OSQP" or "SCS".
     tol : float, default 1e-4
         The relative certified gap up to which a solution counts as solved. The engine keeps tolerances of its own, and its
         multipliers certify less than they promise: Clarabel's are mostly good for 1e-5.
@@ -44,25 +55,24 @@ class Reference(Solver):
     tol: float = 1e-4
     max_iter: int | None = None
 
-    def refusal(self, program: ConvexProgram) -> str | None:
-        import cvxpy as cp  # noqa: PLC0415 - importing CVXPY takes about a second, and only this solver needs it
+    def checked(self) -> "Reference":
+        """Return this solver; an InputError refuses an engine that is not installed."""
+        if self.engine not in _installed():
+            raise InputError(f"CVXPY has no engine {self.engine!r} here; use an installed one: {', '.join(_installed())}")
+        return self
 
-        if self.engine not in cp.installed_solvers():
-            return f"CVXPY has no solver {self.engine!r} here; installed are {', '.join(cp.installed_solvers())}"
+    def refusal(self, program: ConvexProgram) -> str | None:
+        self.checked()
         if self.max_iter is not None and self.engine not in _LIMITS:
             return f"how {self.engine} calls max_iter is not known, only for {', '.join(_LIMITS)}; leave max_iter=None"
         return None
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        import cvxpy as cp  # noqa: PLC0415 - as in `refusal`
+        import cvxpy as cp  # noqa: PLC0415 - as in `_installed`
 
         program = program.with_triangle_rows()
-        w, residual = cp.Variable(len(program.lower)), cp.Variable(len(program.y))
-        of_residuals = program.design.csr() @ w - program.y == residual  # its multipliers are the dual variables of the rows
-        objective = program.loss.expression(cp, residual, program.sample_weight)
-        objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
-        of_bounds, of_rows = self._constraints(cp, w, program)
-        problem = cp.Problem(cp.Minimize(objective), [of_residuals, *of_bounds, *of_rows])
+        built = program.to_cvxpy()
+        problem = built.problem
         options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
         try:
             with warnings.catch_warnings():
@@ -71,19 +81,14 @@ class Reference(Solver):
         except cp.error.SolverError as error:
             raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
         n_iter = getattr(problem.solver_stats, "num_iters", None) or 0
-        if w.value is None:
+        if built.weights.value is None:
             missing = np.where(np.isfinite(program.lower), program.lower, 0.0)
             return Solution(missing, program.objective(missing), np.inf, n_iter, Status.INACCURATE, self._name)
         status = Status.SOLVED if problem.status == "optimal" else Status.INACCURATE
-        multipliers = [-constraint.dual_value for constraint in of_rows]
-        return self._certified(program, w.value, np.concatenate([of_residuals.dual_value, *multipliers]), status, n_iter)
-
-    def _constraints(self, cp: Any, w: Any, program: ConvexProgram) -> tuple[list[Any], list[Any]]:
-        """Return the constraints of the lower bounds, and those of the inequalities."""
-        bounded = np.isfinite(program.lower)
-        of_bounds = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
-        rows = program.inequalities
-        return of_bounds, [] if rows is None else [rows.matrix @ w >= rows.bound]
+        theta = built.residual_rows.dual_value  # the multipliers of the rows are their dual variables
+        if built.inequality_rows is not None:
+            theta = np.append(theta, -built.inequality_rows.dual_value)
+        return self._certified(program, built.weights.value, theta, status, n_iter)
 
     def _certified(self, program: ConvexProgram, value: Floats, theta: Floats, status: Status, n_iter: int) -> Solution:
         """Return the solution with the gap that the engine's multipliers, or the slopes of the loss, certify."""

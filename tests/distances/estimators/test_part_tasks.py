@@ -92,7 +92,7 @@ REFUSED = {
     "budget": ({"groups": AutoGroups(), "tables": "full"}, "compares candidates", "fit on a sample, and take the groups_"),
     "triangles": ({"tables": "full", "axioms": "metric"}, "axioms='metric' on full tables", "a sample", 'tables="warped"'),
     "constraints": ({"tables": "full", "constraints": [Bounded(0.1)], "outside": "clip"}, "constraints=", "fit on a sample"),
-    "solver": ({"solver": "reference"}, "Reference needs all rows at once", "learn from parts", 'use Program(solver="auto")'),
+    "solver": ({"solver": "cvxpy"}, "Reference needs all rows at once", "learn from parts", 'use Program(solver="auto")'),
 }  # fmt: skip
 
 

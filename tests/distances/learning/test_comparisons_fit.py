@@ -29,7 +29,7 @@ def test_the_prior_finds_the_weighted_l1_distance(kind):
 def test_units_of_features_do_not_matter(kind, unit):
     scale = np.array([unit, 1.0, 1 / unit])
     data = [ComparisonData.of(evidence(kind, X)) for X in (ITEMS, ITEMS * scale)]
-    one, other = (fit_comparisons(RECIPE, side, ("u", "v", "w"))[0] for side in data)
+    one, other = (fit_comparisons(RECIPE, side, ("u", "v", "w"))[0].semimetric for side in data)
     np.testing.assert_allclose(other.pairwise(ITEMS * scale), one.pairwise(ITEMS), rtol=1e-4, atol=1e-6)
 
 
@@ -41,7 +41,7 @@ def test_every_setting_learns_the_order(kind, changes):
 
     names, said = ("u", "v", "w"), evidence(kind)
     recipe = with_discriminants(replace(RECIPE, **changes), said, names)
-    d, solution, _ = fit_comparisons(recipe, ComparisonData.of(said), names)
+    (d, solution, _), _ = fit_comparisons(recipe, ComparisonData.of(said), names)
     assert solution.status is Status.SOLVED
     (near, _), (far, _) = evidence(kind).near, evidence(kind).far
     close, wide = (d.paired_by_index(ITEMS, p.index) for p in (near, far))
@@ -66,6 +66,6 @@ def test_tuples_of_equal_points_hold_nothing():
 @pytest.mark.slow
 def test_tables_too_large_to_be_held_have_columns_at_touched_vertices_only():
     recipe = Recipe(**cases.RECIPES["touched"], loss="squared_hinge")
-    d, _, _ = fit_comparisons(recipe, ComparisonData.of(evidence("triplets")), ("u", "v", "w"))
+    (d, _, _), _ = fit_comparisons(recipe, ComparisonData.of(evidence("triplets")), ("u", "v", "w"))
     near, far = (d.paired_by_index(ITEMS, p.index) for p in (evidence("triplets").near[0], evidence("triplets").far[0]))
     assert (near < far).mean() > 0.95

@@ -60,14 +60,14 @@ def test_no_round_raises_the_loss_of_the_pairs(relative):
     data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX), y, WEIGHT)
     structure = build_structure(recipe, ITEMS, ("u", "v"))
     rounds = list(concave_link._rounds(recipe, structure, data, 4))
-    losses = [concave_link._loss(recipe, d, data) for d, _ in rounds]
+    losses = [concave_link._loss(recipe, d, data) for d, _, _ in rounds]
     assert len(losses) > 1
     assert (np.diff(losses) < 0).all()
 
 
 def test_of_few_pairs_nothing_is_held_out_and_the_link_stays():
     data = MeasuredDistances.of_arrays(Pairs(ITEMS, INDEX[:2]), SUMS[:2], np.full(2, 0.5))
-    recipe, (d, _) = fit_concave_link(Recipe(n_knots=2, alpha=1e-3, link=0.7).checked(), data, ("u", "v"))
+    recipe, (d, _, _) = fit_concave_link(Recipe(n_knots=2, alpha=1e-3, link=0.7).checked(), data, ("u", "v"))
     assert str(recipe.link) == str(d.link) == "power 0.7"
 
 

@@ -48,7 +48,7 @@ SETTINGS = {
     "missing": {"items": GAPS, "missing": "level"},
     "scales": {"tables": "warped"},
     "scales and tables": {"tables": "warped", "items": KINDS, "categorical_features": [1]},
-    "reference": {"solver": "reference"},
+    "reference": {"solver": "cvxpy"},
     "interior point": {"solver": "interior_point"},
     "first order": {"solver": "first_order"},
     "splitting": {"solver": "splitting"},

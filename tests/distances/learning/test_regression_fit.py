@@ -23,7 +23,7 @@ def learned(recipe=RECIPE, y=Y, rows=slice(None)):
 
 
 def test_it_is_what_the_regressor_learns():
-    d, solution = learned()
+    d, solution, _ = learned()
     model = DistanceRegressor(n_knots=4, alpha=1e-3, preprocessor=ITEMS).fit(INDEX, Y)
     assert solution.objective == pytest.approx(model.solution_.objective, rel=1e-9)
     np.testing.assert_allclose(d.pairwise(ITEMS), model.semimetric_.pairwise(ITEMS), rtol=1e-9, atol=1e-12)
@@ -33,7 +33,7 @@ def test_it_is_what_the_regressor_learns():
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_the_unit_of_the_distance_does_not_matter(unit, loss):
     recipe = Recipe(n_knots=4, alpha=1e-3, loss=loss)
-    (d, solution), (other, moved) = learned(recipe), learned(recipe, Y * unit)
+    (d, solution, _), (other, moved, _) = learned(recipe), learned(recipe, Y * unit)
     assert moved.objective == pytest.approx(solution.objective, rel=1e-6)
     np.testing.assert_allclose(other.pairwise(ITEMS), unit * d.pairwise(ITEMS), rtol=1e-5, atol=1e-7 * unit)
 

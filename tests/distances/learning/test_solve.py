@@ -53,7 +53,7 @@ def norms_of(program):
 def test_second_moments_hold_all_that_least_squares_needs(tables, penalty):
     recipe = Recipe(n_knots=6, tables=tables, penalty=penalty, solver=Gram(), alpha=1e-2)
     structure, terms, program = problem(recipe)
-    by_rows = solve(recipe, structure, terms, program, norms=norms_of(program))
+    by_rows, _ = solve(recipe, structure, terms, program, norms=norms_of(program))
     moments = program.design.moments(program.y, program.sample_weight)
     by_sums = solve_second_moments(recipe, structure, terms, moments)
     assert by_sums.objective == pytest.approx(by_rows.objective, rel=1e-9)
@@ -68,7 +68,7 @@ def test_weights_that_nothing_determines_are_those_of_the_prior(how):
     untouched = program.design.csr().toarray().any(axis=0) == 0
     assert 0 < untouched.sum() < len(untouched)
     if how == "rows":
-        found = solve(recipe, structure, terms, program, norms=norms_of(program))
+        found, _ = solve(recipe, structure, terms, program, norms=norms_of(program))
     else:
         found = solve_second_moments(recipe, structure, terms, program.design.moments(program.y, program.sample_weight))
     assert (found.weights[untouched] == terms.unseen[untouched]).all()
@@ -81,7 +81,7 @@ def test_norms_are_asked_for_only_where_the_penalty_leaves_columns_alone():
 
     recipe = Recipe(n_knots=8, penalty="ridge")
     structure, terms, program = problem(recipe, n_pairs=20)
-    assert solve(recipe, structure, terms, program, norms=norms).status is Status.SOLVED
+    assert solve(recipe, structure, terms, program, norms=norms)[0].status is Status.SOLVED
     recipe = Recipe(n_knots=8, penalty=None)
     structure, terms, program = problem(recipe, n_pairs=20)
     with pytest.raises(AssertionError, match="every column"):
