@@ -1,9 +1,15 @@
-"""The one place where compiler flags are set."""
+"""The one place where compiler flags are set, and where Ctrl-C is kept while the compiler cannot take it."""
 
+import _thread
+import signal
+import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from numba import njit
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 
 # There is no fastmath: d(x, x) == 0 and d(x, y) == d(y, x) hold to the bit only without contraction and reordering.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
@@ -14,3 +20,47 @@ exported = njit(nogil=True, error_model="numpy")
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel whose code becomes a part of its callers: to hand over its arguments would cost more."""
     return njit(nogil=True, error_model="numpy", inline="always")(getattr(function, "py_func", function))
+
+
+_SOON = 0.01  # seconds, in which the compiler leaves a callback
+_CALLBACK = "_raw_object_cache_"  # how the names of llvmlite's functions begin that LLVM calls, from C
+
+
+class _Presses(event.Listener):
+    """Keeps Ctrl-C from being lost in a callback of the compiler, in the main thread, while it holds the compiler's lock.
+
+    LLVM calls Python when it has compiled a module. A press that came meanwhile is noticed there, and what a callback from C
+    raises is printed and ignored. Such a press is repeated when the callback has returned; the handler is then called as ever.
+    """
+
+    before: Any = None  # the handler of the program
+
+    def on_start(self, event: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            current = signal.getsignal(signal.SIGINT)
+            if callable(current) and current != self.pressed:
+                self.before = current
+                signal.signal(signal.SIGINT, self.pressed)
+
+    def on_end(self, event: Any) -> None:
+        if threading.current_thread() is threading.main_thread() and not global_compiler_lock.is_locked():
+            self.restore()
+
+    def restore(self) -> None:
+        if signal.getsignal(signal.SIGINT) == self.pressed:
+            signal.signal(signal.SIGINT, self.before)
+
+    def pressed(self, number: int, frame: FrameType | None) -> None:
+        caller = frame
+        while caller is not None:
+            if caller.f_code.co_name.startswith(_CALLBACK):
+                again = threading.Timer(_SOON, _thread.interrupt_main)
+                again.daemon = True
+                again.start()
+                return
+            caller = caller.f_back
+        self.restore()
+        self.before(number, frame)
+
+
+event.register("numba:compiler_lock", _Presses())

@@ -1,12 +1,14 @@
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from semimetric._kernels.jit import kernel
+from semimetric._kernels.jit import exported, kernel
 
 HERE = Path(__file__)
 FILES = [
@@ -34,6 +36,42 @@ def test_division_follows_ieee_and_not_python():
         return a / b
 
     assert np.isinf(ratio(1.0, 0.0))
+
+
+@pytest.fixture
+def default_handler():
+    """The handler of Ctrl-C with which Python begins."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("presses", [1, 0])
+def test_ctrl_c_in_a_callback_of_the_compiler_is_not_lost(presses, default_handler, monkeypatch):
+    registry = pytest.importorskip("numba.core.registry")
+    engine, seen = registry.cpu_target.target_context.codegen()._engine._ee, []
+    noted = engine._object_cache_notify
+
+    def pressed(module, buffer):
+        seen.append(signal.getsignal(signal.SIGINT))
+        if presses and len(seen) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        noted(module, buffer)
+
+    @exported  # which no cache holds
+    def tripled(a):
+        return 3.0 * a
+
+    monkeypatch.setattr(engine, "_object_cache_notify", pressed)
+    if presses:
+        with pytest.raises(KeyboardInterrupt):
+            _ = tripled(1.0), time.sleep(5.0)  # the press is repeated soon
+    else:
+        assert tripled(1.0) == 3.0
+    assert seen
+    assert seen[0] != signal.default_int_handler  # It waits while the compiler works, and not before and after.
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
 
 
 @pytest.mark.slow
