@@ -35,7 +35,7 @@ def test_a_limit_between_checks_is_a_limit(max_iter):
     """Gaps are certified every 50 iterations, and at the end."""
     program = cases.program(cases.PENALTIES["ridge"])
     with pytest.warns(UserWarning, match="stopped at the limit"):
-        solution = FirstOrder(max_iter=max_iter).solve(program)
+        solution = FirstOrder(tol=1e-12, max_iter=max_iter).solve(program)
     assert solution.n_iter == max_iter
     assert (solution.objective < program.objective(program.lower)) == (max_iter > 0)
     assert np.isfinite(solution.gap)
