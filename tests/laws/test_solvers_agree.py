@@ -86,6 +86,9 @@ def margins_by_cvxpy(kind, loss, penalty, tables):
     return program, Reference().solve(program)
 
 
+_SPLIT = 3e-6  # relative: CVXPY keeps r = A w - y to 1e-8 only, beside weights that nothing bounds
+
+
 @pytest.mark.filterwarnings("ignore:Solution.Reference")
 @pytest.mark.parametrize(("kind", "loss", "penalty", "tables", "solver"), MARGINS)
 def test_margins_agree_with_cvxpy(kind, loss, penalty, tables, solver):
@@ -96,10 +99,10 @@ def test_margins_agree_with_cvxpy(kind, loss, penalty, tables, solver):
     assert solution.status is Status.SOLVED
     assert (solution.weights >= program.lower).all()
     assert solution.objective == pytest.approx(program.objective(solution.weights), rel=1e-9)
-    assert solution.objective <= reference.objective * (1 + (1e-6 if tolerance < 1e-3 else 2e-3))
+    assert solution.objective <= reference.objective * (1 + (_SPLIT if tolerance < 1e-3 else 2e-3))
     assert solution.objective >= reference.objective * (1 - 1e-5)  # what CVXPY reaches of linear programs
     assert 0 <= solution.gap <= 1.01 * tolerance * solution.objective
-    assert solution.objective - solution.gap <= reference.objective * (1 + 1e-6)
+    assert solution.objective - solution.gap <= reference.objective * (1 + _SPLIT)
 
 
 @pytest.mark.parametrize("solver", cases.SOLVERS)

@@ -57,12 +57,18 @@ class Reference(Solver):
 
     def checked(self) -> "Reference":
         """Return this solver; an InputError refuses an engine that is not installed."""
-        if self.engine not in _installed():
-            raise InputError(f"CVXPY has no engine {self.engine!r} here; use an installed one: {', '.join(_installed())}")
+        if (missing := self._missing()) is not None:
+            raise InputError(missing)
         return self
 
+    def _missing(self) -> str | None:
+        if self.engine in _installed():
+            return None
+        return f"CVXPY has no engine {self.engine!r} here; use an installed one: {', '.join(_installed())}"
+
     def refusal(self, program: ConvexProgram) -> str | None:
-        self.checked()
+        if (missing := self._missing()) is not None:
+            return missing
         if self.max_iter is not None and self.engine not in _LIMITS:
             return f"how {self.engine} calls max_iter is not known, only for {', '.join(_LIMITS)}; leave max_iter=None"
         return None

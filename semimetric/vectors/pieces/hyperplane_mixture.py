@@ -248,6 +248,10 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         positive = (self.thickness_ > 0).all() and (self.spread_ > 0).all()
         if not positive or not np.allclose(np.linalg.norm(self.normals_, axis=1), 1.0):
             raise InputError("thickness_ or spread_ is not positive, or normals_ are not of length 1; restore the file")
+        with np.errstate(over="ignore"):
+            thin = not (self.spread_ / self.thickness_ < _FARTHEST).all()  # of which the squares overflow
+        if thin:
+            raise InputError("thickness_ is too small beside spread_ for probabilities; restore the file")
         if not n or not np.array_equal(np.bincount(self.labels_, minlength=K) / n, self.weights_):
             raise InputError("weights_ are not the shares of labels_; restore the file")
 

@@ -37,7 +37,7 @@ def test_pair_maps_keep_their_word(name):
 REFUSED = {
     "gram, other loss": (Gram(), {"loss": "absolute"}, "Gram", "not a squared loss", "FirstOrder or Reference"),
     "first order, free": (FirstOrder(), {"axioms": None}, "FirstOrder", "weights are free", "use Reference, or Gram"),
-    "unknown engine": (Reference("NOPE"), {}, "Reference", "no solver 'NOPE'", "installed are"),
+    "unknown engine": (Reference("NOPE"), {}, "Reference", "no engine 'NOPE'", "use an installed one"),
 }
 
 
