@@ -100,6 +100,7 @@ class Predicate:
                 f"the condition names {self.column} alone, and it is no column of truth values; compare it, as in "
                 f"{self.column} == {_example(cells)}"
             )
+        of_truth = isinstance(cells, TruthCells)
         if isinstance(cells, TruthCells):
             cells = cells.numbers
         if self.sign in ("is missing", "is there"):
@@ -118,9 +119,8 @@ class Predicate:
         for value in self.values:
             if not isinstance(value, float):
                 given = f"a time, {value.text}" if isinstance(value, Moment) else f"text, {value!r}"
-                raise InputError(
-                    f"the condition compares {self.column}, a column of numbers, with {given}; write the number bare"
-                )
+                kind, remedy = ("truth values", "write True or False") if of_truth else ("numbers", "write the number bare")
+                raise InputError(f"the condition compares {self.column}, a column of {kind}, with {given}; {remedy}")
         if self.sign in ("is true", "is false"):
             return np.asarray(cells == float(self.sign == "is true"))
         return self._compared(cells, self.values) & ~np.isnan(cells)
@@ -190,11 +190,11 @@ class _Column(NamedTuple):
     name: str
 
 
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity)", re.ASCII | re.IGNORECASE)
+
+
 def _is_number(word: str) -> bool:
-    try:
-        return not np.isnan(float(word))
-    except ValueError:
-        return False
+    return _NUMBER.fullmatch(word) is not None
 
 
 def _column_of(condition: Condition) -> str:

@@ -61,7 +61,7 @@ def plot_table(d: Learned | Table, term: str | int | None = None, ax: Axes | Non
     Raises
     ------
     InputError
-        If there is no such table, or the feature was constant.
+        If there is no such table, or the feature was constant; or if a term is named beside a table.
     NotSupportedError
         If the term is a group of several features.
 
@@ -73,6 +73,8 @@ def plot_table(d: Learned | Table, term: str | int | None = None, ax: Axes | Non
     >>> plot_table(d, "x0", Figure().subplots()).get_xlabel()
     'x0 of x'
     """
+    if isinstance(d, Table) and term is not None:
+        raise InputError(f"term={term!r} is given beside a table, which is one term; leave it out")
     name, table = _drawable(d if isinstance(d, Table) else _find_table(_distance(d), term))
     axes = axes_of(ax)
     knots, label = table.knots[0], f"part of the {table.part_of}"

@@ -59,18 +59,21 @@ def read_groups(by: Any, X: Any, subject: Subject, given: ReportItems | None, it
         return []
     if given is None or items is None:
         raise InputError("by= divides items, and there are none; give X, and y, which the model has not learned from")
-    return [
-        _grouped(name, column, known=name in subject.schema.names) for name, column in _columns(by, X, subject, given, items)
-    ]
+    known = _known_to_model(subject) - {*subject.schema.dropped}
+    return [_grouped(name, column, known=name in known) for name, column in _columns(by, X, subject, given, items)]
 
 
 def without_groups(X: Any, by: Any, subject: Subject) -> Any:
     """Return a frame of items without the columns that ``by`` names and the model does not have."""
     if not hasattr(X, "columns") or not isinstance(by, str | list | tuple):
         return X
-    known = {*subject.schema.names, *subject.schema.dropped, *getattr(subject.model, "feature_names_in_", ())}
     asked = {by} if isinstance(by, str) else {name for name in by if isinstance(name, str)}
-    return without_columns(X, [name for name in X.columns if name in asked - known])
+    return without_columns(X, [name for name in X.columns if name in asked - _known_to_model(subject)])
+
+
+def _known_to_model(subject: Subject) -> set[str]:
+    """Return the names of the columns that a model was fitted with, those that it left out too."""
+    return {*subject.schema.names, *subject.schema.dropped, *getattr(subject.model, "feature_names_in_", ())}
 
 
 def _columns(by: Any, X: Any, subject: Subject, given: ReportItems, items: ReportItems) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -81,7 +84,7 @@ def _columns(by: Any, X: Any, subject: Subject, given: ReportItems, items: Repor
         for name in by.columns:
             yield str(name), _aligned(by[name], str(name), given, items)
         return
-    if isinstance(by, str | int) or (isinstance(by, list | tuple) and by and {*map(str, by)} <= {*known}):
+    if isinstance(by, str | int) or (isinstance(by, list | tuple) and by and _are_names(by, known, len(given))):
         for asked in [by] if isinstance(by, str | int) else by:
             name = known[column_number(asked, known, "by")]
             if name in names:
@@ -91,6 +94,11 @@ def _columns(by: Any, X: Any, subject: Subject, given: ReportItems, items: Repor
         return
     name = str(getattr(by, "name", None) or "group")
     yield name, _aligned(by, name, given, items)
+
+
+def _are_names(by: Sequence[Any], known: Sequence[str], n_items: int) -> bool:
+    """Return True if a list names columns, and is no column of cells: of another length than the items, a text is a name."""
+    return {*map(str, by)} <= {*known} or (len(by) != n_items and all(isinstance(name, str) for name in by))
 
 
 def _aligned(column: Any, name: str, given: ReportItems, items: ReportItems) -> NDArray[Any]:

@@ -275,6 +275,7 @@ def test_any_text_is_read_or_refused(text):
         ("weight < 3", "names 'weight', which is no column of the items; their columns are price, shoe size, colour"),
         ("price == 1 or weight < 3", "names 'weight'"),
         ("price < 'cheap'", "compares price, a column of numbers, with text, 'cheap'; write the number bare"),
+        ("vip == 'yes'", "compares vip, a column of truth values, with text, 'yes'; write True or False"),
         ("colour in ('red', 3)", "compares colour, a column of text, with a number, 3.0; quote it"),
         ("(" * 51 + "price < 3" + ")" * 51, "more than 50 parentheses inside one another"),
         ("(" * 99999, "more than 50 parentheses"),

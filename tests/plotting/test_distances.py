@@ -114,6 +114,7 @@ def test_equal_points_have_an_empty_sum(d, ax):
     [
         (lambda d: plot_table(d, "weight"), "there is no table 'weight'; give one of: width, height, colour"),
         (lambda d: plot_table(d, 9), "there is no table 9"),
+        (lambda d: plot_table(d.tables()["width"], "height"), "term='height' is given beside a table"),
         (lambda d: plot_table(d, "colour"), "'colour' was constant in training"),
         (lambda d: plot_around(d, [0.0, 0, 7], "ab"), "must be one or two names or numbers"),
         (lambda d: plot_around(d, [0.0, 0, 7], ("width", "mass")), "there is no feature 'mass'; give a name .width"),

@@ -9,7 +9,10 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.decomposition import PCA
 from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import semimetric as sm
 from semimetric.reports.groups import _grouped
@@ -171,6 +174,7 @@ def test_items_without_a_group_are_one(of_values):
 def test_what_cannot_be_divided_is_refused(of_classes):
     X, y = TABLE[NEW], CLASSES[NEW]
     assert_refused(lambda: sm.report(of_classes, X, y, by="gender"), "by= names the feature 'gender'", "sex", "correct it")
+    assert_refused(lambda: sm.report(of_classes, X, y, by=["sex", "aeg"]), "by= names the feature 'aeg'", "age", "correct it")
     assert_refused(lambda: sm.report(of_classes, X, y, by=CITY), "'city' of shape (400,) for 180", "one cell for each item")
     assert_refused(lambda: sm.report(of_classes, X, y, by=np.ones((180, 2))), "shape (180, 2)", "one cell for each item")
     l1 = sm.Semimetric.l1(X[["age", "pay"]])
@@ -184,6 +188,14 @@ def test_a_sum_of_functions_is_divided_by_columns_of_the_frame():
     found = tables(sm.report(machine, X[NEW], y[NEW], by=TABLE["sex"][NEW]))["sex"]
     expected = (machine.predict(X[NEW]) == y[NEW]).groupby(TABLE["sex"][NEW]).mean()
     assert {name: found[name]["accuracy"] for name in ("man", "woman")} == pytest.approx(expected.to_dict())
+
+
+def test_columns_before_the_steps_of_a_pipeline_are_columns_of_the_model():
+    X, y = TABLE[["age", "pay"]].assign(one=range(len(TABLE))), CLASSES == "stays"
+    machine = sm.EmbeddedLinearClassifier(sm.PL1Embedding(4), calibration="logistic")
+    pipeline = make_pipeline(StandardScaler(), PCA(2), machine).fit(X[:LEARNED], y[:LEARNED])
+    found = sm.report(pipeline, X[NEW], y[NEW], by="age").facts["overview"]["groups"]
+    assert "does not have" not in str(found)
 
 
 def test_intervals_of_values_stand_in_the_overview(of_values):

@@ -63,7 +63,7 @@ def solve(
 
     Where "auto" has chosen a solver that certifies less than its tolerance, others are asked too (see `solve_plain`).
     """
-    chosen, reason = choose(solver, program)
     if program.triangles is None and resolve_solver(solver) is None:
         return solve_plain(program, start=start, verbose=verbose)
+    chosen, reason = choose(solver, program)
     return chosen.solve(program, start=start, verbose=verbose), reason

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.errors import NotSupportedError
 from ..._foundation.iteration import Status, Step
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import storable
@@ -60,14 +61,13 @@ def choose_plain(program: ConvexProgram) -> tuple[Solver, str]:
 
 
 _MOST_ROWS, _MOST_WEIGHTS = 20_000, 1_000  # of programs that are handed to CVXPY where other solvers certify nothing
-_TOL = 1e-6  # the relative gap that is asked of it then, as of `InteriorPoint`
 
 
 def solve_plain(program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> tuple[Solution, str]:
     """Solve a program without triangles, and return the reason for the solver.
 
     It is the one that `choose_plain` takes. Where its solution is not certified to its tolerance, the others that take the
-    program are asked in turn; the solution of the smallest gap is returned.
+    program are asked in turn; the solution of the smallest gap is returned. After Ctrl-C it has the status ``INTERRUPTED``.
     """
     first, reason = choose_plain(program)
     best = first.attempt(program, start=start, verbose=verbose)
@@ -75,9 +75,17 @@ def solve_plain(program: ConvexProgram, *, start: Floats | None = None, verbose:
     for solver in _others(program, first):
         if best.status not in (Status.INACCURATE, Status.UNCERTIFIED):
             break
-        found = solver.attempt(program, start=start, verbose=verbose)
         asked.append(type(solver))
+        try:
+            found = solver.attempt(program, start=start, verbose=verbose)
+        except NotSupportedError:  # an engine of CVXPY that fails: what was found before stays
+            continue
+        except KeyboardInterrupt:  # from a solver that has no weights yet
+            best = replace(best, status=Status.INTERRUPTED)
+            break
+        interrupted = found.status is Status.INTERRUPTED
         best = min(best, found, key=lambda s: (s.status is not Status.SOLVED, s.gap, s.objective))
+        best = replace(best, status=Status.INTERRUPTED) if interrupted else best
     if len(asked) > 1:
         reason += f"; asked {', '.join(kind.__name__ for kind in asked)} for a certificate"
     best.warn_unless_solved()
@@ -87,7 +95,7 @@ def solve_plain(program: ConvexProgram, *, start: Floats | None = None, verbose:
 def _others(program: ConvexProgram, first: Solver) -> list[Solver]:
     m, n = program.design.shape
     solvers: list[Solver] = [Newton(), InteriorPoint()] if n <= _INTERIOR_COLUMNS else []
-    solvers += [Reference(tol=_TOL)] if m <= _MOST_ROWS and n <= _MOST_WEIGHTS else []
+    solvers += [Reference(tol=InteriorPoint().tol)] if m <= _MOST_ROWS and n <= _MOST_WEIGHTS else []
     return [solver for solver in solvers if type(solver) is not type(first) and solver.refusal(program) is None]
 
 

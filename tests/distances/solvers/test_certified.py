@@ -15,6 +15,7 @@ from semimetric import (
     InteriorPoint,
     LargeMarginLearner,
     Newton,
+    NotSupportedError,
     Program,
     Reference,
     Triplets,
@@ -25,6 +26,7 @@ from semimetric.distances.programs.design_matrix import MatrixDesign
 from semimetric.distances.programs.losses import Hinge, SquaredHinge
 from semimetric.distances.programs.penalties import PenaltyColumns, Ridge
 from semimetric.distances.programs.program import ConvexProgram
+from semimetric.distances.solvers import cutting_plane
 from semimetric.distances.solvers.base import certified, with_allowed_status
 from semimetric.distances.solvers.cutting_plane import choose_plain, solve_plain
 
@@ -126,3 +128,28 @@ def test_other_solvers_are_asked_before_a_solution_is_called_inaccurate():
     solution, reason = solve_plain(program)
     assert solution.status is Status.SOLVED
     assert "asked Gram, Newton, InteriorPoint for a certificate" in reason
+
+
+class Stopping(InteriorPoint):
+    """A solver that fails, or that Ctrl-C ends before it has weights, or with some."""
+
+    def _solve(self, program, start, verbose):
+        if self.max_iter == 1:
+            raise NotSupportedError("the engine failed")
+        if self.max_iter == 2:
+            raise KeyboardInterrupt
+        return replace(InteriorPoint()._solve(program, start, verbose), status=Status.INTERRUPTED)
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("how", "status"), [(1, Status.INACCURATE), (2, Status.INTERRUPTED), (3, Status.INTERRUPTED)],
+    ids=["fails", "without weights", "with weights"],
+)  # fmt: skip
+def test_what_the_first_solver_found_outlives_the_others(how, status, monkeypatch):
+    program = program_of(draw(np.random.default_rng(43)))
+    monkeypatch.setattr(cutting_plane, "_others", lambda *_: [Stopping(max_iter=how)])
+    solution, _ = solve_plain(program)
+    assert solution.status is status
+    assert np.isfinite(solution.weights).all()
+    assert solution.objective <= choose_plain(program)[0].attempt(program).objective
