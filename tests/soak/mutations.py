@@ -160,7 +160,7 @@ def crafted_array(array, way, at, pick):
             array[None],
             array[..., None],
             array.ravel()[:1].reshape(()),
-            array[:0],
+            np.atleast_1d(array)[:0],
             array.ravel(),
             np.atleast_1d(array)[..., :-1],
         ]
