@@ -237,10 +237,12 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         raise InputError(f"{name}={shown(value)} is not known; use one of {', '.join(repr(c) for c in choices)}")
 
 
-def check_count(name: str, value: object, *, minimum: int = 1) -> int:
-    """Return the value of a parameter, which must be an integer >= ``minimum``."""
+def check_count(name: str, value: object, *, minimum: int = 1, most: int | None = None) -> int:
+    """Return the value of a parameter, which must be an integer >= ``minimum``, and at most ``most`` where that is given."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise InputError(f"{name}={shown(value)}: an integer >= {minimum} is required")
+    if most is not None and value > most:
+        raise InputError(f"{name}={shown(value)}: an integer from {minimum} to {most} is required")
     return int(value)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fitted_estimators import ITEMS, MACHINES, bases_of
 
-from semimetric import SemimetricClusterer, StorageError, load
+from semimetric import SemimetricClusterer, SeriesFeatures, StorageError, StringFeatures, load
 from semimetric._foundation.files import State, read_state, write_state
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
@@ -54,4 +54,22 @@ def test_labels_of_a_mixture_are_numbers_of_its_planes(label, tmp_path):
     model.labels_ = np.append(model.labels_[:-1], label)
     model.save(tmp_path / "m")
     with pytest.raises(StorageError, match=r"HyperplaneMixture\.labels_' holds .*; numbers [<>]= "):
+        load(tmp_path / "m")
+
+
+COUNTS = {
+    "n_path": SeriesFeatures, "n_quantiles": SeriesFeatures, "n_windows": SeriesFeatures, "n_channels_": SeriesFeatures,
+    "n_places": StringFeatures,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [3 * 10**8, 2**45, 2**62])
+@pytest.mark.parametrize("name", COUNTS)
+def test_numbers_of_features_of_an_object_are_bounded(name, number, tmp_path):
+    """They size an array for every object, and a file holds no array that would say them."""
+    features = COUNTS[name]()
+    features.fit(["bone", "stone"] if isinstance(features, StringFeatures) else [[0.0, 1.0, 3.0], [2.0, 1.0]])
+    setattr(features, name, number)
+    features.save(tmp_path / "m")
+    with pytest.raises(StorageError, match=f"{name}={number}: an integer from . to "):
         load(tmp_path / "m")

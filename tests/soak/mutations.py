@@ -156,7 +156,14 @@ def crafted_member(members, way, at):
 
 def crafted_array(array, way, at, pick):
     if way == "axes":
-        shapes = [array[None], array[..., None], array.ravel()[:1].reshape(()), array[:0], array.ravel(), array[..., :-1]]
+        shapes = [
+            array[None],
+            array[..., None],
+            array.ravel()[:1].reshape(()),
+            np.atleast_1d(array)[:0],
+            array.ravel(),
+            np.atleast_1d(array)[..., :-1],
+        ]
         return shapes[pick % len(shapes)]
     out, limits = array.copy(), np.iinfo(array.dtype)
     out.reshape(-1)[place(at[1], out.size)] = min(max(WHOLES[pick % len(WHOLES)], limits.min), limits.max)

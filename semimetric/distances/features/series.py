@@ -13,6 +13,9 @@ from ..._foundation.validation import check_count
 from ...data.object_lists import Objects, as_objects
 from .objects import ObjectFeatures
 
+_MOST = 10_000  # values of one kind that are taken of a channel
+_MOST_CHANNELS = 1_000_000
+
 
 @storable
 class SeriesFeatures(ObjectFeatures):
@@ -34,6 +37,7 @@ class SeriesFeatures(ObjectFeatures):
     n_path : int, default 16
     n_quantiles : int, default 8
     n_windows : int, default 8
+        Each at most 10,000.
         0 leaves such features out, each of the three.
 
     Attributes
@@ -118,11 +122,11 @@ class SeriesFeatures(ObjectFeatures):
 
     def check_restored(self) -> None:
         self._check_parameters()
-        check_count("n_channels_", self.n_channels_)
+        check_count("n_channels_", self.n_channels_, most=_MOST_CHANNELS)
 
     def _check_parameters(self) -> None:
         for name in ("n_path", "n_quantiles", "n_windows"):
-            check_count(name, getattr(self, name), minimum=0)
+            check_count(name, getattr(self, name), minimum=0, most=_MOST)
 
 
 def _series(X: Objects, n_channels: int | None = None) -> list[Floats]:

@@ -16,6 +16,8 @@ from ..._foundation.validation import check_count
 from ...data.object_lists import Objects, as_objects
 from .objects import ObjectFeatures
 
+_MOST = 10_000  # symbols in a row, or parts of a string
+
 Symbols = list[Any]
 Gram = tuple[Any, ...]
 
@@ -35,11 +37,12 @@ class StringFeatures(ObjectFeatures):
     Parameters
     ----------
     q : sequence of int, default (1, 2)
-        The lengths of the grams; empty leaves them out.
+        The lengths of the grams, each at most 10,000; empty leaves them out.
     max_grams : int, default 200
         The most frequent grams of every length that have a column of their own.
     n_places : int, default 5
-        The number of parts of a string; 0 leaves the places out. Those of the ``max_grams`` most frequent symbols are counted.
+        The number of parts of a string, at most 10,000; 0 leaves the places out. Those of the ``max_grams`` most frequent
+        symbols are counted.
 
     Attributes
     ----------
@@ -143,9 +146,9 @@ class StringFeatures(ObjectFeatures):
         if isinstance(self.q, str) or not hasattr(self.q, "__len__"):
             raise InputError(f"q={self.q!r} must be a sequence of integers >= 1, such as (1, 2)")
         for q in self.q:
-            check_count("each of q", q)
+            check_count("each of q", q, most=_MOST)
         check_count("max_grams", self.max_grams)
-        check_count("n_places", self.n_places, minimum=0)
+        check_count("n_places", self.n_places, minimum=0, most=_MOST)
 
 
 def _grams(symbols: Symbols, q: int) -> Iterator[Gram]:
