@@ -184,7 +184,7 @@ class _Token(NamedTuple):
     start: int
 
 
-class _Column(NamedTuple):
+class _ColumnName(NamedTuple):
     """The name of a column in a text."""
 
     name: str
@@ -272,13 +272,13 @@ class _Reader:
             return Predicate(column.name, sign, self._values(column.name, sign))
         return Predicate(column.name, "is true", ())
 
-    def _compared_with(self, left: _Column | Value) -> Condition:
+    def _compared_with(self, left: _ColumnName | Value) -> Condition:
         """Read comparisons from the first sign on, such as ``< price <= 5``."""
         parts: list[Condition] = []
         while self._next.kind == "sign":
             sign = self._take("sign").value
-            if isinstance(left, _Column):
-                right: _Column | Value = self._value(left.name, sign)
+            if isinstance(left, _ColumnName):
+                right: _ColumnName | Value = self._value(left.name, sign)
                 parts.append(Predicate(left.name, sign, (right,)))  # type: ignore[arg-type]
             else:
                 if self._leading_value() is not None:
@@ -299,7 +299,7 @@ class _Reader:
         is_value = kind == "text" or (kind == "word" and (word in _TRUTH or looks_like_time(word) or _is_number(word)))
         return self._value("", "==") if is_value else None
 
-    def _column(self) -> _Column | Predicate:
+    def _column(self) -> _ColumnName | Predicate:
         """Take a column, or a test of one such as ``price.isna()``."""
         if self._next.kind == "word" and self._next.value in _WORDS:
             self._fail()
@@ -311,7 +311,7 @@ class _Reader:
         elif token.kind == "word" and "." in name and self._next.value == "(" and self._next.kind == "mark":
             name, _, test = name.partition(".")
         if not test:
-            return _Column(name)
+            return _ColumnName(name)
         if test not in _TESTS:
             first = test.partition(".")[0]
             instead = _INSTEAD.get(first, "use .isna() and .notna(), and comparisons")
