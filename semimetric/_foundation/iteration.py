@@ -21,8 +21,8 @@ class Status(Enum):
     LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
     INTERRUPTED = "interrupted by the user: the weights are the best so far"
     UNCERTIFIED = (
-        "converged, but nothing certifies it, as neither data nor a penalty bounds some weights: add a ridge, such as "
-        "penalty=Ridge(1e-6), to certify a gap"
+        "converged, but nothing certifies it, as no bound of some weights is known: add a ridge, such as penalty=Ridge(1e-6), "
+        "to certify a gap"
     )
     INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
 

@@ -161,7 +161,7 @@ def fit_l1_prior(structure: Structure, moments: Moments) -> L1Prior:
     level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)
     pull = np.append(np.full(n - n_base, 1e-2 * float(np.trace(gram)) / total / n), np.full(n_base, 1e-12))
     penalty = Quadratic(sparse.csr_array(sparse.diags_array(pull)), pull * level * common)
-    rise = least_squares(Moments(gram, cross, moments.square, total), penalty, np.zeros(n)).weights / rms
+    rise = least_squares(Moments(gram, cross, moments.square, total, moments.n_rows), penalty, np.zeros(n)).weights / rms
     slopes, spread = np.zeros(grid.n_features), np.ones(grid.n_features)
     slopes[varies] = rise[: n - n_base] / width[varies]
     spread[varies] = rms[: n - n_base] * width[varies]

@@ -48,12 +48,12 @@ class GapBound:
     """Lower bounds of one program; the two products with Aᵀ that do not depend on the dual point are computed once."""
 
     program: ConvexProgram
-    short: bool = False  # take the trouble of a shorter box
+    steep: str | None = None  # the trouble that is taken for a box, see `MinimizerBox`
 
     @cached_property
     def box(self) -> MinimizerBox:
         """A box that holds a minimiser."""
-        return MinimizerBox(self.program, self.short)
+        return MinimizerBox(self.program, self.steep)
 
     @property
     def mass(self) -> Floats:
@@ -226,7 +226,6 @@ class QuadraticProgram:
     penalty: Quadratic
     lower: Floats  # (n,): the bounds of the weights; the upper ones, which may be infinite, hold for some minimiser
     upper: Floats  # (n,)
-    n_rows: int  # the number of rows that the moments sum
 
     @cached_property
     def norms(self) -> Floats:
@@ -236,7 +235,7 @@ class QuadraticProgram:
     @property
     def rounding(self) -> float:
         """Return a bound of the rounding error of a sum over the rows or the columns, as a share of the sum of its sizes."""
-        return rounding_of(self.n_rows + len(self.lower))
+        return rounding_of(self.moments.n_rows + len(self.lower))
 
     def slopes(self, v: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:
         """Return the gradient at ``v``, a bound of its error, and how far the penalty at ``w`` lies above its tangent at v."""
@@ -248,17 +247,17 @@ class QuadraticProgram:
     def curvature(self) -> Floats:
         """Return the curvatures d (n,) for which the objective minus sum_j d_j w_j² / 2 is convex.
 
-        They are ridges or, where ridges leave unbounded weights without any, the least eigenvalue of the scaled matrix.
+        They are ridges and, where these leave unbounded weights without any, the least eigenvalue of the rest, scaled.
         """
         ridge = self.penalty.ridge
         if not ((np.isinf(self.lower) | np.isinf(self.upper)) & (ridge == 0) & (self.norms > 0)).any():
             return ridge
-        H = self.moments.gram + self.penalty.P.toarray()
-        size = np.sqrt(np.diag(H))
+        rest = self.moments.gram + (self.penalty.P.toarray() - np.diag(ridge))
+        size = np.sqrt(np.maximum(np.diag(rest), 0.0))
         used = size > 0
-        scaled = H[np.ix_(used, used)] / np.outer(size[used], size[used])
-        least = float(np.linalg.eigvalsh(scaled)[0]) - self.rounding * len(scaled)
-        return np.maximum(ridge, max(least, 0.0) * size**2)
+        scaled = rest[np.ix_(used, used)] / np.outer(size[used], size[used])
+        least = float(np.linalg.eigvalsh(scaled)[0]) - self.rounding * len(scaled) if used.any() else 0.0
+        return ridge + max(least, 0.0) * size**2
 
 
 def certified_gap_of_moments(

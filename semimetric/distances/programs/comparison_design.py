@@ -145,7 +145,8 @@ class TripletDesign(Design):
         size = max(-(-len(used) // effective_n_jobs(self.n_jobs)), 1)
         parts = map_blocks(product, len(used), size=size, n_jobs=self.n_jobs)
         gram = np.zeros((self.shape[1],) * 2) + np.sum(parts, axis=0)  # without any row, np.sum gives the number 0
-        return Moments((gram + gram.T) / 2, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
+        n_rows = len(weights)
+        return Moments((gram + gram.T) / 2, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()), n_rows)
 
     def csr(self) -> sparse.csr_array:
         return sparse.csr_array(self.combine @ sparse.csr_array(self.pairs))

@@ -6,7 +6,7 @@ multiplied by a scale of its own.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -28,15 +28,19 @@ class Moments:
     cross: Floats  # (n,): AᵀSy
     square: float  # yᵀSy
     total: float  # the sum of the weights
+    n_rows: int = 1  # the number of rows that were added up, which bounds the rounding
 
     def __add__(self, other: "Moments") -> "Moments":
         gram, cross = self.gram + other.gram, self.cross + other.cross
-        return Moments(gram, cross, self.square + other.square, self.total + other.total)
+        n_rows = self.n_rows + other.n_rows
+        return Moments(gram, cross, self.square + other.square, self.total + other.total, n_rows)
 
     def in_unit(self, unit: float, n_base: int = 0) -> "Moments":
         """Return the moments for targets y / unit; the last ``n_base`` columns are distances, so they are divided by it too."""
         scale = np.append(np.ones(len(self.cross) - n_base), np.full(n_base, 1.0 / unit))
-        return Moments(self.gram * np.outer(scale, scale), self.cross * scale / unit, self.square / unit**2, self.total)
+        return replace(
+            self, gram=self.gram * np.outer(scale, scale), cross=self.cross * scale / unit, square=self.square / unit**2
+        )
 
     def scattered(self, positions: Integers, n: int) -> "Moments":
         """Return the moments of a matrix with ``n`` columns that has these columns at ``positions`` and zeros elsewhere."""
@@ -44,7 +48,7 @@ class Moments:
         gram[np.ix_(positions, positions)] = self.gram
         cross = np.zeros(n)
         cross[positions] = self.cross
-        return Moments(gram, cross, self.square, self.total)
+        return replace(self, gram=gram, cross=cross)
 
     def norms(self) -> Floats:
         """Return the weighted norm sqrt(sum_i s_i A_ij²) of every column, shape (n,)."""
@@ -53,7 +57,7 @@ class Moments:
     @property
     def mean(self) -> "Moments":
         """The moments for weights divided by their sum, so that they sum to 1."""
-        return Moments(self.gram / self.total, self.cross / self.total, self.square / self.total, 1.0)
+        return Moments(self.gram / self.total, self.cross / self.total, self.square / self.total, 1.0, self.n_rows)
 
 
 _BLOCK = 1024  # rows made at once
@@ -124,7 +128,7 @@ class MatrixDesign(Design):
         rows = np.flatnonzero(weights)
         A = self.matrix if len(rows) == len(weights) else self.matrix[rows]
         gram = (A.T @ (A * weights[rows, None])).toarray()
-        return Moments(gram, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
+        return Moments(gram, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()), len(weights))
 
     def csr(self) -> sparse.csr_array:
         return self.matrix
@@ -209,7 +213,7 @@ class RowsDesign(Design):
         moments_of = partial(self._chunk_moments, counted, y, weights)
         parts = map_blocks(moments_of, max(len(counted), 1), size=chunk, n_jobs=self.n_jobs)
         gram, cross = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
-        return Moments(gram, cross, float(weights @ (y * y)), float(weights.sum()))
+        return Moments(gram, cross, float(weights @ (y * y)), float(weights.sum()), len(weights))
 
     def _chunk_moments(self, counted: Integers, y: Floats, weights: Floats, chunk: slice) -> tuple[Floats, Floats]:
         """Return AᵀSA and AᵀSy of the rows ``counted[chunk]``.

@@ -11,8 +11,9 @@ Let v be an objective that is reached, so that every minimiser has an objective 
        v >= objective(w) >= constant + sum_j slope_j w_j,    so that  w_j <= lower_j + (v - what lower ends give) / slope_j.
 
 Hinges have rows that raising some weight lifts over their margin, while no other row, and no penalty, minds. Such rows cost
-nothing in the end: without them the optimum is the same. The program of Weinberger & Saul (2009) has many, as a vertex that no
-pull touches may be as high as impostors need. Their dual variables are 0, and no box is needed for weights of such rows alone.
+nothing in the end: without them the optimum is the same. (It is no larger without any rows, so a bound without them holds in
+any case.) The program of Weinberger & Saul (2009) has many, as a vertex that no pull touches may be as high as impostors need.
+Their dual variables are 0, and no box is needed for weights of such rows alone.
 
 The dual point of 4 is found by a linear program, which asks for the largest least slope. Where it is 0, the multipliers of that
 program are a direction along which the weights may grow for ever; the rows that it lifts cost nothing either.
@@ -36,6 +37,8 @@ Mask = NDArray[np.bool_]
 _MOST_ENTRIES = 30_000_000  # of a matrix that is made to look for rows that cost nothing
 _MOST_IN_LINEAR_PROGRAM = 2_000_000  # entries: of more, some rows are taken
 _MOST_ALONG_AXES = 2_000  # weights of an ellipsoid, whose eigenvalues take n³
+_LEAST_SIZE = 1e-290  # of what a slope adds up: less has no inverse
+_SECONDS = 20.0  # the most that one linear program may take
 _ROUNDS = 10  # of finding rows that cost nothing along directions of several weights
 _STEEP = 1e-7  # of the sizes that a slope adds up: a smaller one counts as none
 _LIFTED = 1e-9  # of the sizes that a row adds up: a direction that changes a row by less leaves it as it is
@@ -58,7 +61,9 @@ class MinimizerBox:
     """The box of one program; what does not depend on the objective that is reached is computed once, when it is asked for."""
 
     program: ConvexProgram
-    short: bool = False  # look for slopes > 0 of weights that have ends too, which weak penalties leave far away
+    # slopes > 0 are looked for of the "open" weights, which nothing else bounds, or of "all", as weak penalties leave ends far
+    # away; None looks for none, which costs nothing
+    steep: str | None = None
 
     @cached_property
     def mass(self) -> Floats:
@@ -74,14 +79,14 @@ class MinimizerBox:
             return lower, upper
         if (radius := self._radius(value)) is not None:
             lower, upper = np.maximum(lower, -radius), np.minimum(upper, radius)
-        if (steep := self._steep) is not None:
+        if (steep := self._free_rows.steep) is not None:
             upper = np.minimum(upper, self._under(steep, value, lower, upper))
         return np.minimum(lower, upper), np.maximum(upper, lower)
 
     def _of_penalties_and_sums(self, value: float) -> tuple[Floats, Floats]:
         p = self.program
         upper = np.full(len(p.lower), np.inf)
-        if p.design.nonnegative and p.bounded:
+        if p.design.nonnegative and (p.lower >= 0).all():
             reach = float(p.sample_weight @ np.abs(p.y)) + p.loss.growth(value)
             with np.errstate(divide="ignore"):
                 upper = np.where(self.mass > 0, reach / self.mass, np.inf)
@@ -96,8 +101,10 @@ class MinimizerBox:
         touched = (self.mass > 0) | (np.diff(sparse.csr_array(p.penalty.P).indptr) > 0)
         if p.inequalities is not None:
             touched |= abs(p.inequalities.matrix).sum(axis=0) > 0
+        if self.steep == "all":
+            return touched
         lower, upper = self._of_penalties_and_sums(1.0)
-        return touched if self.short else touched & (p.penalty.ridge == 0) & (np.isinf(upper) | np.isinf(lower))
+        return touched & (p.penalty.ridge == 0) & (np.isinf(upper) | np.isinf(lower))
 
     @cached_property
     def unbounded(self) -> Mask:
@@ -155,7 +162,7 @@ class MinimizerBox:
         p = self.program
         nothing = _FreeRows(np.ones(len(p.targets), dtype=bool), np.zeros(len(p.lower), dtype=bool), None)
         asked = self._left_open & np.isfinite(p.lower)
-        if self._axes is not None or not asked.any() or (self._left_open & ~asked).any():
+        if self.steep is None or self._axes is not None or not asked.any() or (self._left_open & ~asked).any():
             return nothing
         if len(p.targets) * min(len(p.lower), 60) > _MOST_ENTRIES:
             return nothing
@@ -164,13 +171,8 @@ class MinimizerBox:
     @property
     def counted(self) -> Mask | None:
         """The rows, shape (m + k,), whose dual variables need not be 0; None for all."""
-        if not self._left_open.any() or self._free_rows.counted.all():
-            return None
-        return self._free_rows.counted
-
-    @property
-    def _steep(self) -> SteepDual | None:
-        return self._free_rows.steep
+        counted = self._free_rows.counted
+        return None if counted.all() else counted
 
     def _under(self, steep: SteepDual, value: float, lower: Floats, upper: Floats) -> Floats:
         """Return the upper ends (n,) that slopes > 0 give to the weights that have them."""
@@ -259,7 +261,7 @@ def _steepest(p: ConvexProgram, A: sparse.csr_array, counted: Mask, columns: Int
     ends = [np.maximum(low[rows] / weight[rows], -1.0), np.minimum(high[rows] / weight[rows], 1.0)]
     G = sparse.hstack([part.T * weight[rows], of_penalty[:, coupled] * wide[coupled]], format="csr")
     size = np.asarray(abs(G).sum(axis=1)).ravel()
-    if (size == 0).any():
+    if (size < _LEAST_SIZE).any():
         return None
     G = sparse.csr_array(sparse.diags_array(1.0 / size) @ G)
     bounds = np.vstack([np.column_stack(ends), np.tile([-1.0, 1.0], (len(coupled), 1)), [[-np.inf, 1.0]]])
@@ -269,6 +271,7 @@ def _steepest(p: ConvexProgram, A: sparse.csr_array, counted: Mask, columns: Int
         b_ub=-p.penalty.q[columns] / size,
         bounds=bounds,
         method="highs",
+        options={"time_limit": _SECONDS},
     )
     if found.x is None:
         return None

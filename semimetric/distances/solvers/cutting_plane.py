@@ -24,7 +24,7 @@ from ..._foundation.validation import check_alpha, check_count
 from ..pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import History, Solution, Solver, with_repair
+from .base import History, Solution, Solver, with_allowed_status, with_repair
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
@@ -67,7 +67,8 @@ def solve_plain(program: ConvexProgram, *, start: Floats | None = None, verbose:
     """Solve a program without triangles, and return the reason for the solver.
 
     It is the one that `choose_plain` takes. Where its solution is not certified to its tolerance, the others that take the
-    program are asked in turn; the solution of the smallest gap is returned. After Ctrl-C it has the status ``INTERRUPTED``.
+    program are asked in turn; the first that is SOLVED is returned, else that of the smallest gap. After Ctrl-C it has the
+    status ``INTERRUPTED``.
     """
     first, reason = choose_plain(program)
     best = first.attempt(program, start=start, verbose=verbose)
@@ -185,6 +186,9 @@ class CuttingPlane(Solver):
         objective = program.objective(feasible)
         gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
         solution = Solution(feasible, objective, gap, n_iter, status, solution.solver, history=History.of(steps))
+        inner = self.solver if isinstance(self.solver, Solver) else choose_plain(_with_rows(program, rows))[0]
+        tol = float(getattr(inner, "tol", 0.0))  # every solver of this package that takes inequalities has one
+        solution = with_allowed_status(solution, tol * max(abs(objective), program.exact), program.exact)
         return _named(with_repair(program, w, solution), len(rows))
 
 

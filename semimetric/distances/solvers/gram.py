@@ -63,16 +63,15 @@ class Gram(Solver):
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         moments = program.design.moments(program.y, program.sample_weight)
-        n_rows = len(program.y)
         bounded = program.design.nonnegative
-        return solve_moments(self, moments, program.penalty, program.lower, start, n_rows=n_rows, bounded=bounded)
+        return solve_moments(self, moments, program.penalty, program.lower, start, bounded=bounded)
 
 
 def solve_moments(
     solver: Gram, moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None, *,
-    n_rows: int = 1, bounded: bool = True,
+    bounded: bool = True,
 ) -> Solution:  # fmt: skip
-    """Solve least squares with the given penalty, from second moments (total weight 1) of ``n_rows`` rows.
+    """Solve least squares with the given penalty, from second moments whose total weight is 1.
 
     With ``bounded`` A is known to be >= 0, so that the data bound the weights.
     """
@@ -82,15 +81,14 @@ def solve_moments(
     def objective_at(w: Floats) -> float:
         return max(float(w @ (moments.gram @ w)) / 2 - float(moments.cross @ w) + moments.square / 2, 0.0) + penalty.value(w)
 
-    free = ~np.isfinite(lower)
-    bounded = bounded and not free.any()
+    bounded = bounded and bool((lower >= 0).all())
     upper = np.full(len(lower), np.inf)
     if bounded:
         upper = _upper(moments, lower, objective_at(lower))
     box = BoxQuadratic(H, b, lower, upper)
     scale = moments.square / 2 or penalty.constant or 1e-300
     found = minimise(box, start, tol=STOPS_AT * solver.tol * scale, max_iter=solver.max_iter)
-    program = QuadraticProgram(moments, penalty, lower, upper, n_rows)
+    program = QuadraticProgram(moments, penalty, lower, upper)
     gap = certified_gap_of_moments(program, found.w, box.lift, solver.tol * scale)
     status = _status(solver, found, gap, scale)
     constant = moments.square / 2 + penalty.constant

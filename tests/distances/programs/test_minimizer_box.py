@@ -36,7 +36,7 @@ def margins(seed, pull, **changes):
 def test_the_box_of_a_linear_program_holds_a_minimiser(seed, pull):
     """The program of Weinberger and Saul has the same optimum in the box, and without the rows that cost nothing."""
     program = margins(seed, pull)
-    box, everywhere = MinimizerBox(program), np.full(len(program.lower), np.inf)
+    box, everywhere = MinimizerBox(program, "open"), np.full(len(program.lower), np.inf)
     best = linear_optimum(program, everywhere)
     lower, upper = box.ends(program.objective(program.lower))
     assert (lower == program.lower).all()
@@ -52,9 +52,9 @@ def test_the_box_of_a_linear_program_holds_a_minimiser(seed, pull):
 
 
 def test_some_rows_cost_nothing_and_some_programs_need_slopes():
-    boxes = [MinimizerBox(margins(seed, pull)) for seed in range(12) for pull in (0.0, 0.5)]
+    boxes = [MinimizerBox(margins(seed, pull), "open") for seed in range(12) for pull in (0.0, 0.5)]
     assert sum(box.counted is not None for box in boxes) >= 3
-    assert sum(box._steep is not None for box in boxes) >= 6
+    assert sum(box._free_rows.steep is not None for box in boxes) >= 6
 
 
 def program_with(A, loss, penalties=(), lower=-np.inf, y=None):
@@ -81,7 +81,7 @@ def test_the_ellipsoid_holds_the_minimiser(loss, penalties, lower, rng):
 def test_weights_that_differ_only_together_are_left_unbounded():
     """Rows see only the difference of two weights, so both may grow for ever, and their slopes are 0 but for rounding."""
     program = program_with(np.array([[1.0, -1.0], [-1.0, 1.0]]), Hinge(), lower=0.0, y=-np.ones(2))
-    assert MinimizerBox(program).unbounded.all()
+    assert MinimizerBox(program, "all").unbounded.all()
     assert MinimizerBox(program_with(np.ones((3, 2)), Absolute())).unbounded.all()
 
 
@@ -89,5 +89,17 @@ def test_penalties_that_hold_all_weights_need_no_further_box():
     program = cases.margin_program("triplets", Hinge(), (Ridge(1e-3),))
     box = MinimizerBox(program)
     assert box.counted is None
-    assert "_free_rows" not in vars(box)
+    assert not box._left_open.any()
     assert np.isfinite(box.ends(1.0)[1]).all()
+
+
+def test_weights_that_may_be_negative_are_not_bounded_by_sums():
+    """With A >= 0 a weight may be large where another is negative."""
+    program = program_with(np.array([[1.0, 1.0], [1.0, 0.0]]), Absolute(), lower=-20.0, y=np.array([0.0, 10.0]))
+    upper = MinimizerBox(program).ends(program.objective(np.zeros(2)))[1]
+    assert upper[0] >= 10.0  # the minimiser is (10, -10)
+
+
+def test_numbers_without_an_inverse_are_left_alone():
+    program = program_with(np.array([[1e-310, 0.0], [0.0, 0.0]]), Hinge(), lower=0.0, y=-np.ones(2))
+    assert np.isinf(MinimizerBox(program, "all").ends(1.0)[1][0])
