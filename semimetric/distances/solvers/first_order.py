@@ -146,7 +146,7 @@ class _PrimalDualRun:
             self.best = feasible.copy()
             self.raw = w.copy()
         bound = self.gap_bound.bound(theta, self.A.rmatvec(theta), w, objective)
-        if bound > self.bound:
+        if bound >= self.bound:  # of bounds that are equal, as where none is known, the last
             self.bound, self.dual = bound, (theta, w)
         return objective - bound
 

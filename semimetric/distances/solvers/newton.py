@@ -146,7 +146,7 @@ class _NewtonRun:
 
     def _raise_bound(self, at: _EvaluatedPoint) -> None:
         bound = self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective)
-        if bound > self.bound:
+        if bound >= self.bound:  # of bounds that are equal, as where none is known, the last
             self.bound, self.dual = bound, at
 
     def _rescaled(self, damping: float) -> tuple[Floats, Floats]:
