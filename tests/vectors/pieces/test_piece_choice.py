@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
+from semimetric import StorageError
 from semimetric.vectors.pieces.piece_choice import (
     PieceChoice,
     PieceMachine,
@@ -89,6 +90,7 @@ def test_what_is_given_is_not_chosen():
 def test_a_choice_that_disagrees_with_itself_is_refused():
     one, whole = np.ones(4), np.ones(4, dtype=np.int64)
     PieceChoice(whole, one, one, one, one, one, one, 3).check()
-    wrong = (PieceChoice(whole, one, one, one, one[:2], one, one, 0), PieceChoice(whole, one, one, one, one, one, one, 4))
-    for choice in wrong:
-        assert_refused(choice.check, "one entry for each candidate", "restore the file")
+    short = PieceChoice(whole, one, one, one, one[:2], one, one, 0)
+    assert_refused(short.check, "float64 of shape (2,)", "shape (4,) is required", "restore the file", StorageError)
+    beyond = PieceChoice(whole, one, one, one, one, one, one, 4)
+    assert_refused(beyond.check, "one entry for each candidate", "restore the file")

@@ -11,6 +11,7 @@ from mixtures import draw_planes, prior_of
 from scipy.stats import norm
 from sklearn.svm import LinearSVC
 
+from semimetric import StorageError
 from semimetric.vectors.pieces.boundary_points import Boundary
 from semimetric.vectors.pieces.mixture_prior import Units
 from semimetric.vectors.pieces.piecewise_boundary import Pieces, with_support_vector_machines
@@ -29,10 +30,14 @@ def test_pieces_that_a_file_may_hold_wrongly_are_refused():
     pieces = made(0)[0]
     pieces.check(2)
     wrong = {"directions": 0 * pieces.directions, "normals": 2 * pieces.normals, "steepness": -pieces.steepness}
-    wrong |= {"components": pieces.components + 1, "centres": pieces.centres + np.nan}
+    wrong |= {"components": pieces.components + 1}
     for name, array in wrong.items():
         broken = dataclasses.replace(pieces, **{name: array})
         assert_refused(lambda broken=broken: broken.check(2), "not made of points and planes", "restore the file")
+    broken = dataclasses.replace(pieces, centres=pieces.centres + np.nan)
+    assert_refused(
+        lambda: broken.check(2), "centres' holds NaN", "finite numbers are required", "restore the file", StorageError
+    )
 
 
 @given(st.integers(0, 1000), st.integers(1, 4))
