@@ -93,4 +93,4 @@ def test_a_choice_that_disagrees_with_itself_is_refused():
     short = PieceChoice(whole, one, one, one, one[:2], one, one, 0)
     assert_refused(short.check, "float64 of shape (2,)", "shape (4,) is required", "restore the file", StorageError)
     beyond = PieceChoice(whole, one, one, one, one, one, one, 4)
-    assert_refused(beyond.check, "one entry for each candidate", "restore the file")
+    assert_refused(beyond.check, "candidate 4 of 4 is to be the chosen one", "restore the file")
