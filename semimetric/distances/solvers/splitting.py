@@ -20,6 +20,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse.csgraph import connected_components
 
+from ..._foundation.errors import NotSupportedError
 from ..._foundation.iteration import Status, iterate
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers
@@ -73,7 +74,12 @@ class Splitting(Solver):
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
-        method = _AdmmRun(program, start, STOPS_AT * self.tol)
+        try:
+            method = _AdmmRun(program, start, STOPS_AT * self.tol)
+        except LinAlgError as error:
+            raise NotSupportedError(
+                "Splitting cannot solve this program: neither rows nor penalties curve its weights; use InteriorPoint"
+            ) from error
         run = iterate(method, name="splitting", max_iter=self.max_iter, every=_CHECK, verbose=verbose)
         if run.status is not Status.SOLVED:
             method.look()
