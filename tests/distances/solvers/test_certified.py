@@ -113,12 +113,15 @@ def test_what_nothing_certifies_has_a_status_that_says_so(solver):
     assert certain.objective - certain.gap <= 1.0 + 1e-6
 
 
+OUTCOMES = {"all solved", "some solved", "none solved", "refused", "no weights keep the rows exactly"}
+
+
 @pytest.mark.parametrize("seed", [
     *range(60), *[pytest.param(range(start, start + 100), marks=pytest.mark.slow) for start in range(100, 1600, 100)],
 ])  # fmt: skip
 def test_gaps_and_statuses_agree_with_every_other_solver_in_exact_arithmetic(seed):
     for one in seed if isinstance(seed, range) else [seed]:
-        attempt(draw(np.random.default_rng(one)), None)
+        assert attempt(draw(np.random.default_rng(one)), None) in OUTCOMES
 
 
 def test_other_solvers_are_asked_before_a_solution_is_called_inaccurate():
