@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .search import BestItems, Candidates, _insert, _sum, _value, by_bound
+from .search import BestItems, Candidates, _insert, _sum, _value
 
 FAR = 65_535
 _AHEAD = 16  # The number of rows whose memory is asked for together.
@@ -128,35 +128,6 @@ def estimate_each(scales, profiles, places, candidates, room, estimates):
         of_query = Candidates(rows[min(b, rows.shape[0] - 1)], nothing, bounds[b])
         one = Estimates(estimates.sums[b : b + 1], estimates.smallest[b : b + 1], estimates.looked_at[b : b + 1])
         estimate(scales, profiles, b, places, of_query, room[b], one)
-
-
-@kernel
-def choose_named(scales, profiles, places, named, room, slack, best, chosen):
-    """Say of the items that are named for some queries which may be among the nearest: chosen (R,).
-
-    The items ``named.rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``; those that are in ``best`` are among them.
-    An estimate errs by at most the room (B,), a bound by the slack (B,). Those whose bound or estimate says that k others are
-    nearer, and those in ``best``, are left out. ``best.refined`` (B,) counts on those that were estimated.
-    """
-    k, seen = best.sums.shape[1], np.zeros(1, np.int64)
-    for j in range(named.queries.shape[0]):
-        b, first, n = named.queries[j], named.starts[j], named.starts[j + 1] - named.starts[j]
-        order, sums, smallest = np.empty(n, np.int64), np.full(n, np.inf), np.full(k, np.inf)
-        by_bound(named.bounds[first : first + n], order)
-        for r in range(n):
-            row, bound = named.rows[first + order[r]], named.bounds[first + order[r]]
-            if bound > min(best.sums[b, k - 1], smallest[k - 1] + room[b]) + slack[b]:
-                continue
-            if r % _AHEAD == 0:
-                for ahead in range(r, min(r + _AHEAD, n)):
-                    for e in range(0, places.codes.shape[1], _LINE):
-                        seen[0] += places.codes[named.rows[first + order[ahead]], e]
-            best.refined[b] += 1
-            sums[order[r]] = _estimate(places.codes[row], places, scales, profiles, b)
-            _keep_smallest(max(sums[order[r]], -room[b]) if sums[order[r]] > -np.inf else -np.inf, smallest)
-        limit = min(best.sums[b, k - 1], smallest[k - 1] + room[b])
-        for r in range(n):
-            chosen[first + r] = sums[r] - room[b] <= limit and not (best.rows[b] == named.rows[first + r]).any()
 
 
 @kernel

@@ -34,18 +34,6 @@ class Profiles(NamedTuple):
     beyond: np.ndarray
 
 
-class NamedItems(NamedTuple):
-    """Items that a scan named for some queries of a block.
-
-    The items ``rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``; ``bounds`` are lower bounds of their sums.
-    """
-
-    queries: np.ndarray
-    starts: np.ndarray
-    rows: np.ndarray
-    bounds: np.ndarray
-
-
 class SearchedItems(NamedTuple):
     """Items that are searched: positions (n, E) on the features of the scales, the rank of each, and the least sum.
 
@@ -267,50 +255,6 @@ def nearest_of_each(scales, profiles, items, rows, bounds, slack, best):
         candidates = Candidates(rows[b], nothing, bounds[b])
         of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
         nearest(scales, profiles, b, items, candidates, slack[b], of_query)
-
-
-@kernel
-def by_bound(bounds, order):
-    """Fill ``order`` with the numbers of the bounds, small ones first, to a 256th of their range."""
-    if not bounds.shape[0]:
-        return
-    low, high = bounds.min(), bounds.max()
-    scale = 255.0 / (high - low) if -np.inf < low < high < np.inf else 0.0
-    scale = scale if scale < np.inf else 0.0
-    ends = np.zeros(257, np.int64)
-    for r in range(bounds.shape[0]):
-        ends[np.int64(clipped((bounds[r] - low) * scale, 255.0)) + 1] += 1
-    for c in range(1, 257):
-        ends[c] += ends[c - 1]
-    for r in range(bounds.shape[0]):
-        place = np.int64(clipped((bounds[r] - low) * scale, 255.0))
-        order[ends[place]] = r
-        ends[place] += 1
-
-
-@kernel
-def nearest_of_named(scales, profiles, items, named, slack, best):
-    """Keep in ``best`` the k nearest of each query and of the items that are named for some queries.
-
-    The items ``named.rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``, and may be among the best already; those
-    whose bound exceeds the k-th sum by more than the slack (B,) are left out. ``best.refined`` (B,) grows by the others.
-    """
-    k, seen = best.sums.shape[1], np.zeros(1)
-    for j in range(named.queries.shape[0]):
-        b = named.queries[j]
-        rows, bounds = named.rows[named.starts[j] : named.starts[j + 1]], named.bounds[named.starts[j] : named.starts[j + 1]]
-        of_query, order = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1]), np.empty(rows.shape[0], np.int64)
-        by_bound(bounds, order)
-        rows, bounds = rows[order], bounds[order]
-        for r in range(rows.shape[0]):
-            if bounds[r] > of_query.sums[k - 1] + slack[b]:
-                continue
-            if r % _AHEAD == 0:
-                _touch(items.positions, rows, r, seen)
-            of_query.refined[0] += 1
-            value = _sum(items.positions[rows[r]], scales, profiles, b, items.least)
-            if not value > of_query.sums[k - 1] and not (of_query.rows == rows[r]).any():
-                _insert(value, rows[r], items.rank, of_query)
 
 
 @kernel

@@ -96,6 +96,7 @@ class ItemColumns(Mapping[str, Cells]):
         return feature.decode(cells).astype(np.float64)
 
 
+_FEW = 64  # So few queries are answered in their own order.
 _BLOCK = 128  # At most so many queries are tabulated together,
 _PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
 
@@ -176,17 +177,23 @@ class SegmentedItems(NamedTuple):
 
         With ``linked=False`` distances are the sums before the link, by which answers of several are merged.
         """
-        blocks = self._answered(self.nearest_of_block, search, X, n_jobs, verbose)
-        found = Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+        order = self._order(X) if search.algorithm == "exact" else None
+        blocks = self._answered(self.nearest_of_block, search, X, order, n_jobs, verbose)
+        found = Neighbors(*(_in_rows(np.concatenate(arrays), order) for arrays in zip(*blocks, strict=True)))
         return found._replace(distances=self.view.linked(found.distances)) if linked else found
 
+    def _order(self, X: NDArray[Any]) -> Integers | None:
+        """Return the numbers of queries such that near ones, whose lists are mostly the same, are answered together."""
+        largest = max(self.segments, key=len)
+        return largest.list_scan.lists.order(self.view, X) if len(X) > _FEW and largest.scans_lists else None
+
     def _answered(
-        self, answer: Callable[..., Any], asked: Any, X: NDArray[Any], n_jobs: int | None, verbose: bool | None
+        self, answer: Callable[..., Any], asked: Any, X: NDArray[Any], order: Integers | None, n_jobs: int | None, verbose: bool | None
     ) -> list[Any]:
         with progress_bar(len(X), "queries", verbose=verbose, unit="query") as bar:
 
             def answered(rows: slice) -> Any:
-                queries = self.view.block(self.view.points(X[rows]))
+                queries = self.view.block(self.view.points(X[rows if order is None else order[rows]]))
                 found = answer(queries, asked)
                 bar.update(len(queries))
                 return found
@@ -247,15 +254,16 @@ class SegmentedItems(NamedTuple):
         self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool | None
     ) -> list[tuple[Floats, NDArray[Any]]]:
         """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
-        blocks = self._answered(self._within, radius, X, n_jobs, verbose)
-        return [found for block in blocks for found in block]
+        order = self._order(X)
+        blocks = self._answered(self._within, radius, X, order, n_jobs, verbose)
+        found = [found for block in blocks for found in block]
+        return found if order is None else [found[at] for at in np.argsort(order)]
 
     def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
         limit, found = self.view.unlinked(radius), []
         limit += 1e-12 * abs(limit)
-        prepared = [(s, s.bounds(queries), mask) for s, mask in zip(self.segments, self.masks, strict=True)]
-        for q in range(len(queries)):
-            answers = [s.within(queries, q, limit, bounds, mask) for s, bounds, mask in prepared]
+        of_segments = [s.within(queries, limit, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
+        for answers in zip(*of_segments, strict=True):
             sums = np.concatenate([sums for sums, _ in answers])
             ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
             near = self.view.linked(sums) <= radius
@@ -308,6 +316,15 @@ class SegmentedItems(NamedTuple):
             function = UserDistance(distance, objects=objects, name="rerank")
         true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
         return _nearest_first(found._replace(distances=true), k)
+
+
+def _in_rows(answers: NDArray[Any], order: Integers | None) -> NDArray[Any]:
+    """Put answers to queries that were asked in an order back into the rows of the queries."""
+    if order is None:
+        return answers
+    out = np.empty_like(answers)
+    out[order] = answers
+    return out
 
 
 def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:

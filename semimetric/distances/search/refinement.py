@@ -15,7 +15,6 @@ from ..._kernels.places import (
     FAR,
     Estimates,
     PlaceCodes,
-    choose_named,
     error_bounds,
     estimate,
     estimate_each,
@@ -25,13 +24,11 @@ from ..._kernels.places import (
 from ..._kernels.search import (
     BestItems,
     Candidates,
-    NamedItems,
     Profiles,
     SearchedItems,
     nearest,
     nearest_of_all,
     nearest_of_each,
-    nearest_of_named,
     values,
 )
 from ..pairs.base import Items
@@ -134,11 +131,6 @@ class Refinement(NamedTuple):
             answer.refined[:] += best.refined
             if not best.refined.any():
                 break
-
-    def named(self, queries: QueryBlock, items: NamedItems, slack: Floats, answer: SegmentResult) -> None:
-        """Refine what a scan named within limits, for sums over single features; what is found already stays."""
-        best = BestItems(answer.sums, answer.rows, answer.refined)
-        nearest_of_named(self.view.scales, queries.profiles, self.items, items, slack, best)
 
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were refined."""
@@ -265,14 +257,6 @@ class CodedRefinement(NamedTuple):
             if not looked_at.any():
                 break
 
-    def named(self, queries: QueryBlock, items: NamedItems, slack: Floats, answer: SegmentResult) -> None:
-        """Refine what a scan named within limits, for sums over single features; what is found already stays."""
-        room, chosen = estimate_errors(self.codes, self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
-        best = BestItems(answer.sums, answer.rows, answer.refined)
-        choose_named(self.view.scales, queries.profiles, self.codes, items, room, slack, best, chosen)
-        before = np.append(0, np.cumsum(chosen))
-        self._keep(queries, items.queries, items.rows[chosen], NO_VALUES, before[items.starts], answer)
-
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were looked at."""
         rows, bounds, start, k = candidates.rows, candidates.bounds, 0, answer.sums.shape[1]
@@ -287,7 +271,7 @@ class CodedRefinement(NamedTuple):
             estimate(self.view.scales, queries.profiles, q, self.codes, named, room + slack, estimates)
             looked_at = int(estimates.looked_at[0])
             chosen = np.flatnonzero(self._chosen(estimates, np.array([room]))[0])
-            self._keep(
+            self.keep(
                 queries,
                 np.array([q]),
                 rows[part][chosen],
@@ -310,7 +294,7 @@ class CodedRefinement(NamedTuple):
         chosen = self._chosen(estimates, room)
         rows = np.broadcast_to(given.rows, chosen.shape)[chosen]
         starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
-        self._keep(queries, np.arange(len(queries)), rows, NO_VALUES, starts, answer)
+        self.keep(queries, np.arange(len(queries)), rows, NO_VALUES, starts, answer)
         return estimates.looked_at
 
     def _chosen(self, estimates: Estimates, room: Floats) -> NDArray[np.bool_]:
@@ -319,7 +303,7 @@ class CodedRefinement(NamedTuple):
         looked_at = np.arange(estimates.sums.shape[1]) < estimates.looked_at[:, None]
         return looked_at & (estimates.sums <= limit[:, None])
 
-    def _keep(
+    def keep(
         self, queries: QueryBlock, which: Integers, rows: Integers, extra: Floats, starts: Integers, answer: SegmentResult
     ) -> None:
         """Store the nearest by the exact sums of ``rows``; ``starts[j]:starts[j + 1]`` belong to query ``which[j]``."""

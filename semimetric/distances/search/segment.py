@@ -21,11 +21,12 @@ from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.threads import end_if_interrupted, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
-from ..._kernels.search import Candidates, NamedItems, SearchedItems, cell_minima
+from ..._kernels.search import Candidates, SearchedItems, cell_minima
 from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
 from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans, rounded_down, whole_numbers
+from .item_lists import ItemLists, ListScan
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
@@ -62,46 +63,6 @@ def check_radius(radius: float, least: float) -> None:
 def candidate_count(n_candidates: int | None, k: int) -> int:
     """Return the number of items that the approximate search refines for k neighbours, or that a walk keeps."""
     return max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)
-
-
-_LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
-_FIRST_QUERIES, _MOST = 8, 64  # The first and the largest number of queries of a call, and
-_FOUND = 1 << 22  # the number of items that a call may be expected to name.
-_TINY = 1e-280  # Of spans and rooms below it the steps of integers overflow.
-_LEAST = 1e-9  # A limit is at least so far above the base of its table, relative to the span.
-
-
-def named_within(
-    scan: Scan, tables: Floats, limits: Floats, floor: float, keep: NDArray[np.bool_] | None
-) -> Iterator[NamedItems]:
-    """Yield the items whose sum over tables (B, M, 16) and ``floor`` may be within ``limits`` (B,), for some queries each."""
-    base, span, top = Rises.of(tables)
-    room = np.maximum(limits - floor - base, _LEAST * span)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        steep = TOP * room / span  # the integer that stands for the limit where the largest entry is 255
-    # FAISS answers neither constant tables nor the largest sums.
-    scanned = np.isfinite(steep) & (room < top) & (np.minimum(room, span) > _TINY)
-    order = np.argsort(np.where(scanned, steep, np.inf), kind="stable")
-    count, start = max(min(_FIRST_QUERIES, (1 << 24) // max(scan.n, 1)), 1), 0
-    while start < len(order):
-        end_if_interrupted()
-        queries = order[start : start + count]
-        queries = queries[scanned[queries]] if scanned[queries[0]] else queries[:1]
-        named = None
-        if scanned[queries[0]]:
-            limit = max(_LIMIT, steep[queries].max() * (1.0 + _LEAST))
-            whole = whole_numbers(tables[queries], base[queries] + floor, span[queries], limit / room[queries])
-            if (np.floor(limit) < whole.tables.max(axis=2).sum(axis=1)).all():
-                starts, sums, rows = scan.ranges(whole, limit, keep)
-                step, least = (np.repeat(array, np.diff(starts)) for array in (whole.step, whole.base))
-                named = NamedItems(queries, starts, rows, sums / step + least)
-        if named is None:  # Every item may be within the limit of a query, which is answered by itself.
-            queries = queries[:1]
-            rows = np.arange(scan.n) if keep is None else np.flatnonzero(keep)
-            named = NamedItems(queries, np.array([0, len(rows)]), rows, np.full(len(rows), -np.inf))
-        yield named
-        start += len(queries)
-        count = max(min(2 * count, _MOST, _FOUND // max(len(named.rows) // len(queries), 1)), 1)
 
 
 def smallest_by_range(
@@ -244,7 +205,6 @@ _SLACK = 1e-10  # Relative to the largest bounds and table entries: what roundin
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
-_FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
 _WALKED = 0.5  # Where less than this share of the items is eligible, a walk would mostly pass others.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 _NO_RANK = np.empty(0, np.int64)
@@ -312,7 +272,7 @@ class Segment:
 
     def _shared(self, other: Self) -> Self:
         """Give ``other`` what depends on codes and ids alone, as far as it has been computed here."""
-        for name in ("_coarse", "_probe", "_joint_codes", "rank"):
+        for name in ("_coarse", "_probe", "_joint_codes", "_item_lists", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -359,6 +319,8 @@ class Segment:
             yield "codes", self.codes.held
         if "_joint_codes" in made:
             yield "codes", self._joint_codes.codes
+        if "_item_lists" in made:
+            yield from (("codes", array) for array in self._item_lists.all_arrays)
         yield "ids", self.ids
         if "rank" in made:
             yield "ids", self.rank
@@ -424,6 +386,26 @@ class Segment:
         return columns_pay(len(self), *parts, named, answer.refined.mean())
 
     @property
+    def listed(self) -> bool:
+        """True if exact searches go through lists of items: under sums over single features, some of which have tables."""
+        return self.view.simple and self.searchable
+
+    @property
+    def scans_lists(self) -> bool:
+        """True if exact searches among all items go through lists."""
+        return self.listed and len(self) > _FEW
+
+    @cached_property
+    def _item_lists(self) -> ItemLists:
+        return ItemLists.of(self.cells.layout, self.view, self.points)
+
+    @cached_property
+    def list_scan(self) -> ListScan:
+        """The exact search in lists of items, which the first query makes."""
+        with _BUILDING:  # One thread makes the lists, and the others wait for them.
+            return ListScan(self._item_lists, self._refinement)
+
+    @property
     def searchable(self) -> bool:
         """True if there are bounds: some column, and nothing outside of them that may be negative."""
         return self.cells.layout.n_columns > 0 and self.view.bounded
@@ -456,8 +438,8 @@ class Segment:
             return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
-        if limits is not None and self.view.simple and np.isfinite(limits).all():
-            return self._limited(queries, search, eligible, limits)
+        if self.listed:
+            return self.list_scan.nearest(queries, search.k, eligible, limits)
         boxes, survivors = self.scan_choice
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
@@ -471,22 +453,23 @@ class Segment:
         """The scan over boxes, where there is one that is better, and where items are scanned."""
         return None if self._joint_scan is None or len(self) <= _FEW else self.scan_choice[0]
 
-    def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
-        """Return tables of bounds, and slacks (B,), that range searches of a block share; None where there are none."""
-        return self._bounds(queries) if self.searchable and len(self) > _FEW and self._boxes is None else None
-
-    def within(
-        self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
-    ) -> tuple[Floats, Integers]:
-        """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block."""
-        eligible, rows = self._eligible(keep), None
-        if self._boxes is not None:
-            rows = self._boxes.within(queries, q, limit, eligible)
-        elif bounds is not None:
-            tables, slack = bounds
-            rows = self._surviving(tables, q, limit + slack[q], eligible)
-        rows = self._rows(eligible) if rows is None else rows
-        return self._refinement.within(queries, q, rows, limit)
+    def within(self, queries: QueryBlock, limit: float, keep: Mask) -> list[tuple[Floats, Integers]]:
+        """Return for each query sums and rows of at least all eligible items whose sum is <= limit (rounding aside)."""
+        eligible, scanned = self._eligible(keep), len(self) > _FEW
+        if scanned and self.listed:
+            return self.list_scan.within(queries, limit, eligible)
+        bounds = self._bounds(queries) if scanned and self.searchable and self._boxes is None else None
+        found = []
+        for q in range(len(queries)):
+            rows = None
+            if self._boxes is not None:
+                rows = self._boxes.within(queries, q, limit, eligible)
+            elif bounds is not None:
+                tables, slack = bounds
+                rows = self._surviving(tables, q, limit + slack[q], eligible)
+            rows = self._rows(eligible) if rows is None else rows
+            found.append(self._refinement.within(queries, q, rows, limit))
+        return found
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Return tables of bounds as integers, and the slack of each query, shape (B,)."""
@@ -508,8 +491,6 @@ class Segment:
 
     def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
         """Find the exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
-        if self.view.simple:
-            return self._limited(queries, search, eligible)
         tables, slack = self._bounds(queries)
         answer = SegmentResult.empty(len(queries), search.k)
         by_range = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
@@ -526,36 +507,6 @@ class Segment:
         answer.at_once[:] = ended_early | (answer.refined == len(self)) | (answer.sums[:, -1] + slack < unnamed_bound)
         for q in np.flatnonzero(~answer.at_once):
             self._complete(queries, int(q), tables, slack[q], eligible, answer)
-        return answer
-
-    def _limited(
-        self, queries: QueryBlock, search: SearchRequest, eligible: Mask, limits: Floats | None = None
-    ) -> SegmentResult:
-        """Find the exact answer: items that are typically near give a limit, and one scan names all whose bound is within it.
-
-        Finite ``limits`` (B,) take the place of such items.
-        """
-        answer = SegmentResult.empty(len(queries), search.k)
-        if limits is None:
-            answer = self._first(queries, search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST)), eligible)
-            limits = answer.sums[:, -1]
-        found, minima = answer.rows.copy(), self.filter.minima(queries)
-        slack = self._slack(minima)
-        for named in named_within(self.codes.scan, minima, limits + slack, self.filter.floor, eligible):
-            self._refinement.named(queries, named, slack, answer)
-        answer.at_once[:] = (answer.rows == found).all(axis=1)
-        return answer
-
-    def _first(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
-        """Find near items by lists, or in a sample where a scan without lists would take long; a sample may hold too few."""
-        if self.lists is not None or len(self) < _LARGE:
-            return self._approximate(queries, search, eligible)
-        (scan, sampled), tables = self._probe, rounded_down(self.filter.means(queries))
-        answer, at = SegmentResult.empty(len(queries), search.k), np.full((len(queries), search.n_candidates), -1)
-        if (varied := ~tables.flat).any():
-            _, at[varied] = scan.nearest(tables.of(varied), at.shape[1], keep=None if eligible is None else eligible[sampled])
-        rows = np.where(at >= 0, sampled[at], -1)
-        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         return answer
 
     def _complete(

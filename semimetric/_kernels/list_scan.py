@@ -1,0 +1,617 @@
+"""Search in lists of near items: lists are dropped by bounds of their boxes, and items by sums of 8-bit codes in SIMD.
+
+Items lie in lists of at most 256, which a tree of medians cuts (Bentley 1975). Every feature is cut into bins, and a list spans
+the bins from its least to its greatest. For a query the least value in every bin is known, so the least over the span of a list
+bounds what the feature adds to the sum of its items; two overlapping spans of 2^k bins cover any span (Bender & Farach-Colton
+2000). Then the 4-bit codes of the items of a list choose entries of 8-bit tables, rounded down, whose sums bound those of the
+items. The sums of the items that are left are computed exactly.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel
+from .locate import rise
+from .places import _estimate, _keep_smallest
+from .search import BestItems, _insert, _value, cell_of
+from .simd import LANES, scan_64
+
+MOST_IN_LIST = 4 * LANES  # items
+BINS = 64  # of a feature
+GROUP = 16  # Consecutive lists whose spans are joined.
+QUERIES = 64  # The number of queries that are taken from list to list together.
+_SPANS = 7  # Spans of 1, 2, 4, ... 64 bins.
+_ROUNDING = 1e-10  # Relative to the largest sums: what rounding, and another order of adding, may change.
+_TOP = 254.0  # The integer that stands for the limit; sums are cut off at 255.
+_RENEWED = 0.97  # Tables of integers are made anew when the limit has fallen below this part of it.
+_GREATEST, _LEAST, _STEP = np.float32(3.4e38), np.float32(1.2e-38), np.float32(2.0**-23)  # Of normal numbers of 32 bits.
+_SAMPLED, _POWERS = 256, 8  # The number of items whose spread gives the direction of a cut, and of steps that find it.
+
+
+class ListArrays(NamedTuple):
+    """Items in lists: what a scan reads.
+
+    ``rows`` are those of the items in the order of the lists (n,), ``starts`` the first place of each list (L + 1,), and
+    ``blocks`` its first block of 64 codes (L + 1,). The codes are flat, of shape (n_blocks, M, 64). The spans (L, E, 2), and
+    those of groups of lists, are two numbers of entries of the minima of a feature, (7, 64) flat, which together cover the list.
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+    blocks: np.ndarray
+    codes: np.ndarray
+    bins: np.ndarray
+    middles: np.ndarray
+    group_middles: np.ndarray
+    spans: np.ndarray
+    of_groups: np.ndarray
+
+
+class Bins(NamedTuple):
+    """The range of positions in each bin (E, 64), empty where low > high, and the columns of codes of the parts.
+
+    ``order`` (E, 64) are the low ends, those of empty bins filled up by the next so that they increase.
+    Part p has ``count[p]`` cells of 4 bins each; it lies in ``column[p]``, in steps of ``step[p]``.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    order: np.ndarray
+    column: np.ndarray
+    step: np.ndarray
+    count: np.ndarray
+
+
+class Limits(NamedTuple):
+    """Limits of the sums of each query (B,), what estimates of sums may err by (B,), and the size of the tables.
+
+    Bounds may err by what rounding changes in sums of that size.
+    """
+
+    sums: np.ndarray
+    room: np.ndarray
+    size: float
+
+
+@kernel
+def _direction(bins, values, sample, out):
+    """Fill ``out`` (E,) with about the direction in which a sample of items varies most; return False if it does not vary.
+
+    It is found by the power method from the feature of the greatest variance.
+    """
+    n, n_parts = sample.shape[0], bins.shape[1]
+    X, widest, best = np.empty((n, n_parts)), 0, 0.0
+    for e in range(n_parts):
+        for r in range(n):
+            X[r, e] = values[e, bins[sample[r], e]]
+        X[:, e] -= X[:, e].mean()
+        spread = (X[:, e] * X[:, e]).sum()
+        if spread > best:
+            widest, best = e, spread
+    out[:] = 0.0
+    if not best > 0.0:
+        return False
+    out[widest] = 1.0
+    X /= np.sqrt(best)
+    of_rows = np.empty(n)
+    for _ in range(_POWERS):
+        for r in range(n):
+            of_rows[r] = (X[r] * out).sum()
+        for e in range(n_parts):
+            out[e] = (X[:, e] * of_rows).sum()
+        out /= np.sqrt((out * out).sum())
+    return True
+
+
+@kernel
+def _kth(keys, k):
+    """Return the k-th smallest key, from 0 on; the keys are reordered (Hoare 1961)."""
+    low, high = 0, keys.shape[0] - 1
+    while low < high:
+        middle = keys[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while keys[i] < middle:
+                i += 1
+            while keys[j] > middle:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return keys[k]
+
+
+@kernel
+def _cut(bins, rows, keys, first):
+    """Reorder bins (n, E) and rows (n,) such that those of the ``first`` smallest keys come first."""
+    n = rows.shape[0]
+    middle = _kth(keys.copy(), first)
+    equal = first - (keys < middle).sum()  # So many of those with the middle key belong to the first.
+    kept_bins, kept_rows, at, kept = np.empty_like(bins), np.empty_like(rows), 0, 0
+    for r in range(n):
+        before = keys[r] < middle
+        if keys[r] == middle and equal > 0:
+            before = True
+            equal -= 1
+        if before:
+            if at < r:
+                bins[at], rows[at] = bins[r], rows[r]
+            at += 1
+        else:
+            kept_bins[kept], kept_rows[kept] = bins[r], rows[r]
+            kept += 1
+    bins[at:], rows[at:] = kept_bins[:kept], kept_rows[:kept]
+
+
+@kernel
+def in_lists(bins, values, rows, n_lists, least):
+    """Order the rows of items and their bins (n, E) such that near ones are consecutive; return the starts of the lists.
+
+    There are ``n_lists`` of about the same size. Bins stand for the values (E, 64). Each cut halves the lists in the direction
+    in which a sample of their items varies most (Sproull 1991); inside a list rows are ordered on, down to ``least`` of them.
+    """
+    n, n_parts = bins.shape
+    starts, keys = np.empty(n_lists + 1, np.int64), np.empty(n, np.float32)
+    direction, products = np.empty(n_parts), np.empty((n_parts, BINS), np.float32)
+    parts, depth = np.empty((128, 4), np.int64), 1  # The first row and the end of each part, and its lists.
+    parts[0] = (0, n, 0, n_lists)
+    while depth:
+        depth -= 1
+        a, z, u, v = parts[depth]
+        if v - u == 1:
+            starts[u] = a
+        if v - u <= 1 and z - a <= least:
+            continue
+        half = (v - u) // 2
+        middle = a + (z - a) // 2 if v - u <= 1 else a + (z - a) * half // (v - u)
+        if _direction(bins, values, np.arange(a, z, max((z - a) // _SAMPLED, 1)), direction):
+            for e in range(n_parts):
+                for c in range(BINS):
+                    products[e, c] = direction[e] * values[e, c]
+            for r in range(a, z):
+                total = np.float32(0.0)
+                for e in range(n_parts):
+                    total += products[e, bins[r, e]]
+                keys[r] = total
+            _cut(bins[a:z], rows[a:z], keys[a:z], middle - a)
+        if v - u <= 1:  # Both are parts of a list, which are only ordered on.
+            parts[depth], parts[depth + 1] = (middle, z, u, u), (a, middle, u, u)
+        else:
+            parts[depth], parts[depth + 1] = (middle, z, u + half, v), (a, middle, u, u + half)
+        depth += 2
+    starts[n_lists] = n
+    return starts
+
+
+@kernel
+def _span(low, high):
+    """Return the numbers of the two entries of minima (7, 64), flat, that cover the bins from ``low`` to ``high``."""
+    k = 0
+    while (2 << k) <= high - low + 1:
+        k += 1
+    return k * BINS + low, k * BINS + high - (1 << k) + 1
+
+
+@kernel
+def fill_lists(step, column, lists):
+    """Fill the codes, middles and spans of lists, and of groups of them, from the bins of all items."""
+    n_bytes, (n_lists, n_parts) = n_code_bytes(lists), lists.middles.shape
+    low, high = np.empty((n_lists, n_parts), np.int64), np.empty((n_lists, n_parts), np.int64)
+    lists.codes[:] = 0
+    for i in range(n_lists):
+        low[i], high[i] = BINS, -1
+        for place in range(lists.starts[i], lists.starts[i + 1]):
+            inside = place - lists.starts[i]
+            block = (lists.blocks[i] + inside // LANES) * n_bytes * LANES + inside % LANES
+            for p in range(n_parts):
+                b = np.int64(lists.bins[place, p])
+                low[i, p], high[i, p] = min(low[i, p], b), max(high[i, p], b)
+                lists.codes[block + column[p] // 2 * LANES] += np.uint8((b // 4 * step[p]) << (4 * (column[p] % 2)))
+        _middle(lists.bins[lists.starts[i] : lists.starts[i + 1]], lists.middles[i])
+        for p in range(n_parts):
+            lists.spans[i, p, 0], lists.spans[i, p, 1] = _span(low[i, p], high[i, p])
+    for g in range(lists.of_groups.shape[0]):
+        first, end = g * GROUP, min((g + 1) * GROUP, n_lists)
+        _middle(lists.middles[first:end], lists.group_middles[g])
+        for p in range(n_parts):
+            lists.of_groups[g, p, 0], lists.of_groups[g, p, 1] = _span(low[first:end, p].min(), high[first:end, p].max())
+
+
+@kernel
+def n_code_bytes(lists):
+    """Return the number of bytes of the codes of an item."""
+    return lists.codes.shape[0] // LANES // lists.blocks[-1]
+
+
+@kernel
+def _middle(bins, out):
+    """Fill ``out`` (E,) with the median bin of each feature."""
+    for p in range(bins.shape[1]):
+        counts, left = np.zeros(BINS, np.int64), (bins.shape[0] + 1) // 2
+        for r in range(bins.shape[0]):
+            counts[bins[r, p]] += 1
+        c = 0
+        while left > counts[c]:
+            left -= counts[c]
+            c += 1
+        out[p] = c
+
+
+@kernel
+def _down(value):
+    """Return the largest number of 32 bits that is not above a value."""
+    near = np.float32(value)
+    if near <= value:
+        return near
+    if near == np.inf:
+        return _GREATEST
+    return near - max(abs(near) * _STEP, _LEAST)
+
+
+@kernel
+def place_bins(scales, bins, ends):
+    """Fill the places of both ends of every bin: ``ends.cell`` and the others, (E, 2 * 64), low ones first."""
+    for e in range(bins.low.shape[0]):
+        for c in range(2 * BINS):
+            at = bins.low[e, c] if c < BINS else bins.high[e, c - BINS]
+            k, t, beyond = cell_of(at if abs(at) < np.inf else 0.0, scales.size[e])
+            ends.cell[e, c], ends.fraction[e, c] = k, t
+            ends.rise[e, c] = rise(beyond, scales.epsilon[e, 0], scales.epsilon[e, 1])
+
+
+@kernel
+def _bin_at(low, x):
+    """Return the last bin whose low end is < x, or -1; low ends increase, and those of empty bins are infinite."""
+    a, z = 0, low.shape[0]
+    while a < z:
+        middle = (a + z) // 2
+        if low[middle] < x:
+            a = middle + 1
+        else:
+            z = middle
+    return a - 1
+
+
+@kernel
+def _bin_minima(scales, profiles, b, bins, ends, values, rest, out):
+    """out[e, c]: the least value of feature e over bin c, above the least of all its bins, rounded down; infinite if empty.
+
+    ``rest[e]`` becomes the sum of the least values of the features from e on. Return the sum of the largest absolute values of
+    the features. The least value in a bin is at an end of the bin, or where the function of the item breaks: at a knot, at the fraction of the query in any cell,
+    and at the query itself. ``values`` (64,) is scratch.
+    """
+    size = 0.0
+    for e in range(bins.low.shape[0]):
+        first, own, beyond = scales.first[e], profiles.fraction[b, e], profiles.beyond[b, e]
+        for c in range(2 * BINS):
+            t = ends.fraction[e, c]
+            piece = first + 2 * ends.cell[e, c] + (t > own)
+            value = profiles.pieces[b, piece, 0] + profiles.pieces[b, piece, 1] * t + abs(beyond - ends.rise[e, c])
+            if c < BINS:
+                values[c] = value
+            else:
+                values[c - BINS] = min(values[c - BINS], value)
+        for k in range(scales.size[e]):
+            for turn in range(2):
+                x = k + turn * own
+                c = _bin_at(bins.order[e], x)
+                if c >= 0 and x < bins.high[e, c]:
+                    values[c] = min(values[c], _value(x, e, scales, profiles, b))
+        c = _bin_at(bins.order[e], profiles.position[b, e])
+        if c >= 0 and profiles.position[b, e] < bins.high[e, c]:
+            values[c] = min(values[c], _value(profiles.position[b, e], e, scales, profiles, b))
+        lowest, most = np.inf, 0.0
+        for c in range(BINS):
+            if bins.low[e, c] > bins.high[e, c]:
+                values[c] = np.inf
+            else:
+                lowest, most = min(lowest, values[c]), max(most, abs(values[c]))
+        rest[e] = lowest
+        size += most
+        for c in range(BINS):
+            out[e, c] = _down(values[c] - lowest)
+    for e in range(bins.low.shape[0] - 2, -1, -1):
+        rest[e] += rest[e + 1]
+    return size
+
+
+@kernel
+def _span_minima(above, out):
+    """Fill the minima (E, 7 * 64) over spans of 2^k bins."""
+    for e in range(above.shape[0]):
+        of_feature = out[e]
+        for c in range(BINS):
+            of_feature[c] = above[e, c]
+        for k in range(1, _SPANS):
+            before, now, half = (k - 1) * BINS, k * BINS, 1 << (k - 1)
+            for c in range(BINS - 2 * half + 1):
+                of_feature[now + c] = min(of_feature[before + c], of_feature[before + c + half])
+
+
+@kernel
+def _bound(minima, span, room):
+    """Return a bound of the sums of the items of a list above the least, or a smaller one that is above ``room`` already."""
+    bound = 0.0
+    for e in range(span.shape[0]):
+        bound += min(minima[e, span[e, 0]], minima[e, span[e, 1]])
+        if e % 8 == 7 and bound > room:
+            break
+    return bound
+
+
+@kernel
+def _code_minima(above, bins, out):
+    """out[m, c]: the least that code c of column m adds to a sum, above the least, from the values (E, 64) of bins."""
+    out[:] = np.float32(0.0)
+    for p in range(bins.column.shape[0]):
+        m = bins.column[p]
+        for c in range(16):
+            cell = c // bins.step[p] % bins.count[p]
+            of_cell = min(min(above[p, 4 * cell], above[p, 4 * cell + 1]), min(above[p, 4 * cell + 2], above[p, 4 * cell + 3]))
+            out[m, c] = _down(np.float64(out[m, c]) + np.float64(of_cell))
+
+
+@kernel
+def _make_integers(above, room, out):
+    """Fill 8-bit tables (M * 16,) from flat ones: sums up to 254 are those that may be <= ``room``, which is >= 0."""
+    step = np.float32(_TOP / room * (1.0 - 1e-6)) if room > 1e-30 else np.float32(0.0)
+    for c in range(above.shape[0]):
+        out[c] = np.uint8(np.int32(min(above[c] * step, np.float32(255.0))))
+    if step == 0.0:
+        for c in range(above.shape[0]):
+            out[c] = 0 if above[c] <= room else 255
+
+
+@kernel
+def _typical(above, middles):
+    """Return the sums of the values (E, 64) of the middle bins of lists (L, E)."""
+    out = np.empty(middles.shape[0], np.float32)
+    for i in range(middles.shape[0]):
+        total = np.float32(0.0)
+        for e in range(middles.shape[1]):
+            total += above[e, middles[i, e]]
+        out[i] = total
+    return out
+
+
+@kernel
+def _nearest_lists(above, lists, count, each):
+    """Return up to ``count`` lists that are typically nearest to the queries, and which of them each query visits.
+
+    ``above`` (B, E, 64) are the values of bins. A list is as near as its middle bins say, in the mean over the queries; it is
+    looked for in the groups that are nearest in the same way. Each query visits the ``each`` nearest of the lists, (count, B).
+    """
+    n, n_lists = above.shape[0], lists.middles.shape[0]
+    mean = above[0].copy()
+    for b in range(1, n):
+        for e in range(above.shape[1]):
+            for c in range(BINS):
+                mean[e, c] += above[b, e, c]
+    groups = np.argsort(_typical(mean, lists.group_middles))[: 8 + 2 * count // GROUP]
+    members, found = np.empty(groups.shape[0] * GROUP, np.int64), 0
+    for g in groups:
+        for i in range(g * GROUP, min((g + 1) * GROUP, n_lists)):
+            members[found] = i
+            found += 1
+    members = members[:found]
+    chosen = members[np.argsort(_typical(mean, lists.middles[members]))[:count]]
+    visits = np.ones((chosen.shape[0], n), np.bool_)
+    if each < chosen.shape[0]:
+        visits[:] = False
+        middles = lists.middles[chosen]
+        for b in range(n):
+            for j in np.argsort(_typical(above[b], middles))[:each]:
+                visits[j, b] = True
+    return chosen, visits
+
+
+@kernel
+def _lists_within(above, room, lists, searched, bounds, promise):
+    """Find the lists that may hold an item within the room of a query; return them in the order of their promise.
+
+    ``above`` (B, E, 64) are the values of bins, and ``room`` (B,) what a sum may be above the least. The bounds of each query,
+    (number of lists, B), are infinite where a group of lists is left out; the promise of a list is the least of its bounds. Lists that are
+    marked in ``searched`` are left out.
+    """
+    minima = np.empty((above.shape[1], _SPANS * BINS), np.float32)
+    n_lists = lists.spans.shape[0]
+    bounds[:] = np.float32(np.inf)
+    promise[:] = np.inf
+    for b in range(above.shape[0]):
+        _span_minima(above[b], minima)
+        for g in range(lists.of_groups.shape[0]):
+            if _bound(minima, lists.of_groups[g], room[b]) > room[b]:
+                continue
+            for i in range(g * GROUP, min((g + 1) * GROUP, n_lists)):
+                if not searched[i]:
+                    bound = _bound(minima, lists.spans[i], room[b])
+                    if bound <= room[b]:
+                        bounds[i, b] = _down(bound)
+                        promise[i] = min(promise[i], bound)
+    found = np.flatnonzero(promise < np.inf)
+    return found[np.argsort(promise[found])]
+
+
+class Collected(NamedTuple):
+    """Items that may be within the limits: rows and sums, or estimates of them, of each query (B, R), and how many (B,)."""
+
+    rows: np.ndarray
+    sums: np.ndarray
+    count: np.ndarray
+
+
+@kernel
+def _larger(collected):
+    """Return arrays of the same items with twice the room."""
+    n, room = collected.rows.shape
+    out = Collected(np.empty((n, 2 * room), np.int64), np.empty((n, 2 * room)), collected.count)
+    out.rows[:, :room], out.sums[:, :room] = collected.rows, collected.sums
+    return out
+
+
+@kernel
+def _compacted(collected, b, limit):
+    """Leave out those items of query b whose sum or estimate is above the limit."""
+    n = 0
+    for r in range(collected.count[b]):
+        if collected.sums[b, r] <= limit:
+            collected.rows[b, n], collected.sums[b, n] = collected.rows[b, r], collected.sums[b, r]
+            n += 1
+    collected.count[b] = n
+
+
+@kernel
+def _lane(mask):
+    """Return the number of the lowest bit that is set."""
+    n = 0
+    if not mask & np.uint64(0xFFFFFFFF):
+        n, mask = n + 32, mask >> np.uint64(32)
+    if not mask & np.uint64(0xFFFF):
+        n, mask = n + 16, mask >> np.uint64(16)
+    if not mask & np.uint64(0xFF):
+        n, mask = n + 8, mask >> np.uint64(8)
+    if not mask & np.uint64(0xF):
+        n, mask = n + 4, mask >> np.uint64(4)
+    if not mask & np.uint64(0x3):
+        n, mask = n + 2, mask >> np.uint64(2)
+    return n if mask & np.uint64(1) else n + 1
+
+
+@kernel
+def _sum_within(positions, scales, profiles, b, rest, limit):
+    """Return the sum, or infinity if it is above the limit; ``rest[e]`` is the least that the features from e on add."""
+    total = 0.0
+    for e in range(positions.shape[0]):
+        if e % 8 == 0 and total + rest[e] > limit:
+            return np.inf
+        total += _value(positions[e], e, scales, profiles, b)
+    return total
+
+
+@kernel
+def _candidates(lists, i, keep, integers, at, above, room, out):
+    """Fill ``out`` (256,) with rows of list i that are eligible, and whose codes and bins may be within the room; count them.
+
+    The tables of integers start at ``at``; a negative number stands for no limit.
+    """
+    n, size, n_parts = 0, lists.starts[i + 1] - lists.starts[i], above.shape[0]
+    n_bytes = n_code_bytes(lists)
+    most = np.float32(room * (1.0 + 2e-7 * (n_parts + 8)) + 1e-37)  # What rounding in 32 bits may add.
+    for block in range(lists.blocks[i + 1] - lists.blocks[i]):
+        left = size - block * LANES
+        mask = ~np.uint64(0) if left >= LANES else (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+        if at >= 0:
+            mask &= scan_64(integers, lists.codes, at, lists.blocks[i] + block, n_bytes, np.uint8(_TOP))
+        place = lists.starts[i] + block * LANES
+        while mask:
+            own = place + _lane(mask)
+            mask &= mask - np.uint64(1)
+            if at >= 0:
+                one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+                bins = lists.bins[own]
+                for e in range(0, n_parts - 3, 4):
+                    one += above[e, bins[e]]
+                    two += above[e + 1, bins[e + 1]]
+                    three += above[e + 2, bins[e + 2]]
+                    four += above[e + 3, bins[e + 3]]
+                for e in range(n_parts - n_parts % 4, n_parts):
+                    one += above[e, bins[e]]
+                if (one + two) + (three + four) > most:
+                    continue
+            row = np.int64(lists.rows[own])
+            if not keep.shape[0] or keep[row]:
+                out[n] = row
+                n += 1
+    return n
+
+
+@kernel
+def search_lists(scales, profiles, items, places, lists, bins, ends, limits, keep, near, best, at_once):
+    """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest.
+
+    The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. With items whose positions are
+    known, the nearest are in ``best``, (B, k) and (B,), and nothing is collected. With ``places``, or k = 0, the items whose
+    sums, or estimates of them, may be within the limits are collected, and ``best.sums`` are the smallest estimates.
+    ``near`` are a number of near lists, that of those each query visits first, and True if no others follow, so that items may
+    be missed. The mask ``keep`` (n,) is empty where all items are eligible. ``best.refined`` counts sums or
+    estimates, and ``at_once`` (B,) becomes False where the lists beyond the near ones had some of the nearest.
+    """
+    n, k, coded = profiles.position.shape[0], best.sums.shape[1], places.codes.shape[0] > 0
+    gather, n_columns, n_parts = coded or k == 0, 2 * n_code_bytes(lists), bins.low.shape[0]
+    size = 16 * n_columns
+    first = n if gather else 0
+    collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
+    above, codes = np.empty((n, n_parts, BINS), np.float32), np.empty((n, size), np.float32)
+    integers, made_for = np.empty(n * size, np.uint8), np.full(n, np.inf)
+    limit, searched, rows = np.empty(n), np.zeros(lists.spans.shape[0], np.bool_), np.empty(MOST_IN_LIST, np.int64)
+    values, rest, room, slack = np.empty(BINS), np.zeros((n, scales.size.shape[0] + 1)), np.empty(n), np.empty(n)
+    bounds, promise = np.empty((lists.spans.shape[0], n), np.float32), np.empty(lists.spans.shape[0])
+    for b in range(n):
+        slack[b] = _ROUNDING * (_bin_minima(scales, profiles, b, bins, ends, values, rest[b], above[b]) + limits.size)
+        _code_minima(above[b], bins, codes[b].reshape(n_columns, 16))
+        limit[b] = limits.sums[b]
+        if k:
+            limit[b] = min(limit[b], max(best.sums[b, k - 1] + limits.room[b], items.least))
+        room[b] = limit[b] + slack[b] - rest[b, 0]
+    count, each, alone = near
+    each = each if alone else count
+    for stage in range(2):
+        if stage and alone or not stage and not count:
+            continue
+        if stage == 0:
+            chosen, visits = _nearest_lists(above, lists, count, each)
+        else:
+            chosen = _lists_within(above, room, lists, searched, bounds, promise)
+        for j in range(chosen.shape[0]):
+            i = chosen[j]
+            searched[i] = True
+            for b in range(n):
+                if (bounds[i, b] > room[b] if stage else not visits[j, b]) or room[b] < 0.0:
+                    continue
+                at = -1
+                if limit[b] < np.inf:
+                    at = b * size
+                    if not room[b] > _RENEWED * made_for[b]:
+                        made_for[b] = room[b]
+                        _make_integers(codes[b], room[b], integers[at : at + size])
+                n_rows = _candidates(lists, i, keep, integers, at, above[b], room[b], rows)
+                best.refined[b] += n_rows
+                for r in range(n_rows):
+                    row = rows[r]
+                    if coded:
+                        value = _estimate(places.codes[row], places, scales, profiles, b)
+                    else:
+                        value = _sum_within(items.positions[row], scales, profiles, b, rest[b], limit[b] + slack[b])
+                        value = max(value, items.least)
+                    if not gather:
+                        if not value > best.sums[b, k - 1]:
+                            at_once[b] = at_once[b] and not stage
+                            _insert(value, row, items.rank, BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1]))
+                            limit[b] = min(limit[b], best.sums[b, k - 1])
+                        continue
+                    if value > limit[b] + limits.room[b]:
+                        continue
+                    if k:
+                        at_once[b] = at_once[b] and (not stage or value > best.sums[b, k - 1])
+                        _keep_smallest(value, best.sums[b])
+                        limit[b] = min(limit[b], max(best.sums[b, k - 1] + limits.room[b], items.least))
+                    if collected.count[b] == collected.rows.shape[1]:
+                        _compacted(collected, b, limit[b] + limits.room[b])
+                        if 2 * collected.count[b] > collected.rows.shape[1]:
+                            collected = _larger(collected)
+                    at_end = collected.count[b]
+                    collected.rows[b, at_end], collected.sums[b, at_end] = row, value
+                    collected.count[b] += 1
+                room[b] = limit[b] + slack[b] - rest[b, 0]
+    if gather:
+        for b in range(n):
+            _compacted(collected, b, limit[b] + limits.room[b])
+    return collected
