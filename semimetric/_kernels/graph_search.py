@@ -198,11 +198,22 @@ def walk_of_each(scales, profiles, places, graph, upper, bottom, nodes):
 
 @kernel
 def _between(pairs, a, b):
-    """Return the distance of two codes (E,) by tables (E, L / 2, L / 2) of every other level."""
+    """Return the distance of two codes (E,) by tables (E, L / 4, L / 4) of every fourth level."""
     total = np.float32(0.0)
     for e in range(a.shape[0]):
-        total += pairs[e, a[e] >> 1, b[e] >> 1]
+        total += pairs[e, a[e] >> 2, b[e] >> 2]
     return total
+
+
+@kernel
+def _is_between(pairs, a, b, most):
+    """Return True if `_between` is at most ``most``, for values >= 0: the sum ends where it is above."""
+    total = np.float32(0.0)
+    for e in range(a.shape[0]):
+        if e % 8 == 0 and total > most:
+            return False
+        total += pairs[e, a[e] >> 2, b[e] >> 2]
+    return total <= most
 
 
 @kernel
@@ -214,7 +225,7 @@ def _choose(codes, pairs, i, near, factor, chosen):
     for r in np.argsort(values):
         j, free = near[r], n < chosen.shape[0] and near[r] != i
         for s in range(n):
-            if free and factor * _between(pairs, codes[chosen[s]], codes[j]) <= values[r]:
+            if free and _is_between(pairs, codes[chosen[s]], codes[j], values[r] / factor):
                 free = False
         if free:
             chosen[n] = j
@@ -223,10 +234,10 @@ def _choose(codes, pairs, i, near, factor, chosen):
 
 
 @kernel
-def unoccluded(codes, pairs, start, near, factor, edges):
-    """Find the edges of the items from ``start`` on to those of their nearest, ``near`` (B, N), that no nearer one occludes."""
+def unoccluded(codes, pairs, items, near, factor, edges):
+    """Find the edges of ``items`` (B,) to those of their nearest, ``near`` (B, N), that no nearer one occludes."""
     for i in range(near.shape[0]):
-        _choose(codes, pairs, start + i, near[i], factor, edges[start + i])
+        _choose(codes, pairs, items[i], near[i], factor, edges[items[i]])
 
 
 @kernel

@@ -3,8 +3,8 @@
 Items lie in lists of at most 256, which a tree of medians cuts (Bentley 1975). Every feature is cut into bins, and a list spans
 the bins from its least to its greatest. For a query the least value in every bin is known, so the least over the span of a list
 bounds what the feature adds to the sum of its items; two overlapping spans of 2^k bins cover any span (Bender & Farach-Colton
-2000). Then the 4-bit codes of the items of a list choose entries of 8-bit tables, rounded down, whose sums bound those of the
-items. The sums of the items that are left are computed exactly.
+2000). Four bins are a cell, and the cells of the items of a list choose entries of 8-bit tables, rounded down, whose sums
+bound those of the items, as do the sums over bins. The sums of the items that are left are computed exactly.
 """
 
 from typing import NamedTuple
@@ -33,14 +33,14 @@ class ListArrays(NamedTuple):
     """Items in lists: what a scan reads.
 
     ``rows`` are those of the items in the order of the lists (n,), ``starts`` the first place of each list (L + 1,), and
-    ``blocks`` its first block of 64 codes (L + 1,). The codes are flat, of shape (n_blocks, M, 64). The spans (L, E, 2), and
-    those of groups of lists, are two numbers of entries of the minima of a feature, (7, 64) flat, which together cover the list.
+    ``blocks`` its first block of 64 items (L + 1,). The bins of the items are flat, (n_blocks, E, 64). The middles are the
+    median bins of lists (L, E), and of groups of 16 lists. The spans of lists (L, E, 2), and of groups, are numbers of two
+    entries of the minima of a feature, (7, 64) flat, which together cover the items.
     """
 
     rows: np.ndarray
     starts: np.ndarray
     blocks: np.ndarray
-    codes: np.ndarray
     bins: np.ndarray
     middles: np.ndarray
     group_middles: np.ndarray
@@ -49,18 +49,14 @@ class ListArrays(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """The range of positions in each bin (E, 64), empty where low > high, and the columns of codes of the parts.
+    """The range of positions in each bin (E, 64), empty where low > high.
 
     ``order`` (E, 64) are the low ends, those of empty bins filled up by the next so that they increase.
-    Part p has ``count[p]`` cells of 4 bins each; it lies in ``column[p]``, in steps of ``step[p]``.
     """
 
     low: np.ndarray
     high: np.ndarray
     order: np.ndarray
-    column: np.ndarray
-    step: np.ndarray
-    count: np.ndarray
 
 
 class Limits(NamedTuple):
@@ -201,21 +197,21 @@ def _span(low, high):
 
 
 @kernel
-def fill_lists(step, column, lists):
-    """Fill the codes, middles and spans of lists, and of groups of them, from the bins of all items."""
-    n_bytes, (n_lists, n_parts) = n_code_bytes(lists), lists.middles.shape
+def fill_lists(bins, lists):
+    """Fill the bins, middles and spans of lists, and of groups of them, from the bins (n, E) in the order of the lists."""
+    n_lists, n_parts = lists.middles.shape
     low, high = np.empty((n_lists, n_parts), np.int64), np.empty((n_lists, n_parts), np.int64)
-    lists.codes[:] = 0
+    lists.bins[:] = 0
     for i in range(n_lists):
+        own = bins[lists.starts[i] : lists.starts[i + 1]]
         low[i], high[i] = BINS, -1
-        for place in range(lists.starts[i], lists.starts[i + 1]):
-            inside = place - lists.starts[i]
-            block = (lists.blocks[i] + inside // LANES) * n_bytes * LANES + inside % LANES
+        for r in range(own.shape[0]):
+            at = (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES
             for p in range(n_parts):
-                b = np.int64(lists.bins[place, p])
+                b = np.int64(own[r, p])
                 low[i, p], high[i, p] = min(low[i, p], b), max(high[i, p], b)
-                lists.codes[block + column[p] // 2 * LANES] += np.uint8((b // 4 * step[p]) << (4 * (column[p] % 2)))
-        _middle(lists.bins[lists.starts[i] : lists.starts[i + 1]], lists.middles[i])
+                lists.bins[at + p * LANES] = b
+        _middle(own, lists.middles[i])
         for p in range(n_parts):
             lists.spans[i, p, 0], lists.spans[i, p, 1] = _span(low[i, p], high[i, p])
     for g in range(lists.of_groups.shape[0]):
@@ -223,12 +219,6 @@ def fill_lists(step, column, lists):
         _middle(lists.middles[first:end], lists.group_middles[g])
         for p in range(n_parts):
             lists.of_groups[g, p, 0], lists.of_groups[g, p, 1] = _span(low[first:end, p].min(), high[first:end, p].max())
-
-
-@kernel
-def n_code_bytes(lists):
-    """Return the number of bytes of the codes of an item."""
-    return lists.codes.shape[0] // LANES // lists.blocks[-1]
 
 
 @kernel
@@ -285,8 +275,8 @@ def _bin_minima(scales, profiles, b, bins, ends, values, rest, out):
     """out[e, c]: the least value of feature e over bin c, above the least of all its bins, rounded down; infinite if empty.
 
     ``rest[e]`` becomes the sum of the least values of the features from e on. Return the sum of the largest absolute values of
-    the features. The least value in a bin is at an end of the bin, or where the function of the item breaks: at a knot, at the fraction of the query in any cell,
-    and at the query itself. ``values`` (64,) is scratch.
+    the features. The least value in a bin is at an end of it, or where the function of the item breaks: at a knot, at the
+    fraction of the query in any cell, and at the query itself. ``values`` (64,) is scratch.
     """
     size = 0.0
     for e in range(bins.low.shape[0]):
@@ -348,15 +338,12 @@ def _bound(minima, span, room):
 
 
 @kernel
-def _code_minima(above, bins, out):
-    """out[m, c]: the least that code c of column m adds to a sum, above the least, from the values (E, 64) of bins."""
-    out[:] = np.float32(0.0)
-    for p in range(bins.column.shape[0]):
-        m = bins.column[p]
+def _cell_minima(above, out):
+    """out[16 e + c]: the least of the values (E, 64) of the four bins of cell c of feature e."""
+    for e in range(above.shape[0]):
         for c in range(16):
-            cell = c // bins.step[p] % bins.count[p]
-            of_cell = min(min(above[p, 4 * cell], above[p, 4 * cell + 1]), min(above[p, 4 * cell + 2], above[p, 4 * cell + 3]))
-            out[m, c] = _down(np.float64(out[m, c]) + np.float64(of_cell))
+            one, other = min(above[e, 4 * c], above[e, 4 * c + 1]), min(above[e, 4 * c + 2], above[e, 4 * c + 3])
+            out[16 * e + c] = min(one, other)
 
 
 @kernel
@@ -417,9 +404,9 @@ def _nearest_lists(above, lists, count, each):
 def _lists_within(above, room, lists, searched, bounds, promise):
     """Find the lists that may hold an item within the room of a query; return them in the order of their promise.
 
-    ``above`` (B, E, 64) are the values of bins, and ``room`` (B,) what a sum may be above the least. The bounds of each query,
-    (number of lists, B), are infinite where a group of lists is left out; the promise of a list is the least of its bounds. Lists that are
-    marked in ``searched`` are left out.
+    ``above`` (B, E, 64) are the values of bins, and ``room`` (B,) what a sum may be above the least. The bounds of each query
+    (L, B) are infinite where a list, or its group, is left out, as are lists that are marked in ``searched``. The promise of a
+    list is the least of its bounds.
     """
     minima = np.empty((above.shape[1], _SPANS * BINS), np.float32)
     n_lists = lists.spans.shape[0]
@@ -445,14 +432,14 @@ class Collected(NamedTuple):
 
     rows: np.ndarray
     sums: np.ndarray
-    count: np.ndarray
+    found: np.ndarray
 
 
 @kernel
 def _larger(collected):
     """Return arrays of the same items with twice the room."""
     n, room = collected.rows.shape
-    out = Collected(np.empty((n, 2 * room), np.int64), np.empty((n, 2 * room)), collected.count)
+    out = Collected(np.empty((n, 2 * room), np.int64), np.empty((n, 2 * room)), collected.found)
     out.rows[:, :room], out.sums[:, :room] = collected.rows, collected.sums
     return out
 
@@ -461,11 +448,11 @@ def _larger(collected):
 def _compacted(collected, b, limit):
     """Leave out those items of query b whose sum or estimate is above the limit."""
     n = 0
-    for r in range(collected.count[b]):
+    for r in range(collected.found[b]):
         if collected.sums[b, r] <= limit:
             collected.rows[b, n], collected.sums[b, n] = collected.rows[b, r], collected.sums[b, r]
             n += 1
-    collected.count[b] = n
+    collected.found[b] = n
 
 
 @kernel
@@ -497,39 +484,64 @@ def _sum_within(positions, scales, profiles, b, rest, limit):
 
 
 @kernel
-def _candidates(lists, i, keep, integers, at, above, room, out):
-    """Fill ``out`` (256,) with rows of list i that are eligible, and whose codes and bins may be within the room; count them.
+def _bin_sum(above, bins, at):
+    """Return about the sum of the values (E, 64) of the bins of an item, by four sums in 32 bits.
 
-    The tables of integers start at ``at``; a negative number stands for no limit.
+    The bins are every 64th from ``at`` on.
     """
-    n, size, n_parts = 0, lists.starts[i + 1] - lists.starts[i], above.shape[0]
-    n_bytes = n_code_bytes(lists)
-    most = np.float32(room * (1.0 + 2e-7 * (n_parts + 8)) + 1e-37)  # What rounding in 32 bits may add.
+    n_parts = above.shape[0]
+    one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    for e in range(0, n_parts - 3, 4):
+        one += above[e, bins[at]]
+        two += above[e + 1, bins[at + LANES]]
+        three += above[e + 2, bins[at + 2 * LANES]]
+        four += above[e + 3, bins[at + 3 * LANES]]
+        at += 4 * LANES
+    for e in range(n_parts - n_parts % 4, n_parts):
+        one += above[e, bins[at]]
+        at += LANES
+    return (one + two) + (three + four)
+
+
+@kernel
+def _rounded_up(room, n_parts):
+    """Return a number that no `_bin_sum` is above whose exact sum is at most ``room``."""
+    return np.float32(room * (1.0 + 2e-7 * (n_parts + 8)) + 1e-37)
+
+
+@kernel
+def _candidates(lists, i, keep, integers, above, room, out):
+    """Fill ``out`` with the rows of list i that are eligible, and whose cells and bins may be within the room; count them."""
+    n, n_parts, size = 0, above.shape[0], lists.starts[i + 1] - lists.starts[i]
+    most = _rounded_up(room, n_parts)
     for block in range(lists.blocks[i + 1] - lists.blocks[i]):
         left = size - block * LANES
         mask = ~np.uint64(0) if left >= LANES else (np.uint64(1) << np.uint64(left)) - np.uint64(1)
-        if at >= 0:
-            mask &= scan_64(integers, lists.codes, at, lists.blocks[i] + block, n_bytes, np.uint8(_TOP))
-        place = lists.starts[i] + block * LANES
+        mask &= scan_64(integers, lists.bins, lists.blocks[i] + block, n_parts, np.uint8(_TOP))
+        first = (lists.blocks[i] + block) * n_parts * LANES
         while mask:
-            own = place + _lane(mask)
+            lane = _lane(mask)
             mask &= mask - np.uint64(1)
-            if at >= 0:
-                one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
-                bins = lists.bins[own]
-                for e in range(0, n_parts - 3, 4):
-                    one += above[e, bins[e]]
-                    two += above[e + 1, bins[e + 1]]
-                    three += above[e + 2, bins[e + 2]]
-                    four += above[e + 3, bins[e + 3]]
-                for e in range(n_parts - n_parts % 4, n_parts):
-                    one += above[e, bins[e]]
-                if (one + two) + (three + four) > most:
-                    continue
-            row = np.int64(lists.rows[own])
-            if not keep.shape[0] or keep[row]:
+            row = np.int64(lists.rows[lists.starts[i] + block * LANES + lane])
+            if not _bin_sum(above, lists.bins, first + lane) > most and (not keep.shape[0] or keep[row]):
                 out[n] = row
                 n += 1
+    return n
+
+
+@kernel
+def _by_bins(lists, i, keep, above, sums, out):
+    """Fill ``out`` with the eligible rows of list i in the order of the sums of their bins, which increase; count them."""
+    n, n_parts, rows = 0, above.shape[0], np.empty(MOST_IN_LIST, np.int64)
+    for r in range(lists.starts[i + 1] - lists.starts[i]):
+        row = np.int64(lists.rows[lists.starts[i] + r])
+        if not keep.shape[0] or keep[row]:
+            rows[n] = row
+            sums[n] = _bin_sum(above, lists.bins, (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES)
+            n += 1
+    order = np.argsort(sums[:n])
+    sums[:n] = sums[:n][order]
+    out[:n] = rows[:n][order]
     return n
 
 
@@ -545,18 +557,17 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
     estimates, and ``at_once`` (B,) becomes False where the lists beyond the near ones had some of the nearest.
     """
     n, k, coded = profiles.position.shape[0], best.sums.shape[1], places.codes.shape[0] > 0
-    gather, n_columns, n_parts = coded or k == 0, 2 * n_code_bytes(lists), bins.low.shape[0]
-    size = 16 * n_columns
+    gather, n_parts = coded or k == 0, bins.low.shape[0]
     first = n if gather else 0
     collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
-    above, codes = np.empty((n, n_parts, BINS), np.float32), np.empty((n, size), np.float32)
-    integers, made_for = np.empty(n * size, np.uint8), np.full(n, np.inf)
+    above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
+    integers, made_for, sums = np.empty((n, 16 * n_parts), np.uint8), np.full(n, np.inf), np.empty(MOST_IN_LIST, np.float32)
     limit, searched, rows = np.empty(n), np.zeros(lists.spans.shape[0], np.bool_), np.empty(MOST_IN_LIST, np.int64)
     values, rest, room, slack = np.empty(BINS), np.zeros((n, scales.size.shape[0] + 1)), np.empty(n), np.empty(n)
     bounds, promise = np.empty((lists.spans.shape[0], n), np.float32), np.empty(lists.spans.shape[0])
     for b in range(n):
         slack[b] = _ROUNDING * (_bin_minima(scales, profiles, b, bins, ends, values, rest[b], above[b]) + limits.size)
-        _code_minima(above[b], bins, codes[b].reshape(n_columns, 16))
+        _cell_minima(above[b], cells[b])
         limit[b] = limits.sums[b]
         if k:
             limit[b] = min(limit[b], max(best.sums[b, k - 1] + limits.room[b], items.least))
@@ -576,15 +587,18 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
             for b in range(n):
                 if (bounds[i, b] > room[b] if stage else not visits[j, b]) or room[b] < 0.0:
                     continue
-                at = -1
-                if limit[b] < np.inf:
-                    at = b * size
+                in_order = limit[b] == np.inf  # Then all items come, near ones first, and the first of them give a limit.
+                if in_order:
+                    n_rows = _by_bins(lists, i, keep, above[b], sums, rows)
+                else:
                     if not room[b] > _RENEWED * made_for[b]:
                         made_for[b] = room[b]
-                        _make_integers(codes[b], room[b], integers[at : at + size])
-                n_rows = _candidates(lists, i, keep, integers, at, above[b], room[b], rows)
-                best.refined[b] += n_rows
+                        _make_integers(cells[b], room[b], integers[b])
+                    n_rows = _candidates(lists, i, keep, integers[b], above[b], room[b], rows)
                 for r in range(n_rows):
+                    if in_order and limit[b] < np.inf and sums[r] > _rounded_up(limit[b] + slack[b] - rest[b, 0], n_parts):
+                        break
+                    best.refined[b] += 1
                     row = rows[r]
                     if coded:
                         value = _estimate(places.codes[row], places, scales, profiles, b)
@@ -603,13 +617,13 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
                         at_once[b] = at_once[b] and (not stage or value > best.sums[b, k - 1])
                         _keep_smallest(value, best.sums[b])
                         limit[b] = min(limit[b], max(best.sums[b, k - 1] + limits.room[b], items.least))
-                    if collected.count[b] == collected.rows.shape[1]:
+                    if collected.found[b] == collected.rows.shape[1]:
                         _compacted(collected, b, limit[b] + limits.room[b])
-                        if 2 * collected.count[b] > collected.rows.shape[1]:
+                        if 2 * collected.found[b] > collected.rows.shape[1]:
                             collected = _larger(collected)
-                    at_end = collected.count[b]
+                    at_end = collected.found[b]
                     collected.rows[b, at_end], collected.sums[b, at_end] = row, value
-                    collected.count[b] += 1
+                    collected.found[b] += 1
                 room[b] = limit[b] + slack[b] - rest[b, 0]
     if gather:
         for b in range(n):

@@ -6,14 +6,13 @@ from .jit import kernel
 
 
 @kernel
-def rises(tables, base, span, top):
+def rises(tables, base, span):
     """Return the tables (B, M, 16) minus the least entries of their columns; infinite entries do not count.
 
-    ``base`` (B,) becomes the sum of the least entries, ``span`` (B,) the largest rise of a column, ``top`` (B,) the sum of the
-    largest rises.
+    ``base`` (B,) becomes the sum of the least entries, and ``span`` (B,) the largest rise of a column.
     """
     for b in range(tables.shape[0]):
-        base[b], span[b], top[b] = 0.0, 0.0, 0.0
+        base[b], span[b] = 0.0, 0.0
         for m in range(tables.shape[1]):
             least, most = np.inf, -np.inf
             for c in range(tables.shape[2]):
@@ -22,9 +21,7 @@ def rises(tables, base, span, top):
                 if value < np.inf:
                     most = max(most, value)
             base[b] += least
-            if most > least:
-                span[b] = max(span[b], most - least)
-                top[b] += most - least
+            span[b] = max(span[b], most - least)
 
 
 @kernel

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance
 
 from semimetric import Semimetric
-from semimetric._kernels.search import BestItems, Candidates, SearchedItems, by_bound, cell_minima, nearest, values
+from semimetric._kernels.search import BestItems, Candidates, SearchedItems, cell_minima, nearest, values
 from semimetric.distances.pairs.full_tables import PairEmbedding
 from semimetric.distances.search.query_tables import QueryView
 
@@ -114,16 +114,3 @@ def test_items_that_are_infinitely_far_come_last_in_the_order_of_their_ranks():
     )
     assert best.rows.tolist() == [1, 3, 2]
     assert best.sums.tolist() == [2.0, np.inf, np.inf]
-
-
-@pytest.mark.filterwarnings("ignore:.* encountered in scalar:RuntimeWarning")  # without the compiler
-@given(seed=st.integers(0, 1000), n=st.integers(0, 300), kind=st.sampled_from(["any", "equal", "infinite", "tiny"]))
-def test_an_order_by_bounds_is_whole_and_nearly_sorted(seed, n, kind):
-    bounds = np.random.default_rng(seed).normal(size=n) * {"tiny": 1e-310}.get(kind, 1.0)
-    bounds = {"equal": np.full(n, 3.0), "infinite": np.full(n, -np.inf)}.get(kind, bounds)
-    order = np.full(n, -1)
-    by_bound(bounds, order)
-    assert_array_equal(np.sort(order), np.arange(n))
-    if kind == "any" and n:
-        ordered = bounds[order]
-        assert (np.maximum.accumulate(ordered) - ordered).max() <= np.ptp(bounds) / 255 * (1 + 1e-9)

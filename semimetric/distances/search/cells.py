@@ -260,7 +260,7 @@ class Warp(NamedTuple):
         ends = low + width * (np.arange(_BINS + 1) / _BINS)
         mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts))])
         cuts = np.interp(np.arange(1, n_cells) / n_cells * mass[-1], mass, ends)
-        out = np.full(CODES - 1, np.inf)
+        out = np.full(max(CODES, n_cells) - 1, np.inf)
         out[: n_cells - 1] = np.interp(cuts, self.scale, self.knots)
         return out
 

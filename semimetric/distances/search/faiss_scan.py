@@ -66,34 +66,12 @@ class ScanCandidates(NamedTuple):
     next_sum: Floats  # (B,), a number that the sum of no other item is below, or NaN where none is known
 
 
-class Rises(NamedTuple):
-    """The heights of tables above the least entries of their columns: sum of the least, the largest, and sum of these."""
-
-    base: Floats
-    span: Floats
-    top: Floats
-
-    @classmethod
-    def of(cls, tables: Floats) -> "Rises":
-        """Return the rises of tables (B, M, 16)."""
-        found = cls(*(np.empty(len(tables)) for _ in cls._fields))
-        rises(tables, *found)
-        return found
-
-
 def rounded_down(tables: Floats) -> IntegerTables:
     """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
-    of_tables = Rises.of(tables)
-    return whole_numbers(tables, of_tables.base, of_tables.span, np.zeros(len(tables)))
-
-
-def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> IntegerTables:
-    """Return tables (B, M, 16), above their least entries, as integers of at least ``step`` (B,) a unit, cut off at 255.
-
-    The step is larger where no entry would come to 255 otherwise; ``span`` (B,) is the largest rise of each query.
-    """
+    base, span = np.empty(len(tables)), np.empty(len(tables))
+    rises(tables, base, span)
     with np.errstate(divide="ignore", over="ignore"):
-        step = np.maximum(step, (TOP + 2 * _ROUNDING) / span)
+        step = (TOP + 2 * _ROUNDING) / span
     out = np.empty(tables.shape, np.float32)
     round_down(tables, step, _ROUNDING, out)
     return IntegerTables(out, step, base)
@@ -181,19 +159,6 @@ class Scan:
                 self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
             )
         return -found, rows
-
-    def ranges(
-        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
-    ) -> tuple[Integers, NDArray[np.float32], Integers]:
-        """Return the items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
-
-        The limit must be less than the largest sum of each query, of which FAISS does not return items.
-        """
-        with _threads(1):
-            starts, found, rows = self._index.range_search(
-                self._queries(rounded), -float(np.floor(limit)) - 1.0, params=self._parameters(self.n_lists, keep)
-            )
-        return starts.astype(np.int64), -found, rows
 
     def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
         return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))

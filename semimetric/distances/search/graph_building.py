@@ -15,11 +15,13 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.graph_search import add_edges, edges_back, level_pairs, unoccluded, with_edges_back
+from .item_lists import NearLists
 from .neighbor_graph import DEGREE, LEVELS, GraphWalk, NeighborGraph, layer_starts
 from .query_tables import ItemArrays, QueryView
-from .segment import SearchRequest, Segment
+from .segment import Segment
 
-_NEAR, _CANDIDATES, _PROBE = 32, 100, 16  # The nearest that an item asks for, and how they are searched.
+_NEAR = 32  # The nearest that an item asks for,
+_LISTS = NearLists(128, 24, alone=True)  # in those of the nearest lists of its neighbourhood that are nearest to it.
 _FACTOR = 1.1  # An item is occluded by one that is nearer to it by this factor than the item whose edges are chosen.
 _WIDTH, _BRIDGES = 16, 4  # The nearest that the walk to an item looks for, and edges where it ends in vain.
 _BLOCK = 1_024
@@ -58,9 +60,7 @@ def build_graph(segment: Segment, *, n_jobs: int | None, seed: int | None, done:
         own = segment
         if layer:
             items, layout = segment.points.raw[rows[layer]], segment.cells.layout
-            own = Segment.build(
-                view, layout, rows[layer], items, n_lists="auto", n_jobs=n_jobs, seed=seed, storage=segment.storage
-            )
+            own = Segment.build(view, layout, rows[layer], items, n_lists=1, n_jobs=n_jobs, seed=seed, storage=segment.storage)
         of_layer = slice(first[layer], first[layer + 1])
         chosen = _edges(own, codes[of_layer], pairs, n_jobs, done)
         edges[of_layer] = np.where(chosen >= 0, chosen + first[layer], -1)
@@ -96,11 +96,11 @@ def _codes(levels: Floats, points: ItemArrays, n_nodes: int) -> NDArray[np.uint8
 
 
 def _pairs(view: QueryView, levels: Floats) -> NDArray[np.float32]:
-    """Return the values between every other level of a feature as query and as item, (E, L / 2, L / 2)."""
-    half = np.ascontiguousarray(levels[:, ::2])
-    profiles = view.profiles(ItemArrays(np.empty((half.shape[1], 0)), np.ascontiguousarray(half.T), None))
-    pairs = np.empty((*half.shape, half.shape[1]), np.float32)
-    level_pairs(view.scales, profiles, half, pairs)
+    """Return the values between every fourth level of a feature as query and as item, (E, L / 4, L / 4)."""
+    some = np.ascontiguousarray(levels[:, 1::4])
+    profiles = view.profiles(ItemArrays(np.empty((some.shape[1], 0)), np.ascontiguousarray(some.T), None))
+    pairs = np.empty((*some.shape, some.shape[1]), np.float32)
+    level_pairs(view.scales, profiles, some, pairs)
     return pairs
 
 
@@ -109,13 +109,14 @@ def _edges(
 ) -> NDArray[np.int32]:
     """Return edges (n, R) between the items of a layer, by their numbers in the layer."""
     n = len(segment)
-    request = SearchRequest(min(_NEAR + 1, n), "approximate", _CANDIDATES, _PROBE)
+    scan, k = segment.list_scan, min(_NEAR + 1, n)
+    in_order = scan.lists.arrays.rows.astype(np.int64)  # Near items one after another, whose lists are mostly the same.
     chosen, edges = np.empty((n, DEGREE), np.int32), np.empty((n, DEGREE), np.int32)
 
     def choose(block: slice) -> None:
-        queries = segment.view.block(segment.points.take(np.arange(block.start, block.stop)))
-        near = segment.nearest(queries, request, None).rows
-        unoccluded(codes, pairs, block.start, near, _FACTOR, chosen)
+        items = in_order[block]
+        near = scan.nearest(segment.view.block(segment.points.take(items)), k, None, near=_LISTS).rows
+        unoccluded(codes, pairs, items, near, _FACTOR, chosen)
         done(block.stop - block.start)
 
     map_blocks(choose, n, size=_BLOCK, n_jobs=n_jobs)

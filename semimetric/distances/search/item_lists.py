@@ -34,12 +34,11 @@ from ..._kernels.list_scan import (
 from ..._kernels.places import PlaceCodes
 from ..._kernels.search import BestItems, Profiles, SearchedItems, encode
 from ..._kernels.simd import LANES
-from .cells import CODES, CellLayout, Warp
+from .cells import Warp
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, estimate_errors
 
 _SAMPLE = 20_000  # The number of items that place the bins.
-_IN_CELL = BINS // CODES  # The number of bins of a cell.
 _NEAR = 16  # The lists that give the first limits of an exact search.
 _ALL = np.empty(0, dtype=bool)  # The mask of eligible items where all are.
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
@@ -47,21 +46,22 @@ _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))
 
 
 class NearLists(NamedTuple):
-    """The lists that a search visits first: ``count`` for all queries together, of which each query visits the ``each`` nearest.
+    """The lists that a search visits first: ``n_lists`` near all queries together, of which each visits the ``each`` nearest.
 
-    If ``alone``, no others follow, so that items may be missed.
+    If ``alone``, no others follow, so that items may be missed; else all queries visit all of them.
     """
 
-    count: int = _NEAR
+    n_lists: int = _NEAR
     each: int = _NEAR
     alone: bool = False
 
 
 _EXACT = NearLists()
 
+
 @dataclass(frozen=True, eq=False)
 class ItemLists:
-    """Items of a segment in lists of at most 256, and the bins of their features."""
+    """Items of a segment in lists of at most 256, and the bins of their features: 64 of each, of which four are a cell."""
 
     arrays: ListArrays
     bins: Bins
@@ -69,60 +69,49 @@ class ItemLists:
     values: NDArray[np.float32]  # (E, 64), what the bins are on the scales that the tables rise evenly on
 
     @classmethod
-    def of(cls, layout: CellLayout, view: QueryView, points: ItemArrays, *, seed: int | None = 0) -> ItemLists:
+    def of(cls, view: QueryView, points: ItemArrays, *, seed: int | None = 0) -> ItemLists:
         """Return the lists of located items, which need a table at least."""
         n, rng = len(points), np.random.default_rng(seed)
         sample = points.positions[np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))][:, : view.n_tables]
-        edges = np.array([_bin_edges(layout, e, of_feature) for e, of_feature in enumerate(sample.T)])
-        shape = (len(edges), BINS)
+        warps = [Warp.of(view, of_feature, e, rng) for e, of_feature in enumerate(sample.T)]
+        edges = np.array([warp.edges(BINS) for warp in warps])
+        shape = edges.shape[0], BINS
         low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
         bins = _encoded(points, edges, low, high)
-        warps = [Warp.of(view, of_feature, e, rng) for e, of_feature in enumerate(sample.T)]
-        middle = np.where(low <= high, (low + high) / 2, 0.0)
+        middle, filled = np.zeros(shape), low <= high
+        middle[filled] = (low[filled] + high[filled]) / 2
         values = np.array([np.interp(m, w.knots, w.scale) for m, w in zip(middle, warps, strict=True)])
         values = (values / (np.ptp(values, axis=1).max() or 1.0)).astype(np.float32)
         n_lists = -(-n // MOST_IN_LIST)
         rows = np.arange(n, dtype=np.int32 if n <= np.iinfo(np.int32).max else np.int64)
         starts = in_lists(bins, values, rows, n_lists, QUERIES)
         blocks = np.append(0, np.cumsum(-(-np.diff(starts) // LANES)))
-        codes = np.empty(int(blocks[-1]) * -(-layout.n_columns // 2) * LANES, np.uint8)
         of_lists, of_groups = (n_lists, len(edges)), (-(-n_lists // GROUP), len(edges))
         arrays = ListArrays(
-            rows, starts, blocks, codes, bins,
+            rows, starts, blocks, np.empty(int(blocks[-1]) * len(edges) * LANES, np.uint8),
             np.empty(of_lists, np.uint8), np.empty(of_groups, np.uint8),
             np.empty((*of_lists, 2), np.uint16), np.empty((*of_groups, 2), np.uint16),
         )  # fmt: skip
-        column, step, count = (array[: len(edges)].copy() for array in (layout.column, layout.step, layout.count))
-        fill_lists(step, column, arrays)
+        fill_lists(bins, arrays)
         order = np.minimum.accumulate(np.where(low > high, np.inf, low)[:, ::-1], axis=1)[:, ::-1].copy()
-        return cls(arrays, Bins(low, high, order, column, step, count), edges, values)
+        return cls(arrays, Bins(low, high, order), edges, values)
 
     @property
     def all_arrays(self) -> list[NDArray[np.generic]]:
         """The arrays that grow with the number of items."""
-        return [self.arrays.rows, self.arrays.codes, self.arrays.bins]
+        return [self.arrays.rows, self.arrays.bins]
 
     def order(self, view: QueryView, X: NDArray[Any]) -> Integers:
         """Return the numbers of queries X (n, n_features) such that near ones are consecutive, shape (n,)."""
-        numbers, bins, unused = np.arange(len(X)), np.empty((len(X), len(self.edges)), np.uint8), np.full(self.values.shape, np.inf)
+        numbers, bins, unused = (
+            np.arange(len(X)),
+            np.empty((len(X), len(self.edges)), np.uint8),
+            np.full(self.values.shape, np.inf),
+        )
         for rows in short_blocks(len(X), _SAMPLE):
             bins[rows] = _encoded(view.points(X[rows]), self.edges, unused.copy(), -unused)
         in_lists(bins, self.values, numbers, 1, QUERIES)
         return numbers
-
-
-def _bin_edges(layout: CellLayout, e: int, sample: Floats) -> Floats:
-    """Return upper edges (63,) of the bins of feature e: every cell is cut at quartiles of the sample; infinite at the end."""
-    n_cells, out = int(layout.count[e]), np.full(BINS - 1, np.inf)
-    ends = layout.edges[e, : n_cells - 1]
-    cell = np.searchsorted(ends, sample)
-    for c in range(n_cells):
-        inside = sample[cell == c]
-        quartiles = np.quantile(inside, [0.25, 0.5, 0.75]) if len(inside) else np.full(_IN_CELL - 1, ends[min(c, n_cells - 2)])
-        out[c * _IN_CELL : (c + 1) * _IN_CELL - 1] = quartiles
-        if c < n_cells - 1:
-            out[(c + 1) * _IN_CELL - 1] = ends[c]
-    return np.maximum.accumulate(out)
 
 
 def _encoded(points: ItemArrays, edges: Floats, low: Floats, high: Floats) -> NDArray[np.uint8]:
@@ -177,7 +166,9 @@ class ListScan:
         """Return for each query sums and rows of at least all eligible items whose sum is <= ``limit``."""
         answer, sums, found = SegmentResult.empty(len(queries), 0), np.full(len(queries), limit), []
         for part, collected in self._searched(queries, sums, eligible, NearLists(0, 0), answer):
-            for q, n, rows, values in zip(range(part.start, part.stop), collected.count, collected.rows, collected.sums, strict=True):
+            for q, n, rows, values in zip(
+                range(part.start, part.stop), collected.found, collected.rows, collected.sums, strict=True
+            ):
                 if isinstance(self.refinement, CodedRefinement):
                     found.append(self.refinement.within(queries, q, rows[:n], limit))
                 else:
@@ -188,8 +179,9 @@ class ListScan:
         self, queries: QueryBlock, sums: Floats, eligible: Mask, near: NearLists, answer: SegmentResult
     ) -> Iterator[tuple[slice, Collected]]:
         """Search for some queries after others; yield their slice, and the items that were collected for them."""
-        coded = isinstance(self.refinement, CodedRefinement)
-        room = estimate_errors(self.refinement.codes, self.view, queries.profiles) if coded else np.zeros(len(queries))
+        coded, room = isinstance(self.refinement, CodedRefinement), np.zeros(len(queries))
+        if isinstance(self.refinement, CodedRefinement):
+            room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
         keep = _ALL if eligible is None else eligible
         for part in short_blocks(len(queries), QUERIES):
             profiles = Profiles(*(array[part] for array in queries.profiles))
@@ -198,11 +190,11 @@ class ListScan:
             limits = Limits(sums[part], room[part], self.view.size)
             yield part, search_lists(
                 self.view.scales, profiles, *self._items, self.lists.arrays, self.lists.bins, self._ends, limits, keep,
-                (near.count, near.each, near.alone), best, answer.at_once[part],
+                (near.n_lists, near.each, near.alone), best, answer.at_once[part],
             )  # fmt: skip
 
 
 def _flat(collected: Collected) -> tuple[Integers, Integers]:
     """Return the rows that were collected for all queries, one after another, and where those of each start."""
-    chosen = np.arange(collected.rows.shape[1]) < collected.count[:, None]
-    return collected.rows[chosen], np.append(0, np.cumsum(collected.count))
+    chosen = np.arange(collected.rows.shape[1]) < collected.found[:, None]
+    return collected.rows[chosen], np.append(0, np.cumsum(collected.found))

@@ -188,7 +188,13 @@ class SegmentedItems(NamedTuple):
         return largest.list_scan.lists.order(self.view, X) if len(X) > _FEW and largest.scans_lists else None
 
     def _answered(
-        self, answer: Callable[..., Any], asked: Any, X: NDArray[Any], order: Integers | None, n_jobs: int | None, verbose: bool | None
+        self,
+        answer: Callable[..., Any],
+        asked: Any,
+        X: NDArray[Any],
+        order: Integers | None,
+        n_jobs: int | None,
+        verbose: bool | None,
     ) -> list[Any]:
         with progress_bar(len(X), "queries", verbose=verbose, unit="query") as bar:
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.files import is_mapped
 from ..._foundation.real_numbers import real_number, shown
-from ..._foundation.threads import end_if_interrupted, short_blocks
+from ..._foundation.threads import short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ..._kernels.search import Candidates, SearchedItems, cell_minima
 from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
-from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans, rounded_down, whole_numbers
+from .faiss_scan import IntegerTables, Scan, ScanCandidates, kmeans, rounded_down
 from .item_lists import ItemLists, ListScan
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
@@ -397,7 +397,7 @@ class Segment:
 
     @cached_property
     def _item_lists(self) -> ItemLists:
-        return ItemLists.of(self.cells.layout, self.view, self.points)
+        return ItemLists.of(self.view, self.points)
 
     @cached_property
     def list_scan(self) -> ListScan:

@@ -47,12 +47,10 @@ def test_within_names_every_item_up_to_the_limit(monkeypatch):
     d, items, queries = search_problem(300)
     segment = segment_of(d, items)
     block, every = segment.view.block(segment.view.points(queries)), d.pairwise(queries, items)
-    for bounds in (segment.bounds(block), None):
-        for q in range(len(queries)):
-            limit = float(np.quantile(every[q], 0.1))
-            sums, rows = segment.within(block, q, limit * (1 + 1e-12), bounds, None)
-            assert set(np.flatnonzero(every[q] <= limit)) <= set(rows)
-            assert_array_equal(np.sort(rows[sums <= limit * (1 + 1e-12)]), np.flatnonzero(every[q] <= limit))
+    limit = float(np.quantile(every, 0.1))
+    for q, (sums, rows) in enumerate(segment.within(block, limit * (1 + 1e-12), None)):
+        assert set(np.flatnonzero(every[q] <= limit)) <= set(rows)
+        assert_array_equal(np.sort(rows[sums <= limit * (1 + 1e-12)]), np.flatnonzero(every[q] <= limit))
 
 
 def test_what_depends_on_codes_alone_is_shared():

@@ -1,0 +1,197 @@
+"""Lists of items: they hold every item once, their bounds are bounds, and the search in them answers as brute force does."""
+
+import cases
+import numpy as np
+import pytest
+import strategies as our
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from searches import rough_distance
+
+from semimetric import Grid, NeighborIndex, Semimetric
+from semimetric._kernels.list_scan import BINS, MOST_IN_LIST, _bin_minima, _down
+from semimetric._kernels.search import _value
+from semimetric._kernels.simd import LANES
+from semimetric.distances.search import items as answers
+from semimetric.distances.search import segment as module
+from semimetric.distances.search.cells import CellLayout
+from semimetric.distances.search.item_lists import ItemLists, ListScan, NearLists
+from semimetric.distances.search.query_tables import QueryView
+from semimetric.distances.search.segment import SearchRequest, Segment
+
+
+def segment_of(d, items, storage="float64", ids=None):
+    view = QueryView(d)
+    ids = np.arange(len(items)) if ids is None else ids
+    layout = CellLayout.fit(view, items, 0)
+    return Segment.build(view, layout, ids, items, n_lists=1, n_jobs=1, seed=0, storage=storage)
+
+
+def problem(seed, n, n_features=5, kind="singles"):
+    """Clustered items that tie, and queries near to and far from them."""
+    rng = np.random.default_rng(seed)
+    centers, m = rng.normal(size=(9, n_features)), max(n, 100)
+    items = np.round(centers[rng.integers(0, 9, m)] + 0.3 * rng.normal(size=(m, n_features)), 1)
+    queries = np.vstack([items[:40] + 0.05, 3 * rng.normal(size=(30, n_features))])
+    return rough_distance(Grid.fit(items, n_knots=6), kind=kind, seed=seed), items[:n], queries
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+@pytest.mark.parametrize("kind", ["singles", "warped"] if "warped" in cases.EMBEDDINGS else ["singles"])
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40), share=st.sampled_from([0.02, 0.7, 1.0]))
+@settings(max_examples=20)
+def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
+    d, items, queries = problem(seed, n, kind=kind)
+    rng = np.random.default_rng(seed)
+    segment = segment_of(d, items, storage, rng.permutation(n))
+    keep = None if share == 1.0 else rng.random(n) < share
+    block = segment.view.block(segment.view.points(queries))
+    want = segment._brute(block, k, segment._rows(keep))
+    found = segment.list_scan.nearest(block, k, keep)
+    assert_array_equal(found.sums, want.sums)
+    assert_array_equal(found.rows, want.rows)
+    assert (found.refined <= n).all()
+    limits = want.sums[:, -1] if np.isfinite(want.sums).all() else None
+    limited = segment.list_scan.nearest(block, k, keep, limits)
+    assert_array_equal(limited.sums, want.sums)
+    some = segment.list_scan.nearest(block, k, keep, near=NearLists(3, 2, alone=True))
+    assert (some.sums >= want.sums).all()
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 900), share=st.sampled_from([0.0, 0.01, 0.5, 1.0, 2.0]))
+@settings(max_examples=20)
+def test_all_items_within_a_limit_are_named_once(storage, seed, n, share):
+    d, items, queries = problem(seed, n)
+    segment = segment_of(d, items, storage)
+    block, every = segment.view.block(segment.view.points(queries)), d.pairwise(queries, items)
+    limit = share * float(every.max()) * (1 + 1e-9)  # which no distance is within rounding of
+    found = segment.list_scan.within(block, limit, None)
+    assert len(found) == len(queries)
+    for q, (sums, rows) in enumerate(found):
+        assert len(set(rows)) == len(rows)
+        assert_array_equal(np.sort(rows[sums <= limit]), np.flatnonzero(every[q] <= limit))
+
+
+@given(data=st.data(), seed=st.integers(0, 1000), side=st.sampled_from(["query-first", "query-last"]))
+@settings(max_examples=30)
+def test_missing_periodic_and_categorical_features_and_points_outside(data, seed, side):
+    grid = data.draw(our.mixed_grids())
+    items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 5))
+    items = items[np.random.default_rng(seed).integers(0, 24, 300)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_FEW", 0)
+        index = NeighborIndex(rough_distance(grid, seed=seed), side=side).fit(items)
+        found, want = (index.kneighbors(queries, 7, algorithm=a) for a in ("exact", "brute"))
+    for one, other in zip(found, want, strict=True):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e-37, 1.0, 1e37, 1e40, 1e300])
+def test_distances_of_any_size_are_bounded(scale):
+    d, items, queries = problem(3, 700)
+    scaled = Semimetric(d.embedding, d.weights * scale, d.epsilon * scale, d.feature_names)
+    segment = segment_of(scaled, items)
+    block = segment.view.block(segment.view.points(queries))
+    found, want = segment.list_scan.nearest(block, 5, None), segment._brute(block, 5, np.arange(700))
+    assert_array_equal(found.rows, want.rows)
+    assert_array_equal(found.sums, want.sums)
+
+
+@given(st.floats(allow_nan=False))
+def test_numbers_are_rounded_down_to_32_bits(value):
+    with np.errstate(over="ignore", under="ignore"):
+        assert _down(value) <= value or value == -np.inf
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 3000), kind=st.sampled_from(["varied", "equal", "two"]))
+@settings(max_examples=25)
+def test_every_item_is_in_one_list(seed, n, kind):
+    d, items, _ = problem(seed, n)
+    items = {"varied": items, "equal": items[:1].repeat(n, axis=0), "two": items[:2][np.arange(n) % min(n, 2)]}[kind]
+    view = QueryView(d)
+    points = view.points(items)
+    lists = ItemLists.of(view, points)
+    arrays, bins = lists.arrays, lists.bins
+    assert_array_equal(np.sort(arrays.rows), np.arange(n))
+    sizes = np.diff(arrays.starts)
+    assert sizes.min() > 0
+    assert sizes.max() <= MOST_IN_LIST
+    assert np.ptp(sizes) <= 2 + n // len(sizes) // 8
+    held = arrays.bins.reshape(-1, view.n_tables, LANES)
+    where = [(arrays.blocks[i] + r // LANES, r % LANES) for i, size in enumerate(sizes) for r in range(size)]
+    every = np.array([held[block, :, lane] for block, lane in where])
+    positions = points.positions[arrays.rows][:, : view.n_tables]
+    for e in range(view.n_tables):
+        assert (bins.low[e, every[:, e]] <= positions[:, e]).all()
+        assert (positions[:, e] <= bins.high[e, every[:, e]]).all()
+    for i, (a, z) in enumerate(zip(arrays.starts[:-1], arrays.starts[1:], strict=True)):
+        covered = [set(range(s % BINS, s % BINS + (1 << s // BINS))) for s in arrays.spans[i].ravel().tolist()]
+        for e in range(view.n_tables):
+            own = every[a:z, e]
+            assert covered[2 * e] | covered[2 * e + 1] == set(range(own.min(), own.max() + 1))
+
+
+def test_the_value_of_a_bin_is_its_least():
+    """What lists and codes are dropped by, against a fine sample of every bin."""
+    d, items, queries = problem(5, 600)
+    scan = segment_of(d, items).list_scan
+    view, bins = scan.view, scan.lists.bins
+    block = view.block(view.points(queries))
+    above, rest, scratch = np.empty((len(bins.low), BINS), np.float32), np.zeros(len(bins.low) + 1), np.empty(BINS)
+    for q in range(len(queries)):
+        _bin_minima(view.scales, block.profiles, q, bins, scan._ends, scratch, rest, above)
+        for e, c in zip(*np.nonzero(bins.low <= bins.high), strict=True):
+            fine = np.linspace(bins.low[e, c], bins.high[e, c], 200)
+            own = np.array([_value(x, e, view.scales, block.profiles, q) for x in fine])
+            assert above[e, c] + rest[e] - rest[e + 1] <= own.min() + 1e-9
+            assert above[e, c] + rest[e] - rest[e + 1] >= own.min() - 0.2
+
+
+def test_queries_are_put_in_an_order_and_answered_in_their_own(monkeypatch):
+    d, items, _ = problem(7, 4000)
+    queries = items[::-1][:1500] + 0.01
+    index = NeighborIndex(d, n_jobs=2).fit(items)
+    order = index.segments_[0].list_scan.lists.order(index._view, queries)
+    assert_array_equal(np.sort(order), np.arange(len(queries)))
+    assert (order != np.arange(len(queries))).any()
+    ordered = index.search(queries, 4)
+    radius = float(np.median(ordered.distances[:, -1]))
+    within = index.radius_neighbors(queries, radius)
+    monkeypatch.setattr(answers, "_FEW", len(queries))
+    plain = index.search(queries, 4)
+    for one, other in zip(ordered, plain, strict=True):
+        assert one.shape == other.shape
+    assert_array_equal(ordered.ids, plain.ids)
+    assert_array_equal(ordered.distances, plain.distances)
+    for one, other in zip(within, index.radius_neighbors(queries, radius), strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert_array_equal(a, b)
+
+
+def test_all_items_are_joined_with_themselves_as_by_brute_force():
+    d, items, _ = problem(11, 5000)
+    index = NeighborIndex(d, n_jobs=2).fit(items[:4000]).add(items[4000:]).remove(np.arange(0, 500, 7))
+    for one, other in zip(index.kneighbors(None, 6), index.kneighbors(None, 6, algorithm="brute"), strict=True):
+        assert_array_equal(one, other)
+    graph = index.kneighbors_graph(n_neighbors=6, mode="distance")
+    assert graph.shape == (index.n_samples_fit_,) * 2
+    assert (graph.diagonal() == 0).all()
+    distances, ids = index.radius_neighbors(None, 0.05)
+    every = d.pairwise(index.encoded_items_, index.encoded_items_)
+    for i in range(0, len(ids), 97):
+        near = np.flatnonzero(every[i] <= 0.05)
+        assert_array_equal(np.sort(ids[i]), np.sort(index.ids_[near[near != i]]))
+
+
+def test_lists_are_shared_by_distances_of_the_same_cells():
+    d, items, queries = problem(13, 3000)
+    segment = segment_of(d, items)
+    lists = segment.list_scan.lists
+    other = segment.under(QueryView(rough_distance(d.embedding.grid, seed=99)))
+    assert isinstance(other.list_scan, ListScan)
+    assert other.list_scan.lists is lists
+    block = other.view.block(other.view.points(queries))
+    found, want = (other.nearest(block, SearchRequest(5, a), None) for a in ("exact", "brute"))
+    assert_array_equal(found.rows, want.rows)
