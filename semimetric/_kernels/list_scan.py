@@ -510,8 +510,8 @@ def _rounded_up(room, n_parts):
 
 
 @kernel
-def _candidates(lists, i, keep, integers, above, room, out):
-    """Fill ``out`` with the rows of list i that are eligible, and whose cells and bins may be within the room; count them."""
+def _candidates(lists, i, keep, integers, above, room, sums, out):
+    """Fill ``out`` with the eligible rows of list i whose cells and bins may be within the room, and sums of bins; count them."""
     n, n_parts, size = 0, above.shape[0], lists.starts[i + 1] - lists.starts[i]
     most = _rounded_up(room, n_parts)
     for block in range(lists.blocks[i + 1] - lists.blocks[i]):
@@ -523,26 +523,44 @@ def _candidates(lists, i, keep, integers, above, room, out):
             lane = _lane(mask)
             mask &= mask - np.uint64(1)
             row = np.int64(lists.rows[lists.starts[i] + block * LANES + lane])
-            if not _bin_sum(above, lists.bins, first + lane) > most and (not keep.shape[0] or keep[row]):
-                out[n] = row
+            total = _bin_sum(above, lists.bins, first + lane)
+            if not total > most and (not keep.shape[0] or keep[row]):
+                out[n], sums[n] = row, total
                 n += 1
     return n
 
 
 @kernel
 def _by_bins(lists, i, keep, above, sums, out):
-    """Fill ``out`` with the eligible rows of list i in the order of the sums of their bins, which increase; count them."""
+    """Fill ``out`` with the eligible rows of list i, and their sums of bins, small ones first to a 64th; count them."""
     n, n_parts, rows = 0, above.shape[0], np.empty(MOST_IN_LIST, np.int64)
+    unsorted, ends = np.empty(MOST_IN_LIST, np.float32), np.zeros(BINS + 1, np.int64)
     for r in range(lists.starts[i + 1] - lists.starts[i]):
         row = np.int64(lists.rows[lists.starts[i] + r])
         if not keep.shape[0] or keep[row]:
             rows[n] = row
-            sums[n] = _bin_sum(above, lists.bins, (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES)
+            unsorted[n] = _bin_sum(above, lists.bins, (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES)
             n += 1
-    order = np.argsort(sums[:n])
-    sums[:n] = sums[:n][order]
-    out[:n] = rows[:n][order]
+    if not n:
+        return 0
+    low, high = unsorted[:n].min(), unsorted[:n].max()
+    scale = np.float32(BINS - 1) / (high - low) if low < high < np.inf else np.float32(0.0)
+    for r in range(n):
+        ends[_bucket(unsorted[r], low, scale) + 1] += 1
+    for c in range(1, BINS + 1):
+        ends[c] += ends[c - 1]
+    for r in range(n):
+        c = _bucket(unsorted[r], low, scale)
+        out[ends[c]], sums[ends[c]] = rows[r], unsorted[r]
+        ends[c] += 1
     return n
+
+
+@kernel
+def _bucket(value, low, scale):
+    """Return which of 64 parts of a range a value is in."""
+    at = (value - low) * scale
+    return np.int64(at) if 0.0 <= at < BINS else 0
 
 
 @kernel
@@ -552,12 +570,12 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
     The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. With items whose positions are
     known, the nearest are in ``best``, (B, k) and (B,), and nothing is collected. With ``places``, or k = 0, the items whose
     sums, or estimates of them, may be within the limits are collected, and ``best.sums`` are the smallest estimates.
-    ``near`` are a number of near lists, that of those each query visits first, and True if no others follow, so that items may
-    be missed. The mask ``keep`` (n,) is empty where all items are eligible. ``best.refined`` counts sums or
+    ``near`` are a number of near lists, that of those each query visits first, and True if no others follow. Items may then be
+    missed, and their sums are the least of their bins, whatever the positions are. The mask ``keep`` (n,) is empty where all items are eligible. ``best.refined`` counts sums or
     estimates, and ``at_once`` (B,) becomes False where the lists beyond the near ones had some of the nearest.
     """
     n, k, coded = profiles.position.shape[0], best.sums.shape[1], places.codes.shape[0] > 0
-    gather, n_parts = coded or k == 0, bins.low.shape[0]
+    gather, n_parts = (coded or k == 0) and not near[2], bins.low.shape[0]
     first = n if gather else 0
     collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
     above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
@@ -594,13 +612,15 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
                     if not room[b] > _RENEWED * made_for[b]:
                         made_for[b] = room[b]
                         _make_integers(cells[b], room[b], integers[b])
-                    n_rows = _candidates(lists, i, keep, integers[b], above[b], room[b], rows)
+                    n_rows = _candidates(lists, i, keep, integers[b], above[b], room[b], sums, rows)
                 for r in range(n_rows):
                     if in_order and limit[b] < np.inf and sums[r] > _rounded_up(limit[b] + slack[b] - rest[b, 0], n_parts):
-                        break
+                        continue
                     best.refined[b] += 1
                     row = rows[r]
-                    if coded:
+                    if alone:
+                        value = sums[r] + rest[b, 0]
+                    elif coded:
                         value = _estimate(places.codes[row], places, scales, profiles, b)
                     else:
                         value = _sum_within(items.positions[row], scales, profiles, b, rest[b], limit[b] + slack[b])

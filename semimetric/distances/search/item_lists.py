@@ -48,7 +48,7 @@ _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))
 class NearLists(NamedTuple):
     """The lists that a search visits first: ``n_lists`` near all queries together, of which each visits the ``each`` nearest.
 
-    If ``alone``, no others follow, so that items may be missed; else all queries visit all of them.
+    If ``alone``, no others follow, so that items may be missed, and sums are bounds; else all queries visit all of them.
     """
 
     n_lists: int = _NEAR
@@ -157,7 +157,7 @@ class ListScan:
         sums = np.full(len(queries), np.inf) if limits is None else limits
         near = near if near.alone or not np.isfinite(sums).all() else NearLists(0, 0)
         for part, collected in self._searched(queries, sums, eligible, near, answer):
-            if isinstance(self.refinement, CodedRefinement):
+            if isinstance(self.refinement, CodedRefinement) and not near.alone:
                 rows, starts = _flat(collected)
                 self.refinement.keep(queries, np.arange(part.start, part.stop), rows, NO_VALUES, starts, answer)
         return answer
@@ -179,8 +179,9 @@ class ListScan:
         self, queries: QueryBlock, sums: Floats, eligible: Mask, near: NearLists, answer: SegmentResult
     ) -> Iterator[tuple[slice, Collected]]:
         """Search for some queries after others; yield their slice, and the items that were collected for them."""
-        coded, room = isinstance(self.refinement, CodedRefinement), np.zeros(len(queries))
-        if isinstance(self.refinement, CodedRefinement):
+        room = np.zeros(len(queries))
+        coded = isinstance(self.refinement, CodedRefinement) and not near.alone
+        if isinstance(self.refinement, CodedRefinement) and coded:
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
         keep = _ALL if eligible is None else eligible
         for part in short_blocks(len(queries), QUERIES):
