@@ -6,7 +6,7 @@ Otherwise the items of the smallest bounds are refined until a bound exceeds the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -26,6 +26,7 @@ from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
 from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans, rounded_down, whole_numbers
+from .groups import Groups
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
@@ -328,6 +329,11 @@ class Segment:
         return int(self.alive.sum())
 
     @cached_property
+    def groups(self) -> dict[tuple[Hashable, ...], Groups]:
+        """The rows by their values in columns that queries have named; see `grouped.groups_of`."""
+        return {}
+
+    @cached_property
     def filter(self) -> Filter:
         """The cells under the distance, which bound the sums of items from below."""
         return Filter(self.cells, self.view)
@@ -367,6 +373,8 @@ class Segment:
             yield "lists", self.lists.member
         if self.payload is not None:
             yield from (("payload", array) for _, array in self.payload.arrays())
+        for groups in list(made.get("groups", {}).values()):
+            yield from (("groups", array) for array in groups.arrays())
         if self.graph is not None:
             yield from (("graph", array) for array in (self.graph.codes, self.graph.edges, self.graph.below))
 
@@ -487,6 +495,26 @@ class Segment:
             rows = self._surviving(tables, q, limit + slack[q], eligible)
         rows = self._rows(eligible) if rows is None else rows
         return self._refinement.within(queries, q, rows, limit)
+
+    def among(self, queries: QueryBlock, search: SearchRequest, rows: Integers) -> SegmentResult:
+        """Find the k nearest of every query of a block among rows of its own (B, R), of which -1 ends those of a query."""
+        answer = SegmentResult.empty(len(queries), search.k)
+        answer.at_once[:] = True
+        asked = self.view.merging(queries) if search.algorithm == "merge" else queries
+        self._refinement.each(asked, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        return answer
+
+    def within_among(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
+        """Return sums and rows of at least all items among ``rows`` whose sum is <= limit, for query q of the block."""
+        return self._refinement.within(queries, q, rows, limit)
+
+    def part(self, rows: Integers, packed: NDArray[np.uint8]) -> Self:
+        """Copy these rows, which are alive, as a segment that is scanned without the rest, given the codes of all."""
+        codes = ItemCodes(packed[rows], self.cells.layout.n_columns)
+        other = type(self)(self.view, self.ids[rows], self.points.take(rows), self.cells, codes, np.ones(len(rows), dtype=bool))
+        if self.view.simple:  # To measure again how many survive would take longer than some queries.
+            vars(other)["scan_choice"] = None, int(self.scan_choice[1] * (len(rows) / len(self)) ** 0.5) + 1
+        return other
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Return tables of bounds as integers, and the slack of each query, shape (B,)."""
