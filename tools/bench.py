@@ -33,6 +33,7 @@ QUICK = {
     "clustering": ["--sets", "iris", "--seeds", "1", "--links", "1"],
     "fit_times": ["--sizes", "1000x20", "--methods", "semimetric_2s", "boosting"],
     "half_million": ["--rows", "20000", "--methods", "linear", "PL1", "PL2", "boosting"],
+    "grouped_search": ["--points", "20000", "--queries", "200"],
     "imputation": ["--sets", "vowel", "--rows", "1000"],
     "joint_search": ["--points", "5000", "--queries", "20"],
     "knn_accuracy": ["--sets", "wine", "glass", "--splits", "2", "--report", "2", "--methods", "semimetric", "nca"],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from searches import rough_distance, search_problem
 
-from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
+from semimetric import ConcaveLink, Grid, NeighborIndex, Semimetric, ShardedIndex, load
 from semimetric.distances.search import grouped, segment
 from semimetric.distances.search import index as index_module
 from semimetric.distances.search.items import as_graph
@@ -294,7 +294,7 @@ def test_an_expensive_distance_is_asked_of_the_group_alone():
 
 
 def test_infinite_distances_stay_so_under_a_link():
-    d = rough_distance(Grid.fit(ITEMS, n_knots=4), link="sqrt")
+    d = rough_distance(Grid.fit(ITEMS, n_knots=4), link=ConcaveLink((0.5,), (1.0, 0.5)))  # which refuses what overflows
     index = NeighborIndex(d).fit(ITEMS[:50], payload=FRAME[:50])
     distances, ids = index.kneighbors(QUERIES, 50, by={"shop": ASKED["shop"]})
     assert_array_equal(np.isinf(distances), ids == -1)
