@@ -45,7 +45,7 @@ def rows_of(n: int, n_queries: int) -> list[dict]:
     few = Q[: max(n_queries // 10, SINGLE)]
     index.kneighbors(few[:5], K)
     plain, _ = spent(lambda: index.kneighbors(few, K))
-    plain_ms = plain / len(few)
+    plain_ms = round(plain / len(few), 4)
     # A query of a large group takes as long as one among all items.
     return [
         {"points": n, **row_of(index, Q if c >= 100 else few, c, shops[f"shop{c}"], rng), "plain_ms": plain_ms} for c in counts
