@@ -35,6 +35,7 @@ QUICK = {
     "half_million": ["--rows", "20000", "--methods", "linear", "PL1", "PL2", "boosting"],
     "grouped_search": ["--points", "20000", "--queries", "200"],
     "imputation": ["--sets", "vowel", "--rows", "1000"],
+    "joins": ["--left", "300", "--right", "3000", "--database", "50"],
     "joint_search": ["--points", "5000", "--queries", "20"],
     "knn_accuracy": ["--sets", "wine", "glass", "--splits", "2", "--report", "2", "--methods", "semimetric", "nca"],
     "paper0": ["--sets", "iris", "--splits", "1", "--methods", "PL1", "PL2", "RBF"],
