@@ -3,8 +3,8 @@
 
 Two lists of customers share no key: one is of last year, the other of this year, and people have moved, aged and spent
 otherwise. A nearest join takes, for each row of one table, the nearest rows of the other, as SQL does by ``ORDER BY distance
-LIMIT k`` in a lateral join. With ``by="shop"`` it looks among the customers of the same shop alone, and ``explain`` says what each
-column adds to a distance.
+LIMIT k`` in a lateral join. With ``by="shop"`` it looks among the customers of the same shop alone, and ``explain`` says what
+each column adds to a distance.
 """
 
 import matplotlib.pyplot as plt
@@ -63,6 +63,7 @@ for name in features:
 axes[2].set(title="what each column adds (same shop)", xlabel="distance")
 axes[2].legend(frameon=False, fontsize=8)
 axes[2].spines[["top", "right"]].set_visible(False)
+figure.suptitle("Which customers of two lists are the same, when no number joins them?")
 plt.show()
 
 # A pair is doubtful where the second nearest is hardly farther.

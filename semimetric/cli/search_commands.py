@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
+from ..data.keys import no_such_column
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
-from ..data.keys import no_such_column
 from ..data.payload import Payload
 from ..data.tables import Frame, SplitTable
 from ..distances.model.item_statistics import warn_outside
