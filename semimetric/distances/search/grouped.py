@@ -1,9 +1,9 @@
 """Searches within groups: only items with the key of the query answer it, see `groups`.
 
 No group has an index of its own. Items are sorted by key once for the columns that are asked for, and then each group is
-searched in the way that costs least. Of few items all are refined, for queries of many groups at once. Of many items the codes
-are scanned: those of all items behind a mask where the group is a large part of them or few ask, else those of the group
-alone, which are copied for the queries of a call.
+searched in the way that costs least. Of few items all are refined, for queries of many groups at once. Of many items, or of
+fewer that many queries of a call ask for, the codes are scanned: those of all items behind a mask where the group is a large
+part of them or few ask, else those of the group alone, which are copied for the call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.names import did_you_mean
 from ..._foundation.progress import progress_bar
 from ..._foundation.tables import read_table, without_columns
-from ..._foundation.threads import map_blocks
+from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import Floats, Integers
 from ...data.columns import column_of
 from ...data.payload import PayloadColumn, as_column
@@ -29,10 +29,13 @@ from .groups import Groups, Keys
 from .items import ItemColumns, ItemRows, Neighbors, SegmentedItems, merged, no_neighbors
 from .segment import SearchRequest, Segment
 
-_FEW = 2_048  # Of groups of up to this number of items, all are refined.
+_FEW = 2_048  # Of groups of up to this number of items, all are refined;
+_OFTEN, _FEW_ASKED_OFTEN = 64, 512  # of up to this number where a call has so many queries of the group.
 _LARGE = 0.25  # From this part of the items on, a group is scanned behind a mask of all;
 _MANY = 16  # a smaller one by a copy of its codes for so many queries of a call. For fewer
 _MASKED = 0.04  # it is scanned behind a mask from this part of the items on; else all of its items are refined.
+_ROWS = 1 << 22  # So many row numbers of large groups are refined together.
+_UNSCANNED = ("brute", "merge")
 _MOST = 4  # A segment holds the order of its rows for so many choices of columns.
 
 
@@ -178,7 +181,8 @@ class GroupedItems:
             asked = asked._replace(k=min(search.k, size))
             _store(found, rows, items.nearest(X[rows], asked, n_jobs=n_jobs, verbose=False, linked=False))
 
-        self._answer(of_few, of_many, n_jobs=n_jobs, verbose=verbose)
+        scanned = self.items.view.simple and search.algorithm not in _UNSCANNED
+        self._answer(of_few, of_many, scanned=scanned, n_jobs=n_jobs, verbose=verbose)
         there = np.isfinite(found.distances)
         found.ids[~there] = none
         found.distances[there] = self.items.view.linked(found.distances[there])
@@ -201,18 +205,29 @@ class GroupedItems:
             for row, answer in zip(rows.tolist(), answers, strict=True):
                 found[row] = answer
 
-        self._answer(of_few, of_many, n_jobs=n_jobs, verbose=verbose)
+        self._answer(of_few, of_many, scanned=False, n_jobs=n_jobs, verbose=verbose)
         return [(self.items.view.linked(sums), ids) for sums, ids in found]
 
     def _answer(
-        self, of_few: Callable[[Integers], None], of_many: Callable[[Integers, int, Integers], None], *, n_jobs: int | None,
-        verbose: bool | None,
+        self, of_few: Callable[[Integers], None], of_many: Callable[[Integers, int, Integers], None], *, scanned: bool,
+        n_jobs: int | None, verbose: bool | None,
     ) -> None:  # fmt: skip
-        """Answer queries of small groups block by block, then those of each large group; others stay as they are."""
+        """Answer queries of small groups block by block, then those of each large group; others stay as they are.
+
+        With ``scanned``, groups that many ask for count as large already if a scan pays for them.
+        """
         sizes = self.sizes
         with progress_bar(len(sizes), "queries", verbose=verbose, unit="query") as bar:
             bar.update(int((sizes == 0).sum()))
-            few = np.flatnonzero((sizes > 0) & (sizes <= _FEW))
+            most = min(_FEW_ASKED_OFTEN, _FEW) if scanned else _FEW
+            is_few = (sizes > 0) & (sizes <= most)
+            large = []
+            for rows in _by_group(np.flatnonzero(sizes > most), self.of_query):
+                if sizes[rows[0]] <= _FEW and len(rows) < _OFTEN:
+                    is_few[rows] = True
+                else:
+                    large.append(rows)
+            few = np.flatnonzero(is_few)
             few = few[np.argsort(sizes[few], kind="stable")]  # Groups of a block are of about one size.
 
             def answered(part: slice) -> None:
@@ -221,10 +236,11 @@ class GroupedItems:
 
             map_blocks(answered, len(few), size=self.items.block_size(len(few), n_jobs), n_jobs=n_jobs)
             n_items = sum(segment.n_alive for segment in self.items.segments)
-            for rows in _by_group(np.flatnonzero(sizes > _FEW), self.of_query):
+            for rows in large:
                 size = int(sizes[rows[0]])
                 if len(rows) < _MANY and size < _MASKED * n_items:
-                    of_few(rows)
+                    for part in blocks(len(rows), max(_ROWS // size, 1)):
+                        of_few(rows[part])
                 else:
                     of_many(rows, size, self.of_query[rows[0]])
                 bar.update(len(rows))
@@ -254,7 +270,7 @@ class GroupedItems:
     ) -> tuple[SegmentedItems, SearchRequest]:
         """Return the items of a large group, and the search among them that costs least for so many queries."""
         share = size / max(sum(s.n_alive for s in self.items.segments), 1)
-        copied = share < _LARGE and n_queries >= _MANY and search.algorithm not in ("brute", "merge")
+        copied = share < _LARGE and n_queries >= _MANY and search.algorithm not in _UNSCANNED
         segments, masks = [], []
         for k, (segment, groups) in enumerate(zip(self.items.segments, self.groups, strict=True)):
             rows = groups.rows_of(int(of_group[k]))

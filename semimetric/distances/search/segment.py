@@ -240,7 +240,8 @@ class Lists(NamedTuple):
         return cls(member.astype(np.min_scalar_type(len(centroids) - 1)), packed_codes(layout, positions))
 
 
-_FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
+_FEW = 2_048  # Up to this number of items, all of them are looked at one by one;
+_FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them.
 _SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
@@ -266,6 +267,7 @@ class Segment:
     graph: NeighborGraph | None = None  # edges between items that walks of queries follow; they stay under another distance
     objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
     payload: Payload | None = None  # columns beside the items, which conditions name
+    is_part: bool = False  # True for items of another segment that were copied because many queries ask for them
 
     @classmethod
     def build(
@@ -457,7 +459,8 @@ class Segment:
         if search.algorithm == "merge":
             return self._brute(self.view.merging(queries), search.k, self._rows(eligible))
         n = len(self) if eligible is None else int(eligible.sum())
-        few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
+        few = n <= max(_FEW_OF_PART if self.is_part else _FEW, 2 * search.k)
+        bounded = self.searchable or self._joint_scan is not None
         if search.algorithm == "brute" or few or not bounded:
             return self._brute(queries, search.k, self._rows(eligible))
         if search.algorithm == "graph":
@@ -511,7 +514,8 @@ class Segment:
     def part(self, rows: Integers, packed: NDArray[np.uint8]) -> Self:
         """Copy these rows, which are alive, as a segment that is scanned without the rest, given the codes of all."""
         codes = ItemCodes(packed[rows], self.cells.layout.n_columns)
-        other = type(self)(self.view, self.ids[rows], self.points.take(rows), self.cells, codes, np.ones(len(rows), dtype=bool))
+        alive = np.ones(len(rows), dtype=bool)
+        other = type(self)(self.view, self.ids[rows], self.points.take(rows), self.cells, codes, alive, is_part=True)
         if self.view.simple:  # To measure again how many survive would take longer than some queries.
             vars(other)["scan_choice"] = None, int(self.scan_choice[1] * (len(rows) / len(self)) ** 0.5) + 1
         return other

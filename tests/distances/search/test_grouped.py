@@ -32,9 +32,11 @@ FRAME = pd.DataFrame(
 )
 ASKED = pd.DataFrame({"shop": RNG.choice(SHOPS, 60), "day": RNG.integers(0, 5, 60).astype(float), "open": True})
 WAYS = {  # settings under which groups are searched in one way
-    "refined": {"_FEW": N},
+    "refined": {"_FEW": N, "_FEW_ASKED_OFTEN": N},
+    "refined in parts": {"_FEW": 3, "_MANY": N, "_MASKED": 2.0, "_ROWS": 2 * N},
     "behind masks": {"_FEW": 3, "_LARGE": 0.0, "_MASKED": 0.0},
     "copied": {"_FEW": 3, "_LARGE": 2.0, "_MANY": 1},
+    "copied where many ask": {"_FEW": N, "_FEW_ASKED_OFTEN": 3, "_OFTEN": 4, "_LARGE": 2.0, "_MANY": 4},
     "as they are": {},
 }
 
@@ -44,6 +46,7 @@ def searched(way):
     """Groups are searched in this way, and segments of more than 64 items are scanned."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment, "_FEW", 64)
+        patch.setattr(segment, "_FEW_OF_PART", 32)
         for name, value in WAYS[way].items():
             patch.setattr(grouped, name, value)
         yield
