@@ -51,6 +51,7 @@ _HOMES = {
     "distances.search.edits": "EditBounds",
     "distances.search.filter_refine": "FilterRefineIndex",
     "distances.search.index": "NeighborIndex",
+    "distances.search.join": "nearest_join",
     "distances.search.landmarks": "LandmarkBounds",
     "distances.search.sharded": "ShardedIndex",
     "distances.search.transport": "EarthMoversDistance TransportBounds",

@@ -70,6 +70,7 @@ from .distances.search.bounds import BoundedDistance as BoundedDistance
 from .distances.search.edits import EditBounds as EditBounds
 from .distances.search.filter_refine import FilterRefineIndex as FilterRefineIndex
 from .distances.search.index import NeighborIndex as NeighborIndex
+from .distances.search.join import nearest_join as nearest_join
 from .distances.search.landmarks import LandmarkBounds as LandmarkBounds
 from .distances.search.sharded import ShardedIndex as ShardedIndex
 from .distances.search.transport import EarthMoversDistance as EarthMoversDistance
@@ -197,5 +198,6 @@ __all__ = [
     "gower",
     "load",
     "metric_repair",
+    "nearest_join",
     "report",
 ]

@@ -74,6 +74,7 @@ def make_parser() -> argparse.ArgumentParser:
         _add_distance,
         _add_index,
         _add_query,
+        _add_join,
         _add_neighbors,
         _add_info,
         _add_plot,
@@ -257,6 +258,28 @@ def _add_query(commands: Any) -> None:
     command.add_argument("--output", metavar="FILE", help="write a table (.csv, .tsv, .gz, .parquet) instead of printing CSV")
     _add_n_jobs(command)
     _add_cluster(command)
+
+
+def _add_join(commands: Any) -> None:
+    about = "join every row of a table with its nearest rows of another, or with other rows of the same"
+    example = "semimetric join model.smm left.csv right.csv -k 3 --by shop --output pairs.csv"
+    command = _add(commands, "join", "search_commands.run_join", about, example)
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("left", type=_table, metavar="LEFT", help="table with the features of the model")
+    command.add_argument(
+        "right", type=_table, metavar="RIGHT", nargs="?", help="another one (LEFT itself, whose rows are joined with others)"
+    )
+    most = "rows of RIGHT for each of LEFT (1, or with --radius all)"
+    command.add_argument("-k", type=_positive, metavar="K", help=most)
+    radius = "join only rows that are at most so far apart"
+    command.add_argument("--radius", type=_number(float, least=0), metavar="DISTANCE", help=radius)
+    by = "column of both tables in which joined rows are equal; may be given several times"
+    command.add_argument("--by", action="append", metavar="COLUMN", help=by)
+    command.add_argument("--how", choices=("inner", "left"), default="inner", help="left keeps rows without any (%(default)s)")
+    command.add_argument("--explain", action="store_true", help="a column for what each feature adds to the distance")
+    _add_id(command)
+    command.add_argument("--output", metavar="FILE", help="write a table (.csv, .tsv, .gz, .parquet) instead of printing CSV")
+    _add_n_jobs(command)
 
 
 def _add_neighbors(commands: Any) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
+from ..data.keys import no_such_column
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
 from ..data.payload import Payload
@@ -21,6 +22,7 @@ from ..distances.model.item_statistics import warn_outside
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.files import FILE
 from ..distances.search.index import NeighborIndex
+from ..distances.search.join import nearest_join
 from ..distances.search.shard_files import FILE as SHARDS
 from ..distances.search.sharded import ShardedIndex, build_shards, parts_of, with_payload
 from ..out_of_core.calls import kneighbors
@@ -171,6 +173,32 @@ def run_query(arguments: Namespace) -> CommandResult:
     frame = optional("pandas").DataFrame(values)
     what = f"{len(frame)} neighbours of {len(X)} queries"
     return _printed_or_written(frame, values, arguments.output, len(frame), what)
+
+
+def run_join(arguments: Namespace) -> CommandResult:
+    """Return the rows of a table with their nearest rows of another, or of itself, as a table with a row for each pair."""
+    _check_table(arguments.output, arguments.model, arguments.left, arguments.right)
+    d = load_model(arguments.model)
+    left = _joined_table(d, arguments.left, arguments)
+    right = _joined_table(d, arguments.right, arguments) if arguments.right else None
+    frame = nearest_join(
+        left, right, d, arguments.k, by=arguments.by, radius=arguments.radius, how=arguments.how,
+        explain="features" if arguments.explain else None, n_jobs=arguments.n_jobs, verbose=shows_progress(arguments),
+    )  # fmt: skip
+    if not len(frame):
+        warn("no row has a neighbour; the answer is empty")
+    values = {name: frame[name].to_numpy() for name in frame}
+    return _printed_or_written(frame, values, arguments.output, len(frame), f"{len(frame)} pairs")
+
+
+def _joined_table(d: Semimetric, path: str, arguments: Namespace) -> Frame:
+    """Return the features of a table and the columns that joined rows are equal in, with the ids as its index."""
+    items = _read_items(d, path, arguments)
+    by = [name for name in arguments.by or () if name not in items.frame]
+    columns = columns_of(path, None) if by else {}
+    if absent := [name for name in by if name not in columns]:
+        raise no_such_column(path, absent[0], list(columns))
+    return items.frame.assign(**{name: columns[name] for name in by}).set_axis(items.ids)
 
 
 def _check_output(path: str) -> None:

@@ -30,6 +30,7 @@ _COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
     "search_commands.run_neighbors": {"rows": (), "items": ("id", "label")},
     "search_commands.run_index": {"items": ("id",)},
     "search_commands.run_query": {"queries": ("id",)},
+    "search_commands.run_join": {"left": ("id",), "right": ("id",)},
     "model_commands.run_info": {},
     "model_commands.run_plot": {"items": ("id",)},
     "report_commands.run_report": {"items": ("id", "label")},

@@ -47,40 +47,40 @@ class PayloadColumn:
     texts: DistinctTexts | None = None
 
     @classmethod
-    def read(cls, column: Any, name: str, like: PayloadColumn | None = None) -> Self:
+    def read(cls, column: Any, name: str, like: PayloadColumn | None = None, source: str = "payload") -> Self:
         """Return a column of a table, or of a dict; ``like`` is that of the items which are there, whose kind it must have."""
         if isinstance(column, list | tuple):
             cells = np.empty(len(column), dtype=object)
             cells[:] = column
             column = cells
         if getattr(column, "ndim", 1) != 1:
-            raise InputError(f"column {name!r} of payload has {column.ndim} dimensions; one value for each item is required")
-        found = _kind_of(column, name)
+            raise InputError(f"column {name!r} of {source} has {column.ndim} dimensions; one value for each item is required")
+        found = _kind_of(column, name, source)
         kind = like.kind if like is not None else found
         if kind is None:
             raise InputError(
-                f"column {name!r} of payload holds nothing but missing values, and no dtype says what it should hold; give it "
+                f"column {name!r} of {source} holds nothing but missing values, and no dtype says what it should hold; give it "
                 "the dtype float64 or datetime64, or leave it out"
             )
         if found not in (kind, None) and {found, kind} != {"number", "whole"}:
-            raise _unlike(name, found, kind)
+            raise _unlike(name, found, kind, source)
         if kind == "text":
             return cls._of_texts(name, cells_of(column))
         if kind == "time":
             zone = zone_of(column) if like is None else like.zone
             if found is None:
                 return cls(name, kind, np.full(len(column), np.nan), zone)
-            days = days_or_hours(column, SCALE, "UTC" if zone else "", name, "payload")
+            days = days_or_hours(column, SCALE, "UTC" if zone else "", name, source)
             return cls(name, kind, days, zone)
-        numbers = numbers_of(column, name, "payload")
+        numbers = numbers_of(column, name, source)
         if kind == "whole":
             if (np.abs(numbers) >= _TOO_LARGE).any():
                 raise InputError(
-                    f"column {name!r} of payload holds whole numbers of 2^53 or more, of which some are equal as floats; give "
+                    f"column {name!r} of {source} holds whole numbers of 2^53 or more, of which some are equal as floats; give "
                     "them as text, as by astype(str)"
                 )
             if (numbers[~np.isnan(numbers)] % 1 != 0).any():
-                raise _unlike(name, "number", kind)
+                raise _unlike(name, "number", kind, source)
         is_single = str(getattr(column, "dtype", "")).lower() == "float32" if like is None else like.cells.dtype == np.float32
         return cls(name, kind, numbers.astype(np.float32) if is_single else numbers)
 
@@ -240,7 +240,7 @@ def check_names(names: Sequence[Any], features: Sequence[str]) -> None:
 def _columns(given: Any, n: int) -> dict[str, Any]:
     """Return the columns of a table by their names, each of n rows."""
     if isinstance(given, Mapping):
-        columns = {name: _as_column(column) for name, column in given.items()}
+        columns = {name: as_column(column) for name, column in given.items()}
         lengths = [len(column) if hasattr(column, "__len__") else 0 for column in columns.values()]
     else:
         table = read_table(given, name="payload")
@@ -260,15 +260,15 @@ def _columns(given: Any, n: int) -> dict[str, Any]:
     return columns
 
 
-def _as_column(column: Any) -> Any:
+def as_column(column: Any) -> Any:
     """Return an index or an extension array of pandas as a series, and a range as a list; other columns as they are."""
     if isinstance(column, range):
         return list(column)
-    is_pandas = type(column).__module__.startswith("pandas.") and not hasattr(column, "iloc")
+    is_pandas = type(column).__module__.split(".")[0] == "pandas" and not hasattr(column, "iloc")
     return optional("pandas").Series(column) if is_pandas else column
 
 
-def _kind_of(column: Any, name: str) -> str | None:
+def _kind_of(column: Any, name: str, source: str) -> str | None:
     """Return the kind of a column, by its dtype or its cells; None if all of them are missing and no dtype says it."""
     if holds_times(column):
         return "time"
@@ -285,8 +285,8 @@ def _kind_of(column: Any, name: str) -> str | None:
     if len(kinds) > 1 or "" in kinds:
         odd = next(cell for cell in there if _kind_of_cell(cell) != _kind_of_cell(there[0]) or not _kind_of_cell(cell))
         raise InputError(
-            f"column {name!r} of payload holds {odd!r:.40} of type {type(odd).__name__}; numbers, text, truth values, dates or "
-            "times are required, of one kind in a column: convert it, as by astype(str)"
+            f"column {name!r} of {source} holds {odd!r:.40} of type {type(odd).__name__}; numbers, text, truth values, dates "
+            "or times are required, of one kind in a column: convert it, as by astype(str)"
         )
     return next(iter(kinds), None)
 
@@ -299,7 +299,7 @@ def _kind_of_cell(cell: Any) -> str:
     return "whole" if isinstance(cell, Integral) else "number" if isinstance(cell, Real) else ""
 
 
-def _unlike(name: str, found: str | None, kind: str) -> InputError:
+def _unlike(name: str, found: str | None, kind: str, source: str) -> InputError:
     return InputError(
-        f"column {name!r} of payload holds {KINDS[str(found)]}, and {KINDS[kind]} in the items that are there; give the same"
+        f"column {name!r} of {source} holds {KINDS[str(found)]}, and {KINDS[kind]} in the items that are there; give the same"
     )

@@ -6,7 +6,9 @@ import codecs
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,30 @@ class DistinctTexts:
         """All texts by their numbers, as objects, shape (n_texts + 1,); a missing one is ""."""
         out = np.full(len(self.ends) + 1, "", dtype=object)
         out[1:] = [self.text(number) for number in range(1, len(out))]
+        return out
+
+    @cached_property
+    def _by_checksum(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Checksums of the texts, increasing, and the numbers of the texts in this order."""
+        letters = self.letters.tobytes()
+        sums = np.array([crc32(letters[a:b]) for a, b in pairwise(self._bounds[1:].tolist())], np.uint32)
+        order = np.argsort(sums, kind="stable")
+        return sums[order], order + 1
+
+    def numbers(self, others: DistinctTexts) -> NDArray[np.int64]:
+        """Return the numbers here of other texts, by their numbers there; 0 for those that are not here: (n_others + 1,)."""
+        if others is self:
+            return np.arange(len(self.ends) + 1)
+        sums, number = self._by_checksum
+        sought, _ = others._by_checksum
+        first, last = np.searchsorted(sums, sought), np.searchsorted(sums, sought, side="right")
+        here, there, out = self.letters.tobytes(), others.letters.tobytes(), np.zeros(len(others.ends) + 1, np.int64)
+        mine, theirs, at = self._bounds.tolist(), others._bounds.tolist(), others._by_checksum[1]
+        for k in np.flatnonzero(first < last).tolist():
+            other = int(at[k])
+            text = there[theirs[other] : theirs[other + 1]]
+            same = [n for n in number[first[k] : last[k]].tolist() if here[mine[n] : mine[n + 1]] == text]
+            out[other] = same[0] if same else 0
         return out
 
     def equal(self, value: str) -> NDArray[np.bool_]:

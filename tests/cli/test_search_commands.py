@@ -75,6 +75,38 @@ def test_the_nearest_are_those_of_brute_force(algorithm, at_home, capsys):
     assert found["rank"].tolist() == list(range(1, 6)) * 7
 
 
+def test_rows_are_joined_with_the_nearest_of_another_table(at_home, capsys):
+    code, out, err = call(capsys, "join", "model.smm", "queries.csv", "items.csv", "--id", "name", "-k", 5)
+    assert (code, err) == (0, "")
+    found = pd.read_csv(StringIO(out), dtype={"right": str})
+    ids, distances = nearest(at_home, 5)
+    assert list(found.columns) == ["left", "right", "rank", "distance"]
+    assert found["left"].tolist() == list(np.repeat(list("abcdefg"), 5))
+    assert found["right"].tolist() == ids.tolist()
+    assert np.allclose(found["distance"], distances, rtol=1e-12)
+
+
+def test_joined_rows_are_equal_in_some_columns(at_home, capsys):
+    options = ["--by", "colour", "--by", "unit price", "--radius", 2, "--explain", "--output", "pairs.csv"]
+    assert call(capsys, "join", "model.smm", "items.csv", "--id", "name", *options)[0] == 0
+    found, items = pd.read_csv("pairs.csv", dtype={"left": str, "right": str}), items_of(at_home).set_index("name")
+    pairs = [items.loc[found[side]].reset_index(drop=True) for side in ("left", "right")]
+    assert (pairs[0][["colour", "unit price"]] == pairs[1][["colour", "unit price"]]).all(axis=None)
+    assert (found["left"] != found["right"]).all()
+    np.testing.assert_allclose(found[SHOWN].sum(axis=1), found["distance"])
+    keys = items["colour"] + items["unit price"].astype(str)
+    equal = keys.to_numpy()[:, None] == keys.to_numpy()
+    near = semimetric.load("model.smm").pairwise(items[SHOWN]) <= 2
+    assert len(found) == (equal & near).sum() - 300 > 50  # a row is not joined with itself
+    code, out, err = call(capsys, "join", "model.smm", "items.csv", "items.csv", "--by", "color")
+    assert (code, out) == (1, "")
+    assert "items.csv has no column 'color'; its columns are name, width" in err
+    assert answer(capsys, "join", "model.smm", "items.csv", "--by", "colour")["rank"] == [1] * 300
+    code, out, err = call(capsys, "join", "model.smm", "items.csv", "--by", "name")
+    assert (code, out) == (0, "left,right,rank,distance\n")
+    assert err == "semimetric: no row has a neighbour; the answer is empty\n"
+
+
 def test_the_index_is_one_for_python_too(at_home, capsys):
     index, queries = semimetric.load("items.index"), pd.read_csv("queries.csv")
     _, ids = index.kneighbors(queries[SHOWN])  # as many as the command gives

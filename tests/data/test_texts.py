@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semimetric.data import texts as texts_module
 from semimetric.data.texts import DistinctTexts, TextCells
 
 # Near in every way: common beginnings and ends, lengths about eight bytes, zero bytes, surrogates, characters of many bytes.
@@ -41,3 +42,16 @@ def test_a_column_in_pieces_is_asked_for_each_text_once(pieces):
 )
 def test_what_is_no_list_of_texts_is_found_out(letters, ends):
     assert not DistinctTexts(np.frombuffer(letters, np.uint8), np.array(ends, np.int64)).check()
+
+
+@given(st.lists(NEAR, unique=True, max_size=12), st.lists(NEAR, unique=True, max_size=12))
+def test_texts_of_another_column_are_found_by_their_bytes(texts, others):
+    here, there = DistinctTexts.of(texts), DistinctTexts.of(others)
+    assert here.numbers(there).tolist() == [0, *(texts.index(other) + 1 if other in texts else 0 for other in others)]
+    assert here.numbers(here).tolist() == list(range(len(texts) + 1))
+
+
+def test_texts_of_one_checksum_are_told_apart(monkeypatch):
+    monkeypatch.setattr(texts_module, "crc32", lambda letters: len(letters))
+    here, there = DistinctTexts.of(["ab", "ba", "a"]), DistinctTexts.of(["ba", "bb", "a", "ab"])
+    assert here.numbers(there).tolist() == [0, 2, 0, 3, 1]

@@ -6,7 +6,7 @@ The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
@@ -37,6 +37,8 @@ from ..model.semimetric import Semimetric
 from .cells import CellLayout
 from .files import FILE, read_segments, storage_of, write_segments
 from .graph_building import build_graph, check_walkable
+from .grouped import GroupedItems, beside_features, names_of, read_keys
+from .groups import Keys
 from .items import (
     ItemColumns,
     ItemRows,
@@ -66,7 +68,7 @@ _MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
 _L1 = ("cityblock", "manhattan")
 _L2 = ("l2", "euclidean", "sqeuclidean")
 _SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "storage", "n_jobs", "random_state", "verbose")
-_USES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "payload", "mapped")  # of memory
+_USES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "payload", "groups", "mapped")
 _BLOCK = 8_192  # edges whose parts are computed at once
 _TAIL = 8_192  # A segment holds at least so many items before another is begun.
 _REMOVED = 0.25  # From this fraction of removed items on, a segment is built anew.
@@ -277,6 +279,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         algorithm: str | None = None,
         n_candidates: int | None = None,
         where: ArrayLike | Iterable | None = None,
+        by: str | Sequence[str] | Mapping[str, ArrayLike] | None = None,
     ) -> Any:
         """Find the nearest items of every query.
 
@@ -295,28 +298,68 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             UTC if they have a time zone, and then also with ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the
             week or year, is a number. Columns of truth values may stand alone: ``vip & stock > 0``. A missing text is ``""``,
             and nothing but ``price.isna()`` holds of a missing number, truth value or time.
+        by : str, list of str, dict of columns with n_queries values, or None
+            Only items that equal the query in all of these columns answer it. They are columns of the payload or features, by
+            name. The values of the queries are in columns of the frame X, where payload stands beside the features, or in
+            the dict: ``by={"shop": shops}``. Items as queries, without X, have their own. As in SQL, what is missing equals
+            nothing: NaN, None, "", or a category that the distance does not know. An InputError refuses columns that are not
+            there, or of another kind than those of the items.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, k), increasing
-            Only if ``return_distance``.
+            Only if ``return_distance``. With ``by`` they are infinite after the last item of the group of a query.
         ids : ndarray of shape (n_queries, k)
-            k is the smaller of n_neighbors and the number of eligible items, less one without X.
+            k is the smaller of n_neighbors and the number of eligible items, less one without X. At infinite distances ids
+            are -1, or "" if they are strings.
+
+        Examples
+        --------
+        >>> import numpy as np, semimetric as sm
+        >>> X, shops = np.array([[0.0], [1.0], [2.0], [9.0]]), {"shop": ["a", "b", "a", "b"]}
+        >>> distances, ids = sm.NeighborIndex("l1").fit(X, payload=shops).kneighbors([[3.0]], 3, by={"shop": ["b"]})
+        >>> ids, distances
+        (array([[ 1,  3, -1]]), array([[ 2.,  6., inf]]))
         """
-        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
+        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where, by=by)
         return (found.distances, found.ids) if return_distance else found.ids
 
-    def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
+    def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, *, by: Any = None, **options: Any) -> Neighbors:
         """Answer as `kneighbors`, with a report: items refined, and queries whose first items were the nearest."""
-        return self._search(self._queries(X), n_neighbors, exclude=self.ids_ if X is None else None, **options)
+        queries, keys = self.queries_with_keys(X, by)
+        return self._search(queries, n_neighbors, exclude=self.ids_ if X is None else None, by=keys, **options)
 
     def search_encoded(self, queries: NDArray[Any], n_neighbors: int, **options: Any) -> Neighbors:
         """Answer queries (n_queries, n_features) that are encoded already, as `search` does, with its options.
 
         ``exclude`` (n_queries,) names an item for each query that is not answered, as the query itself; ``n_probe`` is
-        that of the class, for this call.
+        that of the class, for this call; ``by`` are keys of `queries_with_keys`.
         """
         return self._search(Queries(queries), n_neighbors, **options)
+
+    def within_encoded(
+        self, queries: NDArray[Any], radius: float, *, where: ArrayLike | Iterable | None = None, by: Keys | None = None,
+        exclude: NDArray[Any] | None = None, verbose: bool | None = None,
+    ) -> list[tuple[Floats, NDArray[Any]]]:  # fmt: skip
+        """Return distances and ids of the items within ``radius`` of encoded queries, see `radius_neighbors`, nearest first.
+
+        ``by`` and ``exclude`` are as in `search_encoded`.
+        """
+        check_radius(radius, self._view.least)
+        found = self._grouped(self._items(where), by).within(queries, radius, n_jobs=self.n_jobs, verbose=verbose)
+        if exclude is None:
+            return found
+        return [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, exclude, strict=True)]
+
+    def queries_with_keys(self, X: Any, by: Any = None) -> tuple[Queries, Keys | None]:
+        """Return encoded queries, and their keys, which ``by`` of `kneighbors` says; None without it."""
+        check_is_fitted(self)
+        if by is None:
+            return self._queries(X), None
+        columns = self._columns
+        names = names_of(by, columns)
+        queries = self._queries(X if X is None or self._encode is not None else beside_features(X, names, columns))
+        return queries, read_keys(by, X, queries.rows, columns)
 
     def _search(
         self,
@@ -328,10 +371,13 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         n_candidates: int | None = None,
         n_probe: int | None = None,
         where: ArrayLike | Iterable | None = None,
+        by: Keys | None = None,
+        verbose: bool | None = None,
     ) -> Neighbors:
         if queries.objects is None:
             refuse_encoded(self.semimetric_, self.rerank)
         items, n_own = self._items(where), int(exclude is not None)
+        verbose = self.verbose if verbose is None else verbose
         algorithm = self.algorithm if algorithm is None else algorithm
         k = check_neighbors(algorithm, n_neighbors, self.n_samples_fit_ - n_own)
         candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, k)
@@ -340,12 +386,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             return no_neighbors(len(queries), self.segments_[0].ids.dtype)
         n_probe = check_count("n_probe", self.n_probe if n_probe is None else n_probe)
         request = SearchRequest(wanted, algorithm, candidates + n_own, n_probe)
-        found = items.nearest(queries.rows, request, n_jobs=self.n_jobs, verbose=self.verbose)
+        found = self._grouped(items, by).nearest(queries.rows, request, n_jobs=self.n_jobs, verbose=verbose)
         if exclude is not None:
             found = without_own(found, exclude)
         if self.rerank is None:
             return found
-        return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)
+        return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=verbose)
 
     def radius_neighbors(
         self,
@@ -354,16 +400,16 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return_distance: bool = True,
         *,
         where: ArrayLike | Iterable | None = None,
+        by: str | Sequence[str] | Mapping[str, ArrayLike] | None = None,
     ) -> Any:
         """Find all items within ``radius`` of every query, nearest first; exact.
 
         Distances and ids are object arrays of shape (n_queries,), one array a query; ids alone if not ``return_distance``.
+        ``where`` and ``by`` are as in `kneighbors`.
         """
-        queries = self._queries(X)
-        check_radius(radius, self._view.least)
-        found = self._items(where).within(queries.rows, radius, n_jobs=self.n_jobs, verbose=self.verbose)
-        if X is None:
-            found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
+        queries, keys = self.queries_with_keys(X, by)
+        own = self.ids_ if X is None else None
+        found = self.within_encoded(queries.rows, radius, where=where, by=keys, exclude=own, verbose=self.verbose)
         ids = as_objects([ids for _, ids in found])
         return (as_objects([distances for distances, _ in found]), ids) if return_distance else ids
 
@@ -376,7 +422,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         distances, ids, *_ = self.search(X, n_neighbors, **options)
-        return as_graph(distances if mode == "distance" else np.ones(ids.shape), ids, self.ids_)
+        values = distances if mode == "distance" else np.ones(ids.shape)
+        return as_graph(values, ids, self.ids_, np.isfinite(distances))
 
     def estimate_recall(
         self, X: ArrayLike, n_neighbors: int = 10, *, max_queries: int = 200, n_candidates: int | None = None, where: Any = None
@@ -550,6 +597,15 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         X = X if X is None or self._encode is None else self.encode(X)
         return explain_edges(self._items(), self.ids_, graph, X, by=by, n_jobs=self.n_jobs)
 
+    def explain_encoded(
+        self, queries: NDArray[Any], rows: NDArray[Any], ids: NDArray[Any], *, by: str = "features"
+    ) -> tuple[Floats, Floats]:
+        """Return distances (n,), and what each part adds (n, n_parts), between encoded queries and items.
+
+        Pair by pair they are of the queries ``rows`` (n,), and of the items ``ids`` (n,); ``by`` is as in `explain`.
+        """
+        return explained_pairs(self._items(), queries.astype(np.float64), rows, ids, by=by, n_jobs=self.n_jobs)
+
     @property
     def semimetric_(self) -> Semimetric:
         """The distance that is searched under."""
@@ -659,9 +715,15 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return Queries(self.encoded_items_, items.objects(self.ids_) if items.holds_objects else None)
 
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
+        return SegmentedItems(self._view, self.segments_, masks_of(where, self._columns))
+
+    def _grouped(self, items: SegmentedItems, by: Keys | None) -> SegmentedItems | GroupedItems:
+        return items if by is None else GroupedItems.of(items, by, self._columns)
+
+    @property
+    def _columns(self) -> ItemColumns:
         d = self._view.semimetric
-        columns = ItemColumns(self._column_names(d), d.schema, self._parts)
-        return SegmentedItems(self._view, self.segments_, masks_of(where, columns))
+        return ItemColumns(self._column_names(d), d.schema, self._parts)
 
     @property
     def _parts(self) -> list[ItemRows]:
@@ -768,6 +830,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         "codes" are the cells of the items, and the boxes of joint groups, once a query has made them. The first query that
         scans makes cells into "faiss": codes in FAISS's layout, with row numbers. "ids" are the ids and their order, "alive"
         says which items are not removed, "lists" the list of every item, "graph" edges and levels, and "payload" its columns.
+        "groups" are the orders of the items by columns that searches have named in ``by=``, of the last four choices.
         "mapped" are all arrays that lie in files mapped into memory: they are in no other number, and the system may drop their
         pages at any time.
 
@@ -856,25 +919,33 @@ def explain_edges(
     d = items.view.semimetric
     queries = None if X is None else d.schema.encode(d.schema.rows(X, "X"), name="X")
     rows, columns = _edges(graph, (len(ids) if queries is None else len(queries), len(ids)), itself=queries is not None)
-    used, column = np.unique(columns, return_inverse=True)
-    ends = items.vectors(ids[used]).astype(np.float64)
     if queries is None:
         starts, rows_of = np.unique(rows, return_inverse=True)
         queries = items.vectors(ids[starts]).astype(np.float64)
         labels = ids[rows]
     else:
         rows_of, labels = rows, row_labels(X, len(queries))[rows]
-    flip = items.view.side == "query-last"
     names = distinct(("from", "to", "distance", *d.contribution_names(by)))
-
-    def explained(block: slice) -> tuple[Any, Any]:
-        return d.explanation_parts(queries[rows_of[block]], ends[column[block]], by=by, flip=flip)
-
-    nothing = np.empty(0), np.empty((0, len(names) - 3))
-    found = [nothing, *map_blocks(explained, len(rows), size=_BLOCK, n_jobs=n_jobs)]
-    distances, parts = (np.concatenate(blocks) for blocks in zip(*found, strict=True))
+    distances, parts = explained_pairs(items, queries, rows_of, ids[columns], by=by, n_jobs=n_jobs)
     values = {"from": labels, "to": ids[columns], "distance": distances}
     return optional("pandas").DataFrame(values | dict(zip(names[3:], parts.T, strict=True)))
+
+
+def explained_pairs(
+    items: SegmentedItems, queries: Floats, rows: NDArray[Any], ids: NDArray[Any], *, by: str, n_jobs: int | None
+) -> tuple[Floats, Floats]:
+    """Return distances (n,), and their contributions (n, n_parts), of rows of encoded queries (n,) and items of ids (n,)."""
+    d, flip = items.view.semimetric, items.view.side == "query-last"
+    used, column = np.unique(ids, return_inverse=True)
+    ends = items.vectors(used).astype(np.float64)
+
+    def explained(block: slice) -> tuple[Any, Any]:
+        return d.explanation_parts(queries[rows[block]], ends[column[block]], by=by, flip=flip)
+
+    nothing = np.empty(0), np.empty((0, len(d.contribution_names(by))))
+    found = [nothing, *map_blocks(explained, len(rows), size=_BLOCK, n_jobs=n_jobs)]
+    distances, parts = (np.concatenate(blocks) for blocks in zip(*found, strict=True))
+    return distances, parts
 
 
 def _edges(graph: Any, shape: tuple[int, int], *, itself: bool) -> tuple[Any, Any]:

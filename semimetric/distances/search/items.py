@@ -204,10 +204,12 @@ class SegmentedItems(NamedTuple):
                 bar.update(len(queries))
                 return found
 
-            # There are blocks for every thread.
-            size = max(min(_BLOCK, -(-len(X) // effective_n_jobs(n_jobs))), 1)
-            size = min(size, max(_PIECES // max(self.view.n_pieces, 1), 1))
-            return map_blocks(answered, len(X), size=size, n_jobs=n_jobs)
+            return map_blocks(answered, len(X), size=self.block_size(len(X), n_jobs), n_jobs=n_jobs)
+
+    def block_size(self, n_queries: int, n_jobs: int | None) -> int:
+        """Return the number of queries that are tabulated together: there are blocks for every thread."""
+        size = max(min(_BLOCK, -(-n_queries // effective_n_jobs(n_jobs))), 1)
+        return min(size, max(_PIECES // max(self.view.n_pieces, 1), 1))
 
     def nearest_of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
         """Find the k nearest of every query of a block, with sums for distances."""
@@ -266,15 +268,22 @@ class SegmentedItems(NamedTuple):
         return found if order is None else [found[at] for at in np.argsort(order)]
 
     def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
-        limit, found = self.view.unlinked(radius), []
-        limit += 1e-12 * abs(limit)
+        limit = self.limit(radius)
         of_segments = [s.within(queries, limit, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
-        for answers in zip(*of_segments, strict=True):
-            sums = np.concatenate([sums for sums, _ in answers])
-            ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
-            near = self.view.linked(sums) <= radius
-            found.append(_increasing(sums[near], ids[near]))
+        found = [self.near(answers, radius) for answers in zip(*of_segments, strict=True)]
         return found
+
+    def limit(self, radius: float) -> float:
+        """Return a sum that no item within ``radius`` is above."""
+        limit = self.view.unlinked(radius)
+        return limit + 1e-12 * abs(limit)
+
+    def near(self, answers: Sequence[tuple[Floats, Integers]], radius: float) -> tuple[Floats, NDArray[Any]]:
+        """Select, of the sums and rows that each segment has found for a query, sums and ids within ``radius``, increasing."""
+        sums = np.concatenate([sums for sums, _ in answers])
+        ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
+        near = self.view.linked(sums) <= radius
+        return _increasing(sums[near], ids[near])
 
     def vectors(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
@@ -308,19 +317,21 @@ class SegmentedItems(NamedTuple):
     ) -> Neighbors:
         """Select the k nearest of the neighbours that were found by another distance, with its values as distances.
 
-        It is called on the objects where there are any, else on vectors as they were given.
+        It is called on the objects where there are any, else on vectors as they were given; not where no neighbour was found,
+        at an infinite distance.
         """
-        n, m = found.ids.shape
-        pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
+        n, there = len(queries), np.isfinite(found.distances)
+        ids, true = found.ids[there], np.full(there.shape, np.inf)
+        pairs = np.column_stack([np.nonzero(there)[0], n + np.arange(len(ids))])
         pairs = pairs if self.view.side == "query-first" else pairs[:, ::-1]
         if queries.objects is None:
-            vectors = np.concatenate([queries.rows, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
+            vectors = np.concatenate([queries.rows, self.vectors(ids)]).astype(np.float64)
             function = UserDistance.of_vectors(distance, vectors, name="rerank", schema=self.view.semimetric.schema)
         else:
-            vectors = np.empty((n + n * m, 0))  # of objects the positions alone count
-            objects = [*queries.objects, *self.objects(found.ids).ravel()]
+            vectors = np.empty((n + len(ids), 0))  # of objects the positions alone count
+            objects = [*queries.objects, *self.objects(ids)]
             function = UserDistance(distance, objects=objects, name="rerank")
-        true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
+        true[there] = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose)
         return _nearest_first(found._replace(distances=true), k)
 
 
@@ -359,12 +370,18 @@ def _nearest_first(found: Neighbors, k: int) -> Neighbors:
     )
 
 
-def as_graph(values: Floats, ids: NDArray[Any], all_ids: NDArray[Any]) -> sparse.csr_matrix:
-    """Put values of ids (n_queries, k) into a sparse matrix with a column for each of ``all_ids``; rows keep their order."""
+def as_graph(
+    values: Floats, ids: NDArray[Any], all_ids: NDArray[Any], there: NDArray[np.bool_] | None = None
+) -> sparse.csr_matrix:
+    """Put values of ids (n_queries, k) into a sparse matrix with a column for each of ``all_ids``; rows keep their order.
+
+    The mask ``there`` (n_queries, k) says which are neighbours; None stands for all.
+    """
+    there = np.ones(ids.shape, dtype=bool) if there is None else there
     order = np.argsort(all_ids, kind="stable")
-    columns = order[np.searchsorted(all_ids, ids.ravel(), sorter=order)]
-    indptr = np.arange(len(ids) + 1) * ids.shape[1]
-    return sparse.csr_matrix((values.ravel(), columns, indptr), shape=(len(ids), len(all_ids)))
+    columns = order[np.searchsorted(all_ids, ids[there], sorter=order)]
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    return sparse.csr_matrix((values[there], columns, indptr), shape=(len(ids), len(all_ids)))
 
 
 def as_objects(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -381,7 +398,7 @@ def no_neighbors(n: int, dtype: np.dtype, k: int = 0) -> Neighbors:
 
 def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
     """Leave out of every row the id ``own`` (n,), or the last neighbour where it is not among them: shape (n, k - 1)."""
-    drop = found.ids == own[:, None]
+    drop = (found.ids == own[:, None]) & np.isfinite(found.distances)  # Ids at infinite distances fill up.
     drop[~drop.any(axis=1), -1] = True
     shape = (len(own), found.ids.shape[1] - 1)
     return found._replace(distances=found.distances[~drop].reshape(shape), ids=found.ids[~drop].reshape(shape))

@@ -6,7 +6,7 @@ Otherwise the items of the smallest bounds are refined until a bound exceeds the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -26,6 +26,7 @@ from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, kmeans, rounded_down
+from .groups import Groups
 from .item_lists import ItemLists, ListScan
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
@@ -200,7 +201,8 @@ class Lists(NamedTuple):
         return cls(member.astype(np.min_scalar_type(len(centroids) - 1)), packed_codes(layout, positions))
 
 
-_FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
+_FEW = 2_048  # Up to this number of items, all of them are looked at one by one;
+_FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them.
 _SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
@@ -225,6 +227,7 @@ class Segment:
     graph: NeighborGraph | None = None  # edges between items that walks of queries follow; they stay under another distance
     objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
     payload: Payload | None = None  # columns beside the items, which conditions name
+    is_part: bool = False  # True for items of another segment that were copied because many queries ask for them
 
     @classmethod
     def build(
@@ -288,6 +291,11 @@ class Segment:
         return int(self.alive.sum())
 
     @cached_property
+    def groups(self) -> dict[tuple[Hashable, ...], Groups]:
+        """The rows by their values in columns that queries have named; see `grouped.groups_of`."""
+        return {}
+
+    @cached_property
     def filter(self) -> Filter:
         """The cells under the distance, which bound the sums of items from below."""
         return Filter(self.cells, self.view)
@@ -329,6 +337,8 @@ class Segment:
             yield "lists", self.lists.member
         if self.payload is not None:
             yield from (("payload", array) for _, array in self.payload.arrays())
+        for groups in list(made.get("groups", {}).values()):
+            yield from (("groups", array) for array in groups.arrays())
         if self.graph is not None:
             yield from (("graph", array) for array in (self.graph.codes, self.graph.edges, self.graph.below))
 
@@ -431,7 +441,8 @@ class Segment:
         if search.algorithm == "merge":
             return self._brute(self.view.merging(queries), search.k, self._rows(eligible))
         n = len(self) if eligible is None else int(eligible.sum())
-        few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
+        few = n <= max(_FEW_OF_PART if self.is_part else _FEW, 2 * search.k)
+        bounded = self.searchable or self._joint_scan is not None
         if search.algorithm == "brute" or few or not bounded:
             return self._brute(queries, search.k, self._rows(eligible))
         if search.algorithm == "graph":
@@ -470,6 +481,24 @@ class Segment:
             rows = self._rows(eligible) if rows is None else rows
             found.append(self._refinement.within(queries, q, rows, limit))
         return found
+
+    def among(self, queries: QueryBlock, search: SearchRequest, rows: Integers) -> SegmentResult:
+        """Find the k nearest of every query of a block among rows of its own (B, R), of which -1 ends those of a query."""
+        answer = SegmentResult.empty(len(queries), search.k)
+        answer.at_once[:] = True
+        asked = self.view.merging(queries) if search.algorithm == "merge" else queries
+        self._refinement.each(asked, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        return answer
+
+    def within_among(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
+        """Return sums and rows of at least all items among ``rows`` whose sum is <= limit, for query q of the block."""
+        return self._refinement.within(queries, q, rows, limit)
+
+    def part(self, rows: Integers, packed: NDArray[np.uint8]) -> Self:
+        """Copy these rows, which are alive, as a segment that is scanned without the rest, given the codes of all."""
+        codes = ItemCodes(packed[rows], self.cells.layout.n_columns)
+        alive = np.ones(len(rows), dtype=bool)
+        return type(self)(self.view, self.ids[rows], self.points.take(rows), self.cells, codes, alive, is_part=True)
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Return tables of bounds as integers, and the slack of each query, shape (B,)."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -461,6 +462,10 @@ class ShardedIndex:
     def semimetric(self) -> Semimetric:
         """The distance of all shards."""
         return self._joined.semimetric
+
+    def as_index(self) -> NeighborIndex:
+        """Return the items of all shards, as they are now, as one index, without a copy of them."""
+        return copy(self._joined)
 
     @property
     def n_samples_fit_(self) -> int:
