@@ -255,7 +255,12 @@ def least_sums(view: QueryView, queries: QueryBlock, low: Floats, high: Floats) 
     """Bound sums over single features between queries and all items of ranges of positions (n_tables, n), shape (B, n)."""
     values = np.empty((len(queries), *low.shape))
     cell_minima(view.scales, queries.profiles, np.arange(len(low)), low, high, values)
-    return values.sum(axis=1) - _SLACK * (np.abs(values).sum(axis=1) + view.size)
+    return values.sum(axis=1) - rounding_of(view, np.abs(values).sum(axis=1))
+
+
+def rounding_of(view: QueryView, size: Floats) -> Floats:
+    """Bound what rounding, and another order of adding, may change in sums whose values add up to ``size`` in magnitude."""
+    return _SLACK * (size + view.size)
 
 
 @dataclass(eq=False)

@@ -1,9 +1,9 @@
 """Searches among shards by an `Engine`: the most promising shard first, then those that may hold an answer.
 
-The least sum that an item of a shard can have is bounded by the range of values of its items (see `least_sums`). A query is
-done when that bound exceeds its k-th sum so far in every shard that it has not asked. Queries that wait for the same shard go
-there together, with the sums that an answer must not exceed. Nobody waits for the end of a round: a worker that is free gets
-the shard that most queries wait for.
+The least sum that an item of a shard can have is bounded by the ranges of values of clusters of its items (`ranges_of`,
+`RangeBounds`), which are found when the shard is opened. A query is done when that bound exceeds its k-th sum so far in every
+shard that it has not asked. Queries that wait for the same shard go there together, with the sums that an answer must not
+exceed. Nobody waits for the end of a round: a worker that is free gets the shard that most queries wait for.
 
 Every shard certifies its own nearest, so the nearest of their answers are those of all items: what is exact stays exact. Under
 distances that are no sums over single features, and by approximate algorithms, every query asks every shard.
@@ -32,7 +32,8 @@ from .index import NeighborIndex
 from .items import Neighbors, SegmentedItems, as_graph, merged, merged_within, no_neighbors, without_own
 from .proofs import check_apart, range_of
 from .query_tables import QueryView
-from .segment import SearchRequest, candidate_count, check_neighbors, check_radius, least_sums
+from .scaled_clusters import RangeBounds, ranges_of
+from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
 from .shard_files import ShardLocation
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ _FEW = 64  # A call is worth its cost from so many queries on,
 _MOST = 4096  # and at most so many go in one call, after which others are heard.
 _BLOCK = 8192  # Queries that are opened together.
 _HERE = 1024  # So few queries are bounded in the calling process.
+_RANGES, _MOST_RANGES = 512, 64  # Ranges of values of all shards, and of one, in which a query is bounded.
 _OPEN = 4  # Blocks that are open for every worker, so that the queries of several share their calls.
 
 
@@ -50,18 +52,19 @@ class ShardSummary(NamedTuple):
     n: int
     range: tuple[int, int] | None  # of the ids; None for text
     dtype: np.dtype  # of the ids
-    low: Floats | None  # (n_tables,), the range of positions; None where it bounds no sum
+    low: Floats | None  # (n_tables, n_ranges), of positions of clusters of items; None where they bound no sum
     high: Floats | None
 
     @classmethod
-    def of(cls, index: NeighborIndex) -> ShardSummary:
-        """Summarize an index."""
+    def of(cls, index: NeighborIndex, n_ranges: int) -> ShardSummary:
+        """Summarize an index, with about ``n_ranges`` ranges of values."""
         ids, segments = index.ids_, index.segments_
         ends = None if len(ids) == 0 else range_of(ids)
         if not segments[0].view.simple or not all(s.searchable for s in segments):
             return cls(len(ids), ends, ids.dtype, None, None)
-        low = np.min([s.cells.low.min(axis=1) for s in segments], axis=0)
-        return cls(len(ids), ends, ids.dtype, low, np.max([s.cells.high.max(axis=1) for s in segments], axis=0))
+        share = n_ranges / sum(map(len, segments))
+        low, high = zip(*(ranges_of(s, round(share * len(s))) for s in segments), strict=True)
+        return cls(len(ids), ends, ids.dtype, np.hstack(low), np.hstack(high))
 
 
 _CHECKED: dict[tuple[ShardLocation, ...], list[ShardSummary]] = {}  # of distinct ids; those that were checked last come last
@@ -77,7 +80,8 @@ def summaries(engine: Engine, locations: Sequence[ShardLocation]) -> list[ShardS
     if key not in _CHECKED:
         tasks, near = [(location,) for location in locations], [0] * len(locations)
         # The calling process opens the first shard anyway, to encode queries.
-        found = [_summary(tasks[0])] if len(tasks) == 1 else list(engine.each_near(_summary, tasks, near))
+        n_ranges = int(np.clip(_RANGES // len(tasks), 1, _MOST_RANGES))
+        found = [_summary(tasks[0], 1)] if len(tasks) == 1 else list(engine.each_near(_summary, tasks, near, n_ranges))
         with located(locations[0].root):
             check_apart([s.range for s in found if s.n], lambda: list(engine.each_near(_shard_ids, tasks, near)))
         _CHECKED[key] = found
@@ -86,8 +90,8 @@ def summaries(engine: Engine, locations: Sequence[ShardLocation]) -> list[ShardS
     return _CHECKED[key]
 
 
-def _summary(task: tuple[ShardLocation]) -> ShardSummary:
-    return ShardSummary.of(task[0].open())
+def _summary(task: tuple[ShardLocation], n_ranges: int) -> ShardSummary:
+    return ShardSummary.of(task[0].open(), n_ranges)
 
 
 def _shard_ids(task: tuple[ShardLocation]) -> NDArray[Any]:
@@ -108,33 +112,27 @@ class SearchTraffic:
         return f"{self.queries:,} queries asked {each:.2f} shards each; {moved:.1f} MB moved"
 
 
-class ShardRanges(NamedTuple):
-    """The ranges of the values of all shards, (n_tables, n_shards) each, which bound sums."""
+def bounds_of(found: Sequence[ShardSummary]) -> RangeBounds | None:
+    """Return what bounds sums in every shard; None where there is one shard, or one of them has no ranges."""
+    low, high = [s.low for s in found if s.low is not None], [s.high for s in found if s.high is not None]
+    return RangeBounds.of(low, high) if len(low) == len(found) > 1 else None
 
-    low: Floats
-    high: Floats
 
-    @classmethod
-    def of(cls, found: Sequence[ShardSummary]) -> ShardRanges | None:
-        """Put ranges side by side; None where there is one shard, or one of them has none."""
-        low, high = [s.low for s in found if s.low is not None], [s.high for s in found if s.high is not None]
-        return cls(np.column_stack(low), np.column_stack(high)) if len(low) == len(found) > 1 else None
-
-    def least(self, view: QueryView, X: NDArray[Any]) -> Floats:
-        """Bound the sums between every row of X and the items of every shard from below, shape (n, n_shards)."""
-        blocks = SegmentedItems(view, [], [])
-        return np.concatenate(blocks.by_blocks(lambda queries, _: least_sums(view, queries, self.low, self.high), X))
+def least_in_shards(bounds: RangeBounds, view: QueryView, X: NDArray[Any]) -> Floats:
+    """Bound the sums between every row of X and the items of every shard from below, shape (n, n_shards)."""
+    blocks = SegmentedItems(view, [], []).by_blocks(lambda queries, _: bounds.least(view, queries), X)
+    return np.concatenate(blocks)
 
 
 class BlockBounds(NamedTuple):
     """Asks for the bounds of queries in every shard, which any worker knows."""
 
     queries: NDArray[Any]
-    ranges: ShardRanges
+    bounds: RangeBounds
 
     def answer(self, location: ShardLocation, _: Any) -> Floats:
         """Return the bounds (n, n_shards)."""
-        return self.ranges.least(location.open().segments_[0].view, self.queries)
+        return least_in_shards(self.bounds, location.open().segments_[0].view, self.queries)
 
 
 class FoundNearest(NamedTuple):
@@ -205,7 +203,7 @@ class JoinOwn(NamedTuple):
     shard: int
     start: int
     stop: int
-    ranges: ShardRanges | None
+    bounds: RangeBounds | None
 
     def answer(self, location: ShardLocation, request: SearchRequest) -> JoinedItems:
         """Return the nearest items of the same shard, and what others are to be asked."""
@@ -213,9 +211,9 @@ class JoinOwn(NamedTuple):
         queries, own = _items_between(index, self.start, self.stop)
         found = nearest_own(index, queries, request._replace(k=min(request.k, location.shard.n)))
         joined = FoundNearest.of_all(found)
-        if self.ranges is None:
+        if self.bounds is None:
             return JoinedItems(joined, own, np.arange(len(own)), queries, None)
-        least = self.ranges.least(index.segments_[0].view, queries)
+        least = least_in_shards(self.bounds, index.segments_[0].view, queries)
         least[:, self.shard] = np.inf
         full = found.distances.shape[1] == request.k
         last = found.distances[:, -1] if full else np.full(len(own), np.finfo(np.float64).max)
@@ -308,7 +306,7 @@ class _ShardSearch(ABC, Generic[T]):
         own = [(p, s) for p, s in zip(locations, found, strict=True) if s.n]
         self.locations, self.view = [p for p, _ in own], locations[0].open().segments_[0].view
         self.dtype = np.result_type(*(s.dtype for _, s in own)) if own else np.dtype(np.int64)
-        self.ranges = ShardRanges.of([s for _, s in own]) if bounded else None
+        self.bounds = bounds_of([s for _, s in own]) if bounded else None
         self.blocks, self.take, self.width, self.traffic, self.bar = iter(blocks), take, width, traffic, bar
         self.pools: list[deque[tuple[_Block[T], Integers]]] = [deque() for _ in own]
         self.counts = np.zeros(len(own), np.int64)  # of the queries in each pool
@@ -354,16 +352,16 @@ class _ShardSearch(ABC, Generic[T]):
         self.traffic.queries += rows.n
         if rows.read is None:
             self.traffic.asked += rows.n
-            step = JoinOwn(rows.shard, rows.first, rows.first + rows.n, self.ranges)
+            step = JoinOwn(rows.shard, rows.first, rows.first + rows.n, self.bounds)
             return self._call(rows.shard, step, lambda joined: self._join(rows, joined))
         queries = rows.read()
-        if self.ranges is None:
+        if self.bounds is None:
             self._begin(rows, queries, np.full((rows.n, len(self.locations)), -np.inf))
         elif rows.n <= _HERE:
-            self._begin(rows, queries, self.ranges.least(self.view, queries))
+            self._begin(rows, queries, least_in_shards(self.bounds, self.view, queries))
         else:
             shard = int(self.calls.argmin())  # that of another worker each time
-            return self._call(shard, BlockBounds(queries, self.ranges), lambda least: self._begin(rows, queries, least))
+            return self._call(shard, BlockBounds(queries, self.bounds), lambda least: self._begin(rows, queries, least))
         return None
 
     def _call(self, shard: int, step: Any, then: Callable[[Any], None]) -> Call:
@@ -382,7 +380,7 @@ class _ShardSearch(ABC, Generic[T]):
 
     def _block(self, rows: QueryRows, queries: NDArray[Any], least: Floats, own: NDArray[Any] | None = None) -> _Block[T]:
         order, n = np.argsort(least, axis=1, kind="stable"), rows.n
-        wave = np.full(n, len(self.locations) if self.eager or self.ranges is None else 1)
+        wave = np.full(n, len(self.locations) if self.eager or self.bounds is None else 1)
         asked, waiting = np.zeros((2, n), np.int64)
         least = np.take_along_axis(least, order, axis=1)
         return _Block(rows, queries, order, least, self.empty(n), asked, waiting, wave, n, own)
@@ -435,7 +433,7 @@ class _ShardSearch(ABC, Generic[T]):
         limits = np.concatenate([self.limits(block, rows) for block, rows in taken])
         self.counts[shard] -= len(queries)
         self.traffic.asked += len(queries)
-        some = self.ranges is not None and bool(np.isfinite(limits).any())
+        some = self.bounds is not None and bool(np.isfinite(limits).any())
         return self._call(shard, self.step(queries, limits if some else None), lambda answer: self._heard(taken, answer))
 
     def _heard(self, taken: Sequence[tuple[_Block[T], Integers]], answer: Any) -> None:

@@ -28,13 +28,12 @@ from ...data.parts.row_parts import LazyRows, add_to_digest, array_rows, open_ar
 from ...data.payload import Payload
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
-from .cells import Warp
-from .faiss_scan import kmeans
 from .index import NeighborIndex, searched_distance
 from .items import check_ids, ids_to_remove, new_ids
 from .proofs import check_distinct_ids
 from .query_tables import QueryView
 from .refinement import STORAGES
+from .scaled_clusters import ScaledClusters
 from .shard_files import (
     FILE,
     Shard,
@@ -210,14 +209,13 @@ def clustered_parts(
     given = None if ids is None else check_ids(ids, n, unique=False)
     rng = np.random.default_rng(seed)
     sample = _positions(view, picked(parts, np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))))
-    warps = [Warp.of(view, sample[:, e], e, rng) for e in range(view.n_tables)]
-    centres, _ = kmeans(_scaled(warps, sample), np.arange(len(sample)), len(parts), n_jobs=1, seed=seed)
-    member = np.concatenate(list(engine.each(_nearest_centre, list(parts), semimetric, warps, centres)))
+    clusters = ScaledClusters.fit(view, sample, len(parts), rng)
+    member = np.concatenate(list(engine.each(_members, list(parts), semimetric, clusters)))
     order = np.argsort(member, kind="stable")
     files = [folder / "rows.npy"] if given is None else [folder / "rows.npy", folder / "ids.npy"]
     for path, values in zip(files, (order, order if given is None else given[order]), strict=False):
         write_beside(path, partial(np.save, arr=values))
-    ends, out = np.cumsum(np.append(0, np.bincount(member, minlength=len(centres)))).tolist(), []
+    ends, out = np.cumsum(np.append(0, np.bincount(member, minlength=len(clusters.centres)))).tolist(), []
     for c, (start, stop) in enumerate(pairwise(ends)):
         if start < stop:
             name = f"cluster {c}"
@@ -248,21 +246,12 @@ def _positions(view: QueryView, X: NDArray[Any]) -> Floats:
     return view.positions(raw)[:, : view.n_tables]
 
 
-def _scaled(warps: Sequence[Warp], positions: Floats) -> NDArray[np.float32]:
-    unit = max(warp.scale[-1] for warp in warps)
-    columns = [np.interp(of_feature, w.knots, w.scale / unit) for w, of_feature in zip(warps, positions.T, strict=True)]
-    return np.column_stack(columns).astype(np.float32)
-
-
-def _nearest_centre(
-    part: LazyRows, semimetric: Semimetric, warps: Sequence[Warp], centres: NDArray[np.float32]
-) -> NDArray[Any]:
-    """Return the number of the centre that each row of a part is nearest to, of a small integer type."""
-    view, rows, out = QueryView(semimetric), part.view(), np.empty(len(part), np.min_scalar_type(len(centres)))
-    length = (centres**2).sum(axis=1)
+def _members(part: LazyRows, semimetric: Semimetric, clusters: ScaledClusters) -> NDArray[Any]:
+    """Return the cluster of each row of a part, of a small integer type."""
+    view, rows, out = QueryView(semimetric), part.view(), np.empty(len(part), np.min_scalar_type(len(clusters.centres)))
     for start in range(0, len(part), _ROWS):
-        scaled = _scaled(warps, _positions(view, np.asarray(rows[start : start + _ROWS])))
-        out[start : start + len(scaled)] = (length - 2.0 * scaled @ centres.T).argmin(axis=1)
+        positions = _positions(view, np.asarray(rows[start : start + _ROWS]))
+        out[start : start + len(positions)] = clusters.member(positions)
     return out
 
 

@@ -192,7 +192,7 @@ def test_the_nearest_in_shards_are_those_of_brute_force(seed, k, n_shards):
     distances, named = one.kneighbors(queries, k, algorithm="brute")
     assert_array_equal(found.distances, distances)
     assert_array_equal(found.ids, named)
-    assert_allclose(found.distances, np.sort(every, axis=1)[:, :k], rtol=1e-12)
+    assert_allclose(found.distances, np.sort(every, axis=1)[:, :k], rtol=1e-12, atol=1e-14)
     for (_, got), row in zip(inside, every, strict=True):
         assert set(got) == set(ids[row <= radius])
 
