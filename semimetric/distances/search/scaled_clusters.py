@@ -81,7 +81,7 @@ class RangeBounds(NamedTuple):
     def of(cls, low: Sequence[Floats], high: Sequence[Floats]) -> RangeBounds:
         """Take the ranges of each group, (n_tables, n_ranges) each."""
         ends, starts = (np.hstack(low), np.hstack(high)), np.cumsum([0, *(part.shape[1] for part in low[:-1])])
-        edges = np.quantile(np.hstack(ends), np.arange(_CELLS + 1) / _CELLS, axis=1).T
+        edges = np.quantile(np.hstack(ends), np.arange(_CELLS + 1) / _CELLS, axis=1, method="lower").T
         spans = np.empty(ends[0].shape, np.int64)
         for e, (a, b, own) in enumerate(zip(*ends, edges, strict=True)):
             first = np.minimum(np.searchsorted(own, a, side="right") - 1, _CELLS - 1)
