@@ -16,10 +16,13 @@ and a run that would not fit is refused. Stages:
 
 A row has the seconds, the processor's seconds of all processes, the largest resident memory of a worker (mapped files count),
 the bytes that queries and answers moved, and the shards that a query asked. What is stopped goes on where it was: the same
-command again. Its seconds are those of all tries. The growth rows are exponents of n, fitted to the kept rows.
+command again. Its seconds are those of all tries; the processor's are those of the last. The growth rows are exponents of n,
+fitted to the kept rows (from 1e6 items on, where there are two such sizes: smaller ones mostly start processes).
 
-Memory: a worker needs about 4 bytes a value of its items, and 400 MiB; it maps 4 bytes a value and 8 an item besides. The
-client needs 17 bytes an item while it divides them (1.7 GB for 1e8).
+Memory, measured with 2e6 items of 8 features: a process holds 75 bytes an item and maps 52, besides 130 MiB; it opens a shard
+in 360 bytes an item of that shard. So each of two workers holds 3.7 GB of 1e8 x 8 and maps 2.6 GB. The client needs 17 bytes
+an item while it divides them (1.7 GB for 1e8). Dask counts mapped files as memory of a worker, and would kill one that maps
+much; so ``--worker-memory`` is 0, no limit, by default.
 """
 
 import argparse
@@ -88,12 +91,17 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
+def folder_of(options: argparse.Namespace, n: int, n_features: int, what: str) -> Path:
+    """The folder of the files of one size."""
+    return options.scratch / f"{what}-{options.data}-{n}-{n_features}-{options.partition}-{options.workers}"
+
+
 class Run:
     """One size: its files, what its stages took so far, and its rows."""
 
     def __init__(self, options: argparse.Namespace, client: object, n: int, n_features: int, what: str) -> None:
         self.options, self.client, self.n, self.n_features = options, client, n, n_features
-        self.folder = options.scratch / f"{what}-{options.data}-{n}-{n_features}-{options.partition}-{options.workers}"
+        self.folder = folder_of(options, n, n_features, what)
         self.folder.mkdir(exist_ok=True)
         self.index, self.points = self.folder / "index", self.folder / "points.npy"
         self.n_shards = max(options.least_shards, -(-n // options.shard_items))
@@ -196,6 +204,8 @@ def growth(rows: list[dict]) -> list[dict]:
     for key in sorted({(r["stage"], r["data"], r["partition"], r["features"], r["workers"]) for r in rows}):
         names = ("stage", "data", "partition", "features", "workers")
         own = {r["points"]: r["cpu_s"] / r.get("queries", 1) for r in rows if tuple(r[x] for x in names) == key}
+        large = {n: cpu for n, cpu in own.items() if n >= 1e6}
+        own = large if len(large) > 1 else own
         if len(own) > 1 and min(own.values()) > 0:
             n, cpu = np.log(sorted(own)), np.log([own[x] for x in sorted(own)])
             out.append(dict(zip(names, key, strict=True)) | {"sizes": len(own), "exponent": float(np.polyfit(n, cpu, 1)[0])})
@@ -227,7 +237,7 @@ def measured(rows: list[dict]) -> str:
     lines = []
     for (stage, features, n), r in sorted(last.items(), key=lambda e: (STAGES.index(e[0][0]), e[0][1:])):
         queries = r.get("queries")
-        each = "" if queries is None else f"{r['cpu_s'] / queries * 1e6:.3g} µs"
+        each = "" if queries is None else f"{r['cpu_s'] / queries * 1e3:.2f} ms"
         moved = "" if queries is None else f"{(r['sent_mb'] + r['received_mb']) * 1e3 / queries:.2g} kB"
         asked = "" if queries is None else f"{r['shards_a_query']:.2f} of {r['shards']}"
         line = [stage, f"{power(n)} x {features}", duration(r["seconds"]), duration(r["cpu_s"]), each, asked, moved]
@@ -237,7 +247,7 @@ def measured(rows: list[dict]) -> str:
 
 
 def extrapolated(rows: list[dict]) -> str:
-    """What 1e9 and 1e10 items of 8 features would take, by the exponents and the largest size that was measured."""
+    """What 1e9 and 1e10 items would take, by the exponents and the largest measured size; a build is linear at least."""
     own = [r for r in rows if r["data"] == "clusters" and r["partition"] == "kmeans"]
     lines = []
     for stage, n_queries in (("build", 1), ("search", 1_000_000), ("join", None)):
@@ -245,7 +255,7 @@ def extrapolated(rows: list[dict]) -> str:
         exponents = {(g["features"]): g["exponent"] for g in growth(of_stage)}
         for features, exponent in exponents.items():
             largest = max((r for r in of_stage if r["features"] == features), key=lambda r: r["points"])
-            each = largest["cpu_s"] / largest.get("queries", 1)
+            each, exponent = largest["cpu_s"] / largest.get("queries", 1), max(exponent, 1.0 if stage == "build" else 0.0)
             for n in (1e9, 1e10):
                 count = n if n_queries is None else n_queries
                 cpu = each * (n / largest["points"]) ** exponent * count
@@ -277,7 +287,7 @@ def main() -> None:
     parser.add_argument("--data", choices=["clusters", "uniform"], default="clusters")
     parser.add_argument("--partition", choices=["rows", "kmeans"], default="kmeans")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--worker-memory", default="9GiB")
+    parser.add_argument("--worker-memory", default="0", help="the limit of Dask, 0 for none")
     parser.add_argument("--least-shards", type=int, default=8)
     parser.add_argument("--shard-items", type=int, default=3_200_000)
     parser.add_argument("--keep", action="store_true", help="keep the files of a size that is done")
@@ -302,6 +312,10 @@ def main() -> None:
     import distributed
 
     for n, n_features, what in sizes:
+        folder = folder_of(options, n, n_features, what)
+        if (folder / "complete").exists():
+            print(f"{what} {power(n)} x {n_features}: done before; delete {folder} to run it again", flush=True)
+            continue
         cluster = distributed.LocalCluster(
             n_workers=options.workers, threads_per_worker=1, dashboard_address=":0", memory_limit=options.worker_memory
         )
@@ -309,6 +323,7 @@ def main() -> None:
             run = Run(options, client, n, n_features, what)
             run.build()
             run.search() if what == "search" else run.join()
+            (folder / "complete").touch()
             if not options.keep:
                 for path in (run.index, run.points):
                     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

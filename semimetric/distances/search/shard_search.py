@@ -102,8 +102,8 @@ def _shard_ids(task: tuple[ShardLocation]) -> NDArray[Any]:
 class SearchTraffic:
     """Counts of what a search among shards has asked and moved."""
 
-    queries: int = 0
-    asked: int = 0  # the number of shards that a query was sent to, added up over queries
+    queries: int = 0  # in blocks that are complete
+    asked: int = 0  # the number of shards that each of them was sent to, added up
     sent: int = 0  # bytes of queries and limits
     received: int = 0  # bytes of answers and bounds
 
@@ -349,9 +349,7 @@ class _ShardSearch(ABC, Generic[T]):
 
     def _open(self, rows: QueryRows) -> Call | None:
         """Return the call that opens a block; None if it was opened here."""
-        self.traffic.queries += rows.n
         if rows.read is None:
-            self.traffic.asked += rows.n
             step = JoinOwn(rows.shard, rows.first, rows.first + rows.n, self.bounds)
             return self._call(rows.shard, step, lambda joined: self._join(rows, joined))
         queries = rows.read()
@@ -417,6 +415,8 @@ class _ShardSearch(ABC, Generic[T]):
         if not block.left:
             self.n_open -= 1
             self.take(block.rows, self.result(block))
+            self.traffic.queries += block.rows.n
+            self.traffic.asked += int(block.asked.sum())
 
     def _ask(self, shard: int) -> Call:
         """Return a call for queries that wait for a shard: all of them, or so many that all workers are busy."""
@@ -432,7 +432,6 @@ class _ShardSearch(ABC, Generic[T]):
         queries = np.concatenate([block.queries[rows] for block, rows in taken])
         limits = np.concatenate([self.limits(block, rows) for block, rows in taken])
         self.counts[shard] -= len(queries)
-        self.traffic.asked += len(queries)
         some = self.bounds is not None and bool(np.isfinite(limits).any())
         return self._call(shard, self.step(queries, limits if some else None), lambda answer: self._heard(taken, answer))
 
