@@ -1,6 +1,7 @@
 """Files and folders that take their place once they are complete, and of which nothing is left if they never are.
 
     .NAME.TOKEN.part    what is to become NAME, of which a long one is cut
+    NAME.unfinished     a folder of long work, which stays, so that the next call goes on with it
 
 The process that fills it holds a lock on it, which the system takes back when the process ends, however it ends. So what nobody
 holds was left by a process that was killed, and whoever writes NAME next deletes it. Where the system or the storage knows no
@@ -73,6 +74,27 @@ def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
             yield begun
             with uninterrupted():
                 discard(begun)
+    finally:
+        _unlock(lock)
+
+
+@contextmanager
+def resumable_folder(target: Path) -> Iterator[Path]:
+    """Open the folder ``NAME.unfinished`` beside ``target``, new or as an earlier call left it, to be filled and renamed.
+
+    It stays if this block fails, so that the next call goes on; a StorageError says that another process fills it now.
+    """
+    begun, lock = target.with_name(f"{target.name}.unfinished"), None
+    try:
+        begun.mkdir(exist_ok=True)
+        lock = _lock(begun, wait=False)
+    except BlockingIOError as error:
+        raise StorageError(f"another process fills {begun}; wait until it ends, or give another name") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"no folder can be made in {target.parent} ({reason}); make room, or give another") from error
+    try:
+        yield begun
     finally:
         _unlock(lock)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._foundation.errors import InputError, SemimetricError, StorageError
+from .._foundation.errors import InputError, NotSupportedError, SemimetricError, StorageError
 from .._foundation.optional_imports import optional
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
+from .._foundation.validation import check_count
 from ..data.parts.engine import Engine, SerialEngine
 from ..data.parts.labeled_parts import (
     LabelColumns,
@@ -50,7 +52,16 @@ from ..distances.learning.structure import check_varied
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
 from ..distances.search.shard_files import Shard, ShardLocation, read_locations
-from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, graph, nearest, with_payload, within
+from ..distances.search.shard_search import graph, nearest, request_of, within
+from ..distances.search.sharded import (
+    ItemPart,
+    ShardedIndex,
+    build_shards,
+    check_partition,
+    clustered_parts,
+    with_payload,
+)
+from .answer_files import write_neighbors
 from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_parts
 from .pairwise_files import write_pairwise
 
@@ -242,6 +253,10 @@ def build_index(
     payload: Any = None,
     client: Any = None,
     block_size: str | int = "512 MiB",
+    n_shards: int | None = None,
+    storage: str = "float64",
+    partition: str = "rows",
+    resume: bool = False,
 ) -> tuple[Shard, ...]:
     """Build a `ShardedIndex`, one shard a part, in parallel on a cluster.
 
@@ -258,12 +273,24 @@ def build_index(
     client : as in `fit`
     block_size : str or int, default "512 MiB"
         Bytes of work of a part.
+    n_shards : int or None
+        The number of parts, in place of ``block_size``, where X is no Dask collection.
+    storage : {"float64", "uint16"}, default "float64"
+        As in `NeighborIndex`, of every shard.
+    partition : {"rows", "kmeans"}, default "rows"
+        As in `ShardedIndex.build`; "kmeans" takes an array or a .npy file that every worker sees, and workers assign the items.
+    resume : bool, default False
+        Keep complete shards if the call ends early, however it ends. The same call then goes on with the others. Each part is
+        read again, and built anew if the distance, its items, ids or payload are others. The shards wait in
+        ``folder/.shards.unfinished``; delete that folder to give up.
 
     Raises
     ------
     InputError
-        If a part cannot be used, or ids repeat; nothing is left of the new index then. If ``payload`` is given for a frame
-        whose partitions have unknown lengths.
+        If a part cannot be used, or ids repeat; nothing is left of the new index then, unless ``resume``. If ``payload`` is
+        given for a frame whose partitions have unknown lengths, or ``n_shards`` for a Dask collection.
+    NotSupportedError
+        If items cannot be divided by k-means, as those of a Dask collection.
 
     Examples
     --------
@@ -271,7 +298,27 @@ def build_index(
     >>> client = out_of_core.connect()  # doctest: +SKIP
     >>> shards = out_of_core.build_index("shards", d, X, client=client)  # doctest: +SKIP
     """
-    engine, parts = _engine(client), item_parts(X, block_size)
+    engine = _engine(client)
+    build = partial(build_shards, engine, folder, semimetric, storage=storage, resume=resume)
+    check_partition(partition, storage)
+    if is_dask(X) and n_shards is not None:
+        raise InputError(f"n_shards={n_shards}: X is in parts already, which become shards; rechunk or repartition it")
+    if n_shards is not None:
+        block_size = 20_000 * -(-sum(map(len, item_rows(X, 1 << 62))) // check_count("n_shards", n_shards))
+    parts = item_parts(X, block_size)
+    if partition == "kmeans":
+        if is_dask(X):
+            raise NotSupportedError(
+                "partition='kmeans' divides an array or a .npy file, not a Dask collection; give one of these"
+            )
+        rows, n = [part.pieces[0] for part in parts], sum(int(part.n) for part in parts)
+        beside = None if payload is None else Payload.read(payload, n, semimetric.feature_names)
+
+        def clusters(built: Path) -> Sequence[ItemPart]:
+            own = clustered_parts(engine, built, semimetric, rows, ids)
+            return own if beside is None else with_payload(own, beside)
+
+        return tuple(build(clusters))
     if payload is not None:
         if np.isnan([part.n for part in parts]).any():
             raise InputError(
@@ -282,7 +329,7 @@ def build_index(
         parts = with_payload(parts, Payload.read(payload, n, semimetric.feature_names))
     if isinstance(ids, str):
         parts = [replace(part, ids=ids) for part in parts]
-        return tuple(build_shards(engine, folder, semimetric, parts, n_jobs=None))
+        return tuple(build(parts))
     counts = [part.n for part in parts]
     if np.isnan(counts).any():
         raise InputError("partitions of a frame have unknown lengths, so rows have no numbers; name a column by ids=")
@@ -291,7 +338,7 @@ def build_index(
     if ids is not None:
         ids_by_part = [(own,) for own in np.split(check_ids(ids, starts[-1], unique=False), starts[1:-1])]
     parts = [replace(part, ids=own) for part, own in zip(parts, ids_by_part, strict=True)]
-    return tuple(build_shards(engine, folder, semimetric, parts, n_jobs=None))
+    return tuple(build(parts))
 
 
 def rebalance(folder: Any, n_shards: int | None = None, *, client: Any = None) -> ShardedIndex:
@@ -322,22 +369,48 @@ def kneighbors(
     client: Any = None,
     memory_limit: str | int = "1 GiB",
     key: bytes | None = None,
-) -> tuple[Floats, NDArray[Any]]:
+    to: str | os.PathLike[str] | None = None,
+    verbose: bool | None = None,
+) -> Any:
     """Return distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
+
+    An exact query asks first the shard in whose range of values the smallest distance is possible, then two, four, ... that may
+    hold something nearer than its k-th item so far, and no others. Under distances that are no sums over single features,
+    and by other algorithms, it asks all.
 
     Parameters
     ----------
     folder : path-like
         A folder that `NeighborIndex.save` or `ShardedIndex.build` wrote; its items are mapped.
-    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
-        With a client an array, a Dask array, or a frame.
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet, or None
+        With a client an array, a Dask array, or a frame; a path with ``to`` only. None stands for all items, in the order of
+        `ShardedIndex.ids_`: each shard is joined with itself, then with those that may hold nearer items. No item is among its
+        own neighbours.
     n_neighbors : int
     algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     client : as in `fit`
     memory_limit : str or int, default "1 GiB"
-        For the queries, without a client; the answers are held in memory besides.
+        For the queries, without a client and ``to``; the answers are held in memory besides.
     key : bytes or None
         The key that the folder was signed with, if it was. It goes to the workers if the folder holds one index.
+    to : path-like or None
+        Write the answers to this folder in place of returning them, block by block in the memory of some blocks. A name without
+        suffix gets ``distances.npy`` and ``ids.npy``, (n, k) each. NAME.parquet gets files with the columns ``query`` (the
+        number of the row of X, or of ``ids_``), ``rank`` (from 1), ``id`` and ``distance``. The folder is complete or not there
+        at all. If the call ends early, NAME.unfinished stays, and the same call goes on with the blocks that are missing.
+    verbose : bool or None, default None
+        Show a bar; None shows it where it is looked at, and the work is long.
+
+    Returns
+    -------
+    distances, ids : ndarray of shape (n, k); or the path of the folder, with ``to``.
+
+    Raises
+    ------
+    InputError
+        If ``to`` is there already with other answers, or NAME.unfinished was begun with other items, queries or options.
+    StorageError
+        If another process fills the folder, or it cannot be written.
 
     Examples
     --------
@@ -355,15 +428,23 @@ def kneighbors(
     >>> ids.ravel()
     array([0, 1])
     """
-    engine = _engine(client)
-    queries = None if client is None else computed(X)
-    parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))) if client is None else []
+    engine, whole = _engine(client), client is not None or X is None
+    queries = computed(X) if whole or to is not None else None
+    how: dict[str, Any] = {"algorithm": algorithm, "n_candidates": n_candidates}
+    if to is not None:
+
+        def write(locations: list[ShardLocation]) -> Path:
+            request = request_of(locations, n_neighbors, itself=X is None, **how)
+            return write_neighbors(engine, locations, queries, request, to, verbose=verbose)
+
+        return read_locations(folder, write, key=key)
+    parts = [] if whole else item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
 
     def search(locations: list[ShardLocation]) -> list[Neighbors]:
         def ask(rows: Any) -> Neighbors:
-            return nearest(engine, locations, rows, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+            return nearest(engine, locations, rows, n_neighbors, verbose=verbose, **how)
 
-        return [_call(ask, part) for part in parts] if client is None else [ask(queries)]
+        return [ask(queries)] if whole else [_call(ask, part) for part in parts]
 
     found = read_locations(folder, search, key=key)
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
@@ -398,7 +479,7 @@ def kneighbors_graph(
 
     Parameters
     ----------
-    folder, X, n_neighbors : as in `kneighbors`
+    folder, X, n_neighbors : as in `kneighbors`; of X=None every row has its own item's neighbours
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
     client, key : as in `kneighbors`

@@ -15,7 +15,7 @@ from .._foundation.errors import ClusterError, InputError, NotSupportedError, Se
 from .._foundation.names import package_version
 from .._foundation.optional_imports import optional
 from .._foundation.threads import one_blas_thread
-from ..data.parts.engine import Engine
+from ..data.parts.engine import Call, Engine
 from ..data.parts.labeled_parts import LabeledPart, LabeledTable, features_of, loaded
 from ..data.parts.readers import column_named, columns_needed, item_rows, named_in, names_of, rows_of
 from ..data.parts.row_parts import parse_memory
@@ -138,6 +138,7 @@ _LOST = (
     "the scheduler was lost or restarted, or let go of the work, before all of it was done, and nothing is kept; connect a "
     "client to a scheduler that runs, and call again"
 )
+_ALL_LOST = "all workers were lost, and none has come back for {:g} s; start some by: dask worker ADDRESS, and call again"
 _SILENCE = 2.0  # seconds for which others are waited for when one worker has answered
 _CONNECTING, _AGAIN = 10.0, 0.1  # seconds in which a scheduler must answer, and between two questions
 
@@ -289,6 +290,7 @@ T = TypeVar("T")
 _WATCHED = 1.0  # seconds between two looks at whether any worker is there
 _CALLED = 10.0  # seconds in which workers must have called what is called everywhere
 _ANCHOR_BYTES = 1 << 26
+_AHEAD = 2  # calls for each thread of the workers that are submitted at a time
 
 
 class Cluster(Engine):
@@ -310,15 +312,48 @@ class Cluster(Engine):
         and makes it again if that worker is lost. Calls bound to the address of a worker would wait for ever if all workers
         were lost at once, since new workers have new addresses.
         """
-        anchors = vars(self.client).setdefault("_semimetric_anchors", {})  # they are kept as long as the client
         with telling(self.client), _futures() as futures:
             for part, k in zip(parts, near, strict=True):
-                anchor = anchors.get((part[0], k))
-                if anchor is None or anchor.status not in ("pending", "finished"):
-                    anchor = anchors[part[0], k] = self.client.submit(_Anchor, part[0], pure=False)
-                call = (_near, required_versions(), function, anchor, part[1:], *shared)
-                futures.append(self.client.submit(*call, pure=False))
+                futures.append(self._submitted(function, part, k, shared))
             return iter(self._gathered(futures))
+
+    def drain(self, function: Callable[..., Any], following: Callable[[], Call | None], *shared: Any) -> None:
+        """Make calls near their first members, of which every thread of a worker has one at hand while it runs another."""
+        running: dict[Any, Call] = {}
+        with telling(self.client), _futures() as futures:
+            width, seen = self.width, monotonic()
+            while True:
+                while len(running) < _AHEAD * width and (call := following()) is not None:
+                    futures.append(self._submitted(function, call.part, call.near, shared))
+                    running[futures[-1]] = call
+                if not running:
+                    return
+                done = _first_done(list(running))
+                if not done:
+                    seen = self._check_alive(seen)
+                    width = self.width
+                for future in done:
+                    result, call = future.result(), running.pop(future)
+                    futures.remove(future)
+                    future.release()
+                    seen = monotonic()
+                    call.then(result)
+
+    def _submitted(self, function: Callable[..., Any], part: tuple[Any, ...], near: int, shared: tuple[Any, ...]) -> Any:
+        """The future of a call for a tuple, which goes to the worker that holds the anchor of its first member."""
+        anchors = vars(self.client).setdefault("_semimetric_anchors", {})  # they are kept as long as the client
+        anchor = anchors.get((part[0], near))
+        if anchor is None or anchor.status not in ("pending", "finished"):
+            anchor = anchors[part[0], near] = self.client.submit(_Anchor, part[0], pure=False)
+        return self.client.submit(_near, required_versions(), function, anchor, part[1:], *shared, pure=False)
+
+    def _check_alive(self, seen: float) -> float:
+        """Return when a worker was last seen; a ClusterError where that is too long ago."""
+        if self.client.nthreads():
+            return monotonic()
+        if monotonic() - seen > PATIENCE:
+            raise ClusterError(_ALL_LOST.format(PATIENCE))
+        return seen
 
     @property
     def width(self) -> int:
@@ -375,6 +410,14 @@ def _futures() -> Iterator[list[Any]]:
             future.release()
 
 
+def _first_done(futures: list[Any]) -> list[Any]:
+    """The futures that are done as soon as one is; none after a while."""
+    try:
+        return list(optional("distributed").wait(futures, timeout=_WATCHED, return_when="FIRST_COMPLETED").done)
+    except TimeoutError:
+        return []
+
+
 async def _gather_watched(client: Any, futures: list[Any]) -> list[Any]:
     """The results of futures, unless all workers are lost and none comes back: Dask alone would wait for ever."""
     waiting, seen = {asyncio.ensure_future(client.gather(futures, asynchronous=True))}, monotonic()
@@ -387,10 +430,7 @@ async def _gather_watched(client: Any, futures: list[Any]) -> list[Any]:
             await asyncio.wait({results}, timeout=_WATCHED)
             seen = monotonic() if results.done() or await client.nthreads() else seen
             if monotonic() - seen > PATIENCE:
-                raise ClusterError(
-                    f"all workers were lost, and none has come back for {PATIENCE:g} s; start some by: dask worker ADDRESS, "
-                    "and call again"
-                )
+                raise ClusterError(_ALL_LOST.format(PATIENCE))
         return list(results.result())
     finally:
         for task in waiting:

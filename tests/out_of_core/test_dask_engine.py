@@ -13,7 +13,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import ClusterError, NotSupportedError
-from semimetric.data.parts.engine import SerialEngine
+from semimetric.data.parts.engine import Call, SerialEngine
 from semimetric.out_of_core import dask as dask_engine
 from semimetric.out_of_core.dask import Cluster
 
@@ -57,10 +57,19 @@ def waiting(part, marker):
     sleep(1)
 
 
-@pytest.mark.parametrize("way", ["each", "total", "each_near"])
+@pytest.mark.parametrize("way", ["each", "total", "each_near", "drain"])
 def test_work_that_the_scheduler_lets_go_of_is_told(client, way, tmp_path):
     engine = Cluster(client)
-    given = ([("p", 0)], [0]) if way == "each_near" else (add, [0, 1]) if way == "total" else ([0, 1],)
+    calls = iter([Call(("p", 0), print)])
+    given = (
+        (lambda: next(calls, None),)
+        if way == "drain"
+        else ([("p", 0)], [0])
+        if way == "each_near"
+        else (add, [0, 1])
+        if way == "total"
+        else ([0, 1],)
+    )
 
     def cancel():
         while not (tmp_path / "begun").exists():
@@ -84,6 +93,9 @@ def test_waiting_ends_where_all_workers_are_lost(monkeypatch):
         engine = Cluster(own)
         own.retire_workers(list(own.nthreads()))
         assert_refused(lambda: engine.each(shifted, PARTS, 1.0), "all workers were lost", "dask worker", error=ClusterError)
+        calls = iter([Call(("p", 1.0), print)])
+        call = lambda: engine.drain(joined, lambda: next(calls, None), "!")  # noqa: E731
+        assert_refused(call, "all workers were lost", "dask worker", error=ClusterError)
 
 
 def test_calls_that_have_not_begun_are_taken_back(client, tmp_path):
@@ -150,6 +162,34 @@ def test_calls_go_where_their_first_member_was(client):
 
 def joined(task, mark):
     return f"{task[0]}{task[1]}{mark}"
+
+
+@pytest.mark.parametrize("serial", [True, False])
+def test_results_lead_to_further_calls_until_nothing_runs(client, serial):
+    engine, waiting, heard = SerialEngine() if serial else Cluster(client), [1], []
+    most = 0
+
+    def following():
+        nonlocal most
+        most = max(most, len(asked) - len(heard))
+        if not waiting:
+            return None
+        asked.append(waiting.pop())
+        return Call(("place", asked[-1]), heard_of, asked[-1] % 2)
+
+    def heard_of(text):
+        heard.append(text)
+        n = int(text.removeprefix("place").removesuffix("!"))
+        waiting.extend([2 * n, 2 * n + 1] if n < 50 else [])
+
+    asked = []
+    engine.drain(joined, following, "!")
+    assert sorted(heard) == sorted(f"place{n}!" for n in asked)
+    assert len(heard) == len(set(heard)) > 50
+    assert most <= (1 if serial else dask_engine._AHEAD * 2)
+    calls = iter([Call(("place", 1), heard.append)])
+    with pytest.raises(ZeroDivisionError):
+        engine.drain(failing, lambda: next(calls, None))
 
 
 def test_every_worker_is_asked_and_counted(client, tmp_path):

@@ -6,7 +6,17 @@ import pytest
 from cases import assert_refused
 from learners import made
 
-from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, out_of_core
+from semimetric import (
+    DistanceRegressor,
+    FirstOrder,
+    NeighborIndex,
+    NotSupportedError,
+    Semimetric,
+    ShardedIndex,
+    StorageError,
+    out_of_core,
+)
+from semimetric.out_of_core.answer_files import read_run
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 da = pytest.importorskip("dask.array")
@@ -112,6 +122,35 @@ def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
     assert_refused(
         lambda: out_of_core.kneighbors(tmp_path / "index", queries, 701, client=client), "n_neighbors=701", "700 items", "fewer"
     )
+
+
+def test_shards_that_cannot_hold_an_answer_are_not_asked_by_a_cluster(client, tmp_path):
+    """Two workers, shards built by them from clusters of a file, and answers in files."""
+    rng = np.random.default_rng(2)
+    centres = rng.random((5, 3)) * 30
+    items = np.round(centres[rng.integers(0, 5, 900)] + rng.normal(size=(900, 3)), 1)
+    queries, d = items[:80] + 0.03, Semimetric.l1(items)
+    np.save(tmp_path / "items.npy", items)
+    options = {"n_shards": 5, "partition": "kmeans", "storage": "uint16", "resume": True, "client": client}
+    shards = out_of_core.build_index(tmp_path / "index", d, tmp_path / "items.npy", **options)
+    assert len(shards) == 5
+    one, index = NeighborIndex(d).fit(items), ShardedIndex(tmp_path / "index")
+    assert {place.open().storage for place in index.locations} == {"uint16"}
+    for X in (queries, None):
+        want = [array if X is not None else array[index.ids_] for array in one.kneighbors(X, 4)]
+        found = out_of_core.kneighbors(tmp_path / "index", X, 4, client=client)
+        assert all((a == b).all() for a, b in zip(found, want, strict=True))
+        to = out_of_core.kneighbors(tmp_path / "index", X, 4, client=client, to=tmp_path / f"answers {X is None}")
+        assert all((np.load(to / f"{name}.npy") == b).all() for name, b in zip(("distances", "ids"), want, strict=True))
+        traffic = read_run(to)[2]
+        assert traffic.queries == len(want[0])
+        assert traffic.asked < 2 * traffic.queries
+    graph = out_of_core.kneighbors_graph(tmp_path / "index", None, 4, "distance", client=client)
+    assert (graph != one.kneighbors_graph(None, 4, "distance")[index.ids_][:, index.ids_]).nnz == 0
+    build = lambda X, **how: out_of_core.build_index(tmp_path / "b", d, X, client=client, **how)  # noqa: E731
+    chunks = da.from_array(items, chunks=(300, 3))
+    assert_refused(lambda: build(chunks, n_shards=2), "n_shards=2", "in parts already", "rechunk")
+    assert_refused(lambda: build(chunks, partition="kmeans"), "Dask collection", "a .npy file", error=NotSupportedError)
 
 
 @pytest.mark.parametrize("sharded", [False, True])

@@ -14,7 +14,7 @@ from semimetric import DistanceRegressor, LargeMarginLearner, NeighborIndex, Sha
 from semimetric.data.parts import readers
 from semimetric.distances.learning import items as partitioned_items
 from semimetric.distances.search.shard_files import ShardLocation, shard_locations
-from semimetric.distances.search.sharded import nearest
+from semimetric.distances.search.shard_search import nearest
 from semimetric.out_of_core.dask import Cluster
 
 da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")

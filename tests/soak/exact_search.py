@@ -13,10 +13,11 @@ from numpy.testing import assert_array_equal
 
 from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
 from semimetric.data.calls import UserDistance
+from semimetric.data.parts.engine import SerialEngine
 from semimetric.distances.features.linear_directions import Directions, with_directions
 from semimetric.distances.model.base_distances import BaseDistance
 from semimetric.distances.pairs.gower import GapEmbedding
-from semimetric.distances.search import cells, faiss_scan, index, refinement, segment
+from semimetric.distances.search import cells, faiss_scan, index, refinement, scaled_clusters, segment, shard_search
 from semimetric.distances.search import items as results
 from semimetric.distances.search import joint as joint_boxes
 from semimetric.distances.search import joint as joint_scan
@@ -129,6 +130,10 @@ def thresholds(rng):
         joint_boxes: {"_SAMPLE": int(rng.choice([50, 20_000])), "_ENCODED": int(rng.choice([1_000, 1 << 22]))},
         joint_scan: {"_PROBE": int(rng.choice([8, 8_192])), "_ADDED": int(rng.choice([1, 1 << 27]))},
         scan_choice: {"_COLUMN": float(rng.choice([-1e9, 0.08, 1e9]))},
+        shard_search: {"_FEW": int(rng.choice([1, 64])), "_MOST": int(rng.choice([7, 4096])),
+                       "_HERE": int(rng.choice([1, 1024])), "_BLOCK": int(rng.choice([20, 8192])),
+                       "_RANGES": int(rng.choice([1, 20, 512]))},
+        scaled_clusters: {"_ROWS": int(rng.choice([40, 1 << 14])), "_SAMPLE": int(rng.choice([50, 20_000]))},
         joint_tables: {"_MOST_EXPANDED": int(rng.choice([-1, 1 << 22])), "_MOST_GATHERED": int(rng.choice([60, 1 << 16]))},
     }  # fmt: skip
     with ExitStack() as stack:
@@ -146,7 +151,9 @@ def built(rng, d, wild, folder):
     n_probe, n_jobs = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
     index = NeighborIndex(d, side=side, n_lists=n_lists, n_probe=n_probe, n_jobs=n_jobs)
     if rng.random() < 0.1 and index.side == "query-first" and not isinstance(d.embedding, GapEmbedding):
-        shards = ShardedIndex.build(folder / "shards", d, items, ids=ids, n_shards=int(rng.integers(1, 4)),
+        view = QueryView(d)
+        partition = str(rng.choice(["rows", "kmeans"])) if view.simple and view.n_tables else "rows"
+        shards = ShardedIndex.build(folder / "shards", d, items, ids=ids, n_shards=int(rng.integers(1, 7)), partition=partition,
                                     base_distances=[base.function.function for base in d.base_distances])  # fmt: skip
         return shards, dict(zip(ids, items, strict=True))
     index.fit(items, ids=ids)
@@ -212,6 +219,50 @@ def compare(rng, d, index, known, queries, where):
     return len(queries) + 5
 
 
+class AnyOrder(SerialEngine):
+    """Some workers, of which any may end first."""
+
+    def __init__(self, rng):
+        super().__init__()
+        self.rng, self.workers = rng, int(rng.integers(1, 6))
+
+    @property
+    def width(self):
+        return self.workers
+
+    def drain(self, function, following, *shared):
+        running = []
+        while True:
+            while len(running) < 2 * self.workers and (call := following()) is not None:
+                running.append(call)
+            if not running:
+                return
+            call = running.pop(int(self.rng.integers(len(running))))
+            call.then(function(call.part, *shared))
+
+
+def compare_shards(rng, index, queries):
+    """Hold shards that are asked one by one against brute force, the join of all items too; how many queries were compared."""
+    engine, k = AnyOrder(rng), int(min(rng.choice([1, 3, 10]), len(index) - 1))
+    want = index.kneighbors(queries, k, algorithm="brute")
+    found = shard_search.nearest(engine, index.locations, queries, k)
+    assert_array_equal(found.ids, want[1])
+    assert_array_equal(found.distances, want[0])
+    few = queries[:20]
+    radius = float(rng.choice(want[0][:20, -1]))
+    if radius >= 0 or index.semimetric.link == "identity":
+        within = shard_search.within(engine, index.locations, few, radius)
+        for (distances, ids), *expected in zip(within, *index.radius_neighbors(few, radius), strict=True):
+            assert_array_equal(distances, expected[0])
+            assert_array_equal(ids, expected[1])
+    if len(index) > 1500 or not QueryView(index.semimetric).simple:
+        return len(queries)
+    joined, itself = shard_search.nearest(engine, index.locations, None, k), index.kneighbors(None, k, algorithm="brute")
+    assert_array_equal(joined.ids, itself[1])
+    assert_array_equal(joined.distances, itself[0])
+    return len(queries) + len(index)
+
+
 def attempt(case, folder):
     rng = np.random.default_rng(case["seed"])
     with warnings.catch_warnings(), thresholds(rng):
@@ -226,7 +277,10 @@ def attempt(case, folder):
         where = rng.random(len(known)) < rng.choice([0.02, 0.5]) if rng.random() < 0.3 else None
         if isinstance(index, ShardedIndex) or (where is not None and not where.any()):
             where = None
-        return {"queries as brute force": compare(rng, d, index, known, queries, where)}
+        found = {"queries as brute force": compare(rng, d, index, known, queries, where)}
+        if isinstance(index, ShardedIndex):
+            found["queries of shards one by one"] = compare_shards(rng, index, queries)
+        return found
 
 
 EXACT = Attack(draw, attempt, seconds=240, mebibytes=1024, short=12)

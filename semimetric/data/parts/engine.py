@@ -7,7 +7,7 @@ The tree depends on the number of parts alone, so the same parts give the same b
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -32,6 +32,14 @@ def tree_sum(values: Iterable[T], add: Callable[[T, T], T]) -> T:
     return total
 
 
+class Call(NamedTuple):
+    """A part, what to do with the result for it, and the process that has the files of its first member, see `each_near`."""
+
+    part: tuple[Any, ...]
+    then: Callable[[Any], None]
+    near: int = 0
+
+
 class Engine(ABC):
     """Calls one function for many parts; the arguments ``shared`` are the same in every call.
 
@@ -54,6 +62,14 @@ class Engine(ABC):
         member open already.
         """
         return self.each(function, parts, *shared)
+
+    @abstractmethod
+    def drain(self, function: Callable[..., Any], following: Callable[[], Call | None], *shared: Any) -> None:
+        """Call ``function(part, *shared)`` for parts as ``following`` gives them, of which some run at the same time.
+
+        It is asked for one whenever there is room, and after every result, until it gives None while nothing runs. So a result
+        may lead to further calls, and nothing waits for others. Results come in any order, in the calling thread.
+        """
 
     @property
     def width(self) -> int:
@@ -89,6 +105,11 @@ class SerialEngine(Engine):
     def each(self, function: Callable[..., T], parts: Sequence[Any], *shared: Any) -> Iterator[T]:
         """Return the results one after the other; each call is made when its result is taken from the iterator."""
         return (function(evaluated(part), *shared) for part in parts)
+
+    def drain(self, function: Callable[..., Any], following: Callable[[], Call | None], *shared: Any) -> None:
+        """Make one call after the other."""
+        while (call := following()) is not None:
+            call.then(function(evaluated(call.part), *shared))
 
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *shared: Any) -> T:
         """Return the sum along the tree, for which one part and at most log2(n_parts) + 1 sums are held at a time."""

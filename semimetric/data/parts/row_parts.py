@@ -146,6 +146,16 @@ def _naming(name: str, path: str) -> Iterator[None]:
         ) from error
 
 
+def add_to_digest(total: Any, rows: Any) -> None:
+    """Add the values of an array or of a frame, and the names of its columns, to a digest of `hashlib`."""
+    if hasattr(rows, "columns"):
+        total.update(repr([str(name) for name in rows.columns]).encode())
+        rows = optional("pandas").util.hash_pandas_object(rows, index=False).to_numpy()
+    array = np.ascontiguousarray(rows)
+    total.update(f"{array.dtype} {array.shape}".encode())
+    total.update(array.view(np.uint8) if array.dtype.kind != "O" else repr(array.tolist()).encode())
+
+
 def slices(n: int, size: int) -> list[slice]:
     """Return slices of at most ``size`` rows each, whose lengths differ by one row at most."""
     ends = np.linspace(0, n, -(-n // max(size, 1)) + 1).astype(np.int64).tolist()

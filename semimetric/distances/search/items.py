@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,6 +25,8 @@ from ...data.texts import DistinctTexts, TextCells
 from ...data.times import SCALE
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
+
+T = TypeVar("T")
 
 _MOST_SHOWN = 10  # queries, and items of each, in the table of a notebook
 
@@ -178,29 +180,49 @@ class SegmentedItems(NamedTuple):
         With ``linked=False`` distances are the sums before the link, by which answers of several are merged.
         """
         order = self._order(X) if search.algorithm == "exact" else None
-        blocks = self._answered(self.nearest_of_block, search, X, order, n_jobs, verbose)
-        found = Neighbors(*(_in_rows(np.concatenate(arrays), order) for arrays in zip(*blocks, strict=True)))
+
+        def answer(block: QueryBlock, _: Any) -> Neighbors:
+            return self.nearest_of_block(block, search)
+
+        found = _in_rows(self.by_blocks(answer, X, order=order, n_jobs=n_jobs, verbose=verbose), order)
         return found._replace(distances=self.view.linked(found.distances)) if linked else found
+
+    def nearest_within(self, X: NDArray[Any], search: SearchRequest, limits: Floats, *, n_jobs: int | None) -> Neighbors:
+        """Find the nearest items by sums over single features; those of larger sums than ``limits`` (n,) may be missing.
+
+        Distances are sums before the link, infinite where there are fewer items.
+        """
+        order = self._order(X)
+
+        def answer(block: QueryBlock, rows: slice | Integers) -> Neighbors:
+            return self._nearest_in_order(block, search, limits[rows])
+
+        return _in_rows(self.by_blocks(answer, X, order=order, n_jobs=n_jobs), order)
 
     def _order(self, X: NDArray[Any]) -> Integers | None:
         """Return the numbers of queries such that near ones, whose lists are mostly the same, are answered together."""
         largest = max(self.segments, key=len)
         return largest.list_scan.lists.order(self.view, X) if len(X) > _FEW and largest.scans_lists else None
 
-    def _answered(
+    def by_blocks(
         self,
-        answer: Callable[..., Any],
-        asked: Any,
+        answer: Callable[[QueryBlock, slice | Integers], T],
         X: NDArray[Any],
-        order: Integers | None,
-        n_jobs: int | None,
-        verbose: bool | None,
-    ) -> list[Any]:
+        *,
+        order: Integers | None = None,
+        n_jobs: int | None = None,
+        verbose: bool | None = False,
+    ) -> list[T]:
+        """Return ``answer(queries, rows)`` for blocks of the rows of X that are tabulated together, by several threads.
+
+        The rows are taken in ``order`` (n,), where it is given.
+        """
         with progress_bar(len(X), "queries", verbose=verbose, unit="query") as bar:
 
-            def answered(rows: slice) -> Any:
-                queries = self.view.block(self.view.points(X[rows if order is None else order[rows]]))
-                found = answer(queries, asked)
+            def answered(block: slice) -> T:
+                rows = block if order is None else order[block]
+                queries = self.view.block(self.view.points(X[rows]))
+                found = answer(queries, rows)
                 bar.update(len(queries))
                 return found
 
@@ -225,28 +247,34 @@ class SegmentedItems(NamedTuple):
     def _bounds_can_exclude_segments(self) -> bool:
         return len(self.segments) > 1 and self.view.simple and all(s.searchable for s in self.segments)
 
-    def _nearest_in_order(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
-        """Search the segments in the order of their bounds, and leave out those whose bound exceeds the k-th sum so far."""
+    def _nearest_in_order(self, queries: QueryBlock, search: SearchRequest, limits: Floats | None = None) -> Neighbors:
+        """Search the segments in the order of their bounds, and leave out those whose bound exceeds the k-th sum so far.
+
+        ``limits`` (B,) may leave out items of larger sums too.
+        """
+        limits = np.full(len(queries), np.inf) if limits is None else limits
         kind = np.result_type(*(s.ids.dtype for s in self.segments))
         found = no_neighbors(len(queries), kind, search.k)
         least = np.column_stack([s.least(queries) for s in self.segments])
         promising = least.argmin(axis=1)
         order = np.argsort(least.mean(axis=0), kind="stable")
         for k in order:
-            self._search_segment(k, queries, np.flatnonzero(promising == k), search, found)
+            self._search_segment(k, queries, np.flatnonzero(promising == k), search, found, limits)
         for k in order:
-            near = (promising != k) & (least[:, k] <= found.distances[:, -1])
-            self._search_segment(k, queries, np.flatnonzero(near), search, found)
+            near = (promising != k) & (least[:, k] <= np.minimum(found.distances[:, -1], limits))
+            self._search_segment(k, queries, np.flatnonzero(near), search, found, limits)
         return found
 
-    def _search_segment(self, k: int, queries: QueryBlock, rows: Integers, search: SearchRequest, found: Neighbors) -> None:
-        """Merge the answers of segment k to the queries ``rows`` into those found so far, whose k-th sums are the limits."""
+    def _search_segment(
+        self, k: int, queries: QueryBlock, rows: Integers, search: SearchRequest, found: Neighbors, limits: Floats
+    ) -> None:
+        """Merge the answers of segment k to the queries ``rows`` into those found so far, whose k-th sums are limits too."""
         if not len(rows):
             return
         segment = self.segments[k]
         before = Neighbors(found.distances[rows], found.ids[rows], found.refined[rows], found.at_once[rows])
         asked = queries if len(rows) == len(queries) else self.view.block(queries.items.take(rows))
-        new = segment.nearest(asked, search, self.masks[k], before.distances[:, -1])
+        new = segment.nearest(asked, search, self.masks[k], np.minimum(before.distances[:, -1], limits[rows]))
         ids = segment.ids[new.rows].astype(found.ids.dtype)
         both = merged([before, Neighbors(new.sums, ids, new.refined, new.at_once)], search.k)
         for array, values in zip(found, both, strict=True):
@@ -263,7 +291,9 @@ class SegmentedItems(NamedTuple):
     ) -> list[tuple[Floats, NDArray[Any]]]:
         """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
         order = self._order(X)
-        blocks = self._answered(self._within, radius, X, order, n_jobs, verbose)
+        blocks = self.by_blocks(
+            lambda block, _: self._within(block, radius), X, order=order, n_jobs=n_jobs, verbose=verbose
+        )
         found = [found for block in blocks for found in block]
         return found if order is None else [found[at] for at in np.argsort(order)]
 
@@ -335,13 +365,13 @@ class SegmentedItems(NamedTuple):
         return _nearest_first(found._replace(distances=true), k)
 
 
-def _in_rows(answers: NDArray[Any], order: Integers | None) -> NDArray[Any]:
-    """Put answers to queries that were asked in an order back into the rows of the queries."""
+def _in_rows(blocks: Sequence[Neighbors], order: Integers | None) -> Neighbors:
+    """Join the answers to blocks of queries, and put those that were asked in an order back into the rows of the queries."""
+    found = Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
     if order is None:
-        return answers
-    out = np.empty_like(answers)
-    out[order] = answers
-    return out
+        return found
+    at = np.argsort(order)
+    return Neighbors(*(array[at] for array in found))
 
 
 def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:

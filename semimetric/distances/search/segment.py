@@ -213,6 +213,18 @@ _NO_RANK = np.empty(0, np.int64)
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 
 
+def least_sums(view: QueryView, queries: QueryBlock, low: Floats, high: Floats) -> Floats:
+    """Bound sums over single features between queries and all items of ranges of positions (n_tables, n), shape (B, n)."""
+    values = np.empty((len(queries), *low.shape))
+    cell_minima(view.scales, queries.profiles, np.arange(len(low)), low, high, values)
+    return values.sum(axis=1) - rounding_of(view, np.abs(values).sum(axis=1))
+
+
+def rounding_of(view: QueryView, size: Floats) -> Floats:
+    """Bound what rounding, and another order of adding, may change in sums whose values add up to ``size`` in magnitude."""
+    return _SLACK * (size + view.size)
+
+
 @dataclass(eq=False)
 class Segment:
     """Items under a distance, with their codes, and the searches among them."""
@@ -430,10 +442,8 @@ class Segment:
 
     def least(self, queries: QueryBlock) -> Floats:
         """Bound all sums between a query of the block and the items from below, shape (B,), for sums over single features."""
-        scales, low, high = self.view.scales, self.cells.low.min(axis=1), self.cells.high.max(axis=1)
-        values = np.empty((len(queries), len(low), 1))
-        cell_minima(scales, queries.profiles, self.cells.layout.entries, low[:, None], high[:, None], values)
-        return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
+        low, high = self.cells.low.min(axis=1), self.cells.high.max(axis=1)
+        return least_sums(self.view, queries, low[:, None], high[:, None])[:, 0]
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
         """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""

@@ -25,7 +25,7 @@ import numpy as np
 from ..._foundation.errors import InputError, SemimetricError, StorageError
 from ..._foundation.files import State, check_regular, file_digest, read_state, read_whole, real_path, write_state
 from ..._foundation.stored import Members, located, state_of
-from ..._foundation.unfinished import discard, undoing, unfinished_folder, uninterrupted
+from ..._foundation.unfinished import discard, resumable_folder, undoing, unfinished_folder, uninterrupted
 from ..model.semimetric import Semimetric
 from .files import FILE as INDEX
 from .index import NeighborIndex
@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 FILE = "shards.smm"
 _KIND, _PREFIX, _BUILT = "ShardedIndex", "shard-", "shards"
+_RECORD = "BuiltShard"
 _NAME, _DIGEST = re.compile(_PREFIX + "[0-9a-f]{32}"), re.compile("[0-9a-f]{64}")
 _OPENED = 1024  # A process keeps at most so many shards open; their items are mapped.
 
@@ -178,6 +179,34 @@ def building(root: Path) -> AbstractContextManager[Path]:
     Workers may still save shards when the call that asked for them has failed; then they find no folder.
     """
     return unfinished_folder(root / _BUILT)
+
+
+@contextmanager
+def resuming(root: Path) -> Iterator[Path]:
+    """Return the same as `building`, in which shards of an earlier call are, and which stays if this block fails."""
+    with resumable_folder(root / f".{_BUILT}") as built:
+        yield built
+        with uninterrupted():
+            discard(built)
+
+
+def record_built(root: str | os.PathLike[str], digest: str, shard: Shard) -> None:
+    """Record that a shard of the folder ``root``, which `resuming` opened, is complete, by a digest of what it was made of."""
+    write_state(Path(root) / f"{digest}.smm", State(_RECORD, asdict(shard)))
+
+
+def built_before(root: str | os.PathLike[str], digest: str) -> Shard | None:
+    """Return the complete shard that was made of the same, if there is one in ``root``; it is verified when it is opened."""
+    path = Path(root) / f"{digest}.smm"
+    if not path.is_file():
+        return None
+    state = read_state(path)
+    if state.kind != _RECORD:
+        raise StorageError(f"{path} holds a {state.kind}, not a record of a shard; delete it")
+    with located(path):
+        shard = Shard.read(Members(state.values, state.arrays))
+    index = Path(root) / shard.name / INDEX
+    return shard if index.is_file() and file_digest(index) == shard.digest else None
 
 
 def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: Path | None = None) -> Shard:

@@ -1,166 +1,55 @@
 """`ShardedIndex`: a folder of saved indexes that is searched as one.
 
-Every shard certifies its own nearest, so the nearest of their answers are those of all items: what is exact stays exact.
+Shards are searched here in one process, as the segments of one index; `shard_search` asks those of many machines.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError, SemimetricError
-from ..._foundation.files import read_whole, real_path
+from ..._foundation.files import read_whole, real_path, write_beside
 from ..._foundation.progress import progress_bar
-from ..._foundation.stored import located
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
-from ...data.parts.row_parts import LazyRows, parse_memory, slices
+from ...data.parts.row_parts import LazyRows, add_to_digest, array_rows, open_array, parse_memory, slices
 from ...data.payload import Payload
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
-from .cells import Warp
-from .faiss_scan import kmeans
 from .index import NeighborIndex, searched_distance
-from .items import Neighbors, SegmentedItems, as_graph, check_ids, ids_to_remove, merged, merged_within, new_ids
-from .proofs import check_apart, check_distinct_ids, range_of
+from .items import check_ids, ids_to_remove, new_ids
+from .proofs import check_distinct_ids
 from .query_tables import QueryView
 from .refinement import STORAGES
-from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
+from .scaled_clusters import ScaledClusters
 from .shard_files import (
     FILE,
     Shard,
     ShardLocation,
     building,
+    built_before,
     distance_digest,
     new_root,
     read_shards,
+    record_built,
+    resuming,
     save_shard,
     shard_size,
     switch,
 )
-
-_FEW = 64  # A call is worth its cost from so many queries on.
-
-
-def nearest(
-    engine: Engine,
-    locations: Sequence[ShardLocation],
-    X: ArrayLike,
-    k: int,
-    *,
-    algorithm: str | None = None,
-    n_candidates: int | None = None,
-) -> Neighbors:
-    """Return the k nearest of all items for every row of X, as one index would answer."""
-    check_shards(engine, locations)
-    index = locations[0].open()
-    queries = index.encode(X)
-    algorithm = index.algorithm if algorithm is None else algorithm
-    check_neighbors(algorithm, k, sum(location.shard.n for location in locations))
-    candidates = candidate_count(index.n_candidates if n_candidates is None else n_candidates, k)
-    search = SearchRequest(k, algorithm, candidates, index.n_probe)
-    found = []
-    for answers in _answers(engine, locations, queries, _shard_nearest, search):
-        best = merged(answers, k)
-        found.append(best._replace(distances=index.segments_[0].view.linked(best.distances)))
-    return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
-
-
-def within(
-    engine: Engine, locations: Sequence[ShardLocation], X: ArrayLike, radius: float
-) -> list[tuple[Floats, NDArray[Any]]]:
-    """Return distances and ids of all items within ``radius`` of every row of X, nearest first."""
-    check_shards(engine, locations)
-    index, out = locations[0].open(), []
-    check_radius(radius, index.segments_[0].view.least)
-    for answers in _answers(engine, locations, index.encode(X), _shard_within, radius):
-        for of_shards in zip(*answers, strict=True):
-            sums, ids = merged_within(of_shards)
-            out.append((index.segments_[0].view.linked(sums), ids))
-    return out
-
-
-def graph(
-    engine: Engine, locations: Sequence[ShardLocation], X: ArrayLike, k: int, mode: str, **options: Any
-) -> sparse.csr_matrix:
-    """`nearest` as a sparse matrix; columns are in the order of the ids, shard after shard."""
-    check_choice("mode", mode, ("connectivity", "distance"))
-    found = nearest(engine, locations, X, k, **options)
-    ids = np.concatenate(list(engine.each_near(_shard_ids, [(location,) for location in locations], [0] * len(locations))))
-    return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
-
-
-def _answers(
-    engine: Engine, locations: Sequence[ShardLocation], queries: NDArray[Any], function: Any, request: Any
-) -> list[list[Any]]:
-    """Return the answers of all shards to every block of queries, of as few blocks as keep all workers busy."""
-    wanted = -(-2 * engine.width // len(locations))
-    blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
-    tasks = [(location, queries[block]) for block in blocks for location in locations]
-    near = [b if len(locations) == 1 else 0 for b in range(len(blocks)) for _ in locations]  # All workers open a single index.
-    found = []
-    with progress_bar(len(tasks), "shards", verbose=None, unit="answer") as bar:
-        for answer in engine.each_near(function, tasks, near, request):
-            found.append(answer)
-            bar.update()
-    return [found[b * len(locations) : (b + 1) * len(locations)] for b in range(len(blocks))]
-
-
-def _shard_nearest(task: tuple[ShardLocation, NDArray[Any]], search: SearchRequest) -> Neighbors:
-    """Return the nearest items of one shard with their sums before the link, so that ties are those of one index."""
-    location, queries = task
-    index = location.open()
-    search = search._replace(k=min(search.k, location.shard.n))
-    return SegmentedItems.all_of(index.segments_).nearest(queries, search, n_jobs=None, verbose=False, linked=False)
-
-
-def _shard_within(task: tuple[ShardLocation, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:
-    location, queries = task
-    return SegmentedItems.all_of(location.open().segments_).sums_within(queries, radius, n_jobs=None, verbose=False)
-
-
-_CHECKED: dict[tuple[ShardLocation, ...], None] = {}  # shards whose ids are distinct; those that were checked last come last
-_MOST_CHECKED = 64
-
-
-def check_shards(engine: Engine, locations: Sequence[ShardLocation]) -> None:
-    """Open all shards and refuse an id that two of them share, as `joined` does: once a process for the same shards.
-
-    Only the ranges of their ids are sent, unless these overlap.
-    """
-    key = tuple(locations)
-    if len(key) == 1 or key in _CHECKED:
-        return
-    tasks, near = [(location,) for location in locations], [0] * len(locations)
-
-    def read() -> list[NDArray[Any]]:
-        return list(engine.each_near(_shard_ids, tasks, near))
-
-    with located(locations[0].root):
-        check_apart([r for empty, r in engine.each_near(_shard_range, tasks, near) if not empty], read)
-    _CHECKED[key] = None
-    while len(_CHECKED) > _MOST_CHECKED:
-        del _CHECKED[next(iter(_CHECKED))]
-
-
-def _shard_range(task: tuple[ShardLocation]) -> tuple[bool, tuple[int, int] | None]:
-    """Return whether a shard has no items, and else the range of its ids."""
-    ids = _shard_ids(task)
-    return (False, range_of(ids)) if len(ids) else (True, None)
-
-
-def _shard_ids(task: tuple[ShardLocation]) -> NDArray[Any]:
-    return task[0].open().ids_
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,33 +92,60 @@ def build_shards(
     engine: Engine,
     folder: str | os.PathLike[str],
     semimetric: Semimetric,
-    parts: Sequence[ItemPart],
+    parts: Sequence[ItemPart] | Callable[[Path], Sequence[ItemPart]],
     *,
     n_jobs: int | None = None,
     key: bytes | None = None,
     storage: str = "float64",
+    resume: bool = False,
 ) -> list[Shard]:
-    """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
-    with new_root(folder) as root, building(root) as built:
-        saved = list(engine.each(_built_shard, list(parts), str(built), semimetric, n_jobs, storage))
+    """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``.
+
+    A function makes the parts in the folder of unfinished shards. With ``resume``, shards stay if the call ends early, and
+    the next call takes those whose distance, items, ids and payload are the same.
+    """
+    with new_root(folder) as root, (resuming if resume else building)(root) as built:
+        given, saved = list(parts(built) if callable(parts) else parts), []
+        with progress_bar(len(given), "shards", verbose=None, unit="shard") as bar:
+            for of_part in engine.each(_built_shard, given, str(built), semimetric, n_jobs, storage, resume):
+                saved.append(of_part)
+                bar.update()
         shards = [shard for shard, _ in saved]
-        _check_distinct([part.name for part in parts], saved)
+        _check_distinct([part.name for part in given], saved)
         switch(root, distance_digest(semimetric), shards, built, key=key)
     return shards
 
 
 def _built_shard(
-    part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None, storage: str
+    part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None, storage: str, resume: bool
 ) -> tuple[Shard, NDArray[Any] | None]:
-    """Return the saved shard of a part, and its ids if they were given."""
+    """Return the saved shard of a part, and its ids if they were given; with ``resume`` that of an earlier call, if it is."""
     try:
         X, ids = part.read()
         numbered = np.arange(ids, ids + len(X)) if isinstance(ids, int) else ids
+        digest = _digest_of_shard(semimetric, storage, X, numbered, part.payload) if resume else ""
+        if resume and (shard := built_before(root, digest)) is not None:
+            return shard, None if isinstance(part.ids, int) else check_ids(numbered, len(X))
         index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered, payload=part.payload)
     except (SemimetricError, ValueError) as error:
         raise InputError(f"{part.name}: {error}") from error
     shard = save_shard(root, index)
+    if resume:
+        record_built(root, digest, shard)
     return shard, None if isinstance(part.ids, int) else index.ids_
+
+
+def _digest_of_shard(semimetric: Semimetric, storage: str, X: Any, ids: NDArray[Any], payload: Payload | None) -> str:
+    """Return SHA-256 of all that a shard is made of."""
+    total = hashlib.sha256(f"{distance_digest(semimetric)} {storage}".encode())
+    add_to_digest(total, X)
+    add_to_digest(total, ids)
+    if payload is not None:
+        for column in payload.columns:
+            total.update(f"{column.name} {column.kind} {column.zone}".encode())
+        for _, array in payload.arrays():
+            add_to_digest(total, array)
+    return total.hexdigest()
 
 
 def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray[Any] | None]]) -> None:
@@ -260,14 +176,14 @@ class ChosenRows(LazyRows):
 
     name: str
     parts: Sequence[LazyRows]
-    rows: Integers
+    rows: LazyRows
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def read(self) -> NDArray[Any]:
         """Return the rows, of which each part gives its own."""
-        return picked(self.parts, self.rows)
+        return picked(self.parts, self.rows.read())
 
 
 def picked(parts: Sequence[LazyRows], rows: Integers) -> NDArray[Any]:
@@ -278,26 +194,41 @@ def picked(parts: Sequence[LazyRows], rows: Integers) -> NDArray[Any]:
     return np.concatenate([part.view()[of_part] for part, of_part in zip(parts, own, strict=True) if len(of_part)])
 
 
-def clustered_parts(semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any, *, seed: int = 0) -> list[ItemPart]:
-    """Return at most as many parts of near items as ``parts``, and their ids; the distance needs single tables."""
+def clustered_parts(
+    engine: Engine, folder: Path, semimetric: Semimetric, parts: Sequence[LazyRows], ids: Any, *, seed: int = 0
+) -> list[ItemPart]:
+    """Return at most as many parts of near items as ``parts``, and their ids; the distance needs single tables.
+
+    The rows of the parts, and their ids, are written to ``folder``.
+    """
     view, n = QueryView(semimetric), sum(map(len, parts))
     if not view.simple or not view.n_tables or isinstance(ids, str) or not isinstance(parts[0].view(), np.ndarray):
         raise NotSupportedError(
             "partition='kmeans' divides the rows of an array or a .npy file under a sum over single features; use "
             "partition='rows' for tables, and for distances with joint groups or base distances"
         )
-    given = np.arange(n) if ids is None else check_ids(ids, n, unique=False)
+    given = None if ids is None else check_ids(ids, n, unique=False)
     rng = np.random.default_rng(seed)
     sample = _positions(view, picked(parts, np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))))
-    warps = [Warp.of(view, sample[:, e], e, rng) for e in range(view.n_tables)]
-    centres, _ = kmeans(_scaled(warps, sample), np.arange(len(sample)), len(parts), n_jobs=1, seed=seed)
-    member = np.concatenate([_nearest_centre(view, warps, centres, part) for part in parts])
-    clusters = [np.flatnonzero(member == c) for c in range(len(centres))]
-    return [
-        ItemPart(f"cluster {c}", (ChosenRows(f"cluster {c}", parts, rows),), (given[rows],))
-        for c, rows in enumerate(clusters)
-        if len(rows)
-    ]
+    clusters = ScaledClusters.fit(view, sample, len(parts), rng)
+    member = np.concatenate(list(engine.each(_members, list(parts), semimetric, clusters)))
+    order = np.argsort(member, kind="stable")
+    files = [folder / "rows.npy"] if given is None else [folder / "rows.npy", folder / "ids.npy"]
+    for path, values in zip(files, (order, order if given is None else given[order]), strict=False):
+        write_beside(path, partial(np.save, arr=values))
+    ends, out = np.cumsum(np.append(0, np.bincount(member, minlength=len(clusters.centres)))).tolist(), []
+    for c, (start, stop) in enumerate(pairwise(ends)):
+        if start < stop:
+            name = f"cluster {c}"
+            rows, *own = (array_rows(open_array(path)[start:stop], stop - start, name)[0] for path in files)
+            out.append(ItemPart(name, (ChosenRows(name, parts, rows),), (own[0] if own else rows,), stop - start))
+    return out
+
+
+def check_partition(partition: str, storage: str) -> None:
+    """Refuse unknown ways to divide items, and to hold them."""
+    check_choice("partition", partition, ("rows", "kmeans"))
+    check_choice("storage", storage, STORAGES)
 
 
 def with_payload(parts: Sequence[ItemPart], payload: Payload) -> list[ItemPart]:
@@ -305,7 +236,7 @@ def with_payload(parts: Sequence[ItemPart], payload: Payload) -> list[ItemPart]:
     start, out = 0, []
     for part in parts:
         n = sum(map(len, part.pieces)) if np.isnan(part.n) else int(part.n)
-        own = [piece.rows for piece in part.pieces if isinstance(piece, ChosenRows)] or [np.arange(start, start + n)]
+        own = [piece.rows.read() for piece in part.pieces if isinstance(piece, ChosenRows)] or [np.arange(start, start + n)]
         out.append(replace(part, payload=Payload.joined([payload.take(np.concatenate(own))])))
         start += n
     return out
@@ -316,18 +247,12 @@ def _positions(view: QueryView, X: NDArray[Any]) -> Floats:
     return view.positions(raw)[:, : view.n_tables]
 
 
-def _scaled(warps: Sequence[Warp], positions: Floats) -> NDArray[np.float32]:
-    unit = max(warp.scale[-1] for warp in warps)
-    columns = [np.interp(of_feature, w.knots, w.scale / unit) for w, of_feature in zip(warps, positions.T, strict=True)]
-    return np.column_stack(columns).astype(np.float32)
-
-
-def _nearest_centre(view: QueryView, warps: Sequence[Warp], centres: NDArray[np.float32], part: LazyRows) -> Integers:
-    rows, out = part.view(), np.empty(len(part), np.int64)
-    length = (centres**2).sum(axis=1)
+def _members(part: LazyRows, semimetric: Semimetric, clusters: ScaledClusters) -> NDArray[Any]:
+    """Return the cluster of each row of a part, of a small integer type."""
+    view, rows, out = QueryView(semimetric), part.view(), np.empty(len(part), np.min_scalar_type(len(clusters.centres)))
     for start in range(0, len(part), _ROWS):
-        scaled = _scaled(warps, _positions(view, np.asarray(rows[start : start + _ROWS])))
-        out[start : start + len(scaled)] = (length - 2.0 * scaled @ centres.T).argmin(axis=1)
+        positions = _positions(view, np.asarray(rows[start : start + _ROWS]))
+        out[start : start + len(positions)] = clusters.member(positions)
     return out
 
 
@@ -450,12 +375,15 @@ class ShardedIndex:
         n = sum(map(len, rows))
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
-        check_choice("partition", partition, ("rows", "kmeans"))
-        check_choice("storage", storage, STORAGES)
-        parts = parts_of(rows, ids) if partition == "rows" else clustered_parts(semimetric, rows, ids)
-        if payload is not None:
-            parts = with_payload(parts, Payload.read(payload, n, semimetric.feature_names))
-        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key, storage=storage)
+        check_partition(partition, storage)
+        beside = None if payload is None else Payload.read(payload, n, semimetric.feature_names)
+        engine = SerialEngine()
+
+        def parts(built: Path) -> Sequence[ItemPart]:
+            own = parts_of(rows, ids) if partition == "rows" else clustered_parts(engine, built, semimetric, rows, ids)
+            return own if beside is None else with_payload(own, beside)
+
+        build_shards(engine, folder, semimetric, parts, n_jobs=n_jobs, key=key, storage=storage)
         return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
     @property

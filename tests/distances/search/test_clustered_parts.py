@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from searches import rough_distance
 
 from semimetric import Grid, NeighborIndex, NotSupportedError, ShardedIndex
-from semimetric.distances.search import segment
+from semimetric.distances.search import scaled_clusters, segment
 from semimetric.distances.search import sharded as clustered_parts
 
 RNG = np.random.default_rng(0)
@@ -22,6 +22,29 @@ def scans_for_few(monkeypatch):
     monkeypatch.setattr(segment, "_FEW", 0)
     monkeypatch.setattr(segment, "_WORTH", 0)
     monkeypatch.setattr(clustered_parts, "_ROWS", 64)
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+@pytest.mark.parametrize("n", [1, 2, 16])
+def test_no_distance_is_below_the_bound_of_the_ranges_of_clusters(monkeypatch, storage, n):
+    monkeypatch.setattr(scaled_clusters, "_ROWS", 64)
+    monkeypatch.setattr(scaled_clusters, "_SAMPLE", 100)
+    part = NeighborIndex(D, storage=storage).fit(ITEMS).segments_[0]
+    low, high = scaled_clusters.ranges_of(part, n)
+    assert low.shape == high.shape == (3, min(n, low.shape[1]))
+    block = part.view.block(part.view.points(QUERIES))
+    least = segment.least_sums(part.view, block, low, high).min(axis=1)
+    far, near = high.max(axis=1, keepdims=True) + 5.0, D.pairwise(QUERIES, ITEMS).min(axis=1)
+    rounded = scaled_clusters.RangeBounds.of([low, far], [high, far]).least(part.view, block)
+    assert (rounded[:, 0] <= least).all()
+    alone = segment.least_sums(part.view, block, far, far)[:, 0]
+    assert (rounded[:, 1] <= alone).all()
+    assert (rounded[:, 0] >= part.least(block) - 0.5 * near).all()  # cells are not much wider than ranges
+    nearest = D.pairwise(QUERIES, ITEMS).min(axis=1)
+    assert (least <= nearest).all()
+    assert (least >= part.least(block) - 1e-9).all()
+    if n == 16:
+        assert (least > part.least(block) + 0.01).any()  # several ranges are narrower than one
 
 
 @pytest.mark.parametrize("storage", ["float64", "uint16"])

@@ -12,8 +12,7 @@ from soak import containers
 
 from semimetric import NeighborIndex, ShardedIndex, StorageError, load, out_of_core
 from semimetric._foundation.files import file_digest
-from semimetric.distances.search import shard_files
-from semimetric.distances.search import sharded as shard_search
+from semimetric.distances.search import shard_files, shard_search
 from semimetric.distances.search.segment import SearchRequest
 from semimetric.distances.search.shard_files import FILE, save_shard, shard_locations
 

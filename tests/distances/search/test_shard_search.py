@@ -1,18 +1,23 @@
 """Shards searched one by one answer as one index, block by block of queries."""
 
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
 from cases import assert_refused
-from numpy.testing import assert_array_equal
-from searches import search_problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from searches import rough_distance, search_problem
 
-from semimetric import NeighborIndex, Semimetric, ShardedIndex
+from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex
 from semimetric.data.parts.engine import SerialEngine
+from semimetric.distances.search import segment as segments
+from semimetric.distances.search import shard_search
 from semimetric.distances.search import sharded as shard_building
-from semimetric.distances.search import sharded as shard_search
 from semimetric.distances.search import sharded as sharded_index
 from semimetric.distances.search.shard_files import shard_locations
-from semimetric.distances.search.sharded import graph, nearest, within
+from semimetric.distances.search.shard_search import SearchTraffic, graph, nearest, within
 
 D, ITEMS, QUERIES = search_problem(120)
 ITEMS = np.round(ITEMS, 1)  # so that distances tie
@@ -101,3 +106,147 @@ def test_an_interruption_after_the_switch_leaves_the_new_index(tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         index.add(ITEMS[:3])
     assert index.n_samples_fit_ == ShardedIndex(index.folder).n_samples_fit_ == 123
+
+
+RNG = np.random.default_rng(1)
+CENTRES = RNG.normal(size=(6, 4)) * 8
+CLUSTERED = np.round(CENTRES[RNG.integers(0, 6, 400)] + RNG.normal(size=(400, 4)), 1)  # so that distances tie
+NEAR = CENTRES[RNG.integers(0, 6, 50)] + RNG.normal(size=(50, 4))
+OF_CLUSTERS = rough_distance(Grid.fit(CLUSTERED, n_knots=5), low=0.1)
+
+
+class WideEngine(SerialEngine):
+    """Three workers, whose calls come back in any order: the last of those that wait first."""
+
+    width = 3
+
+    def drain(self, function, following, *shared):
+        running = []
+        while True:
+            while len(running) < 6 and (call := following()) is not None:
+                running.append(call)
+            if not running:
+                return
+            call = running.pop()
+            call.then(function(call.part, *shared))
+
+
+@pytest.fixture
+def scanned(monkeypatch):
+    """Scans and small calls for few items and queries too."""
+    for module, name, value in (
+        (segments, "_FEW", 0), (segments, "_WORTH", 0), (shard_search, "_FEW", 2), (shard_search, "_MOST", 9),
+        (shard_search, "_BLOCK", 16), (shard_search, "_HERE", 5),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.parametrize("engine", [ENGINE, WideEngine()], ids=["serial", "wide"])
+@pytest.mark.parametrize("partition", ["rows", "kmeans"])
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+def test_shards_in_the_order_of_their_bounds_answer_as_one_index(tmp_path, scanned, engine, partition, storage):
+    ids = RNG.permutation(400)
+    one = NeighborIndex(OF_CLUSTERS).fit(CLUSTERED, ids=ids)
+    index = ShardedIndex.build(
+        tmp_path / "s", OF_CLUSTERS, CLUSTERED, ids=ids, n_shards=7, partition=partition, storage=storage
+    )
+    if partition == "rows":  # segments of several shards, and items that were removed
+        index.add(CLUSTERED[:9] + 0.1, ids=np.arange(1000, 1009)).remove(ids[50:90])
+        one.add(CLUSTERED[:9] + 0.1, ids=np.arange(1000, 1009)).remove(ids[50:90])
+    places = shard_locations(tmp_path / "s")
+    for k in (1, 5, 100):  # more than a shard holds
+        traffic = SearchTraffic()
+        found = nearest(engine, places, NEAR, k, traffic=traffic)
+        distances, named = one.kneighbors(NEAR, k)
+        assert_array_equal(found.ids, named)
+        assert_array_equal(found.distances, distances)
+        assert traffic.queries <= traffic.asked <= 7 * traffic.queries
+        itself = nearest(engine, places, None, k)
+        distances, named = one.kneighbors(None, k)
+        order = np.argsort(one.ids_)[np.argsort(np.argsort(index.ids_))]  # the rows of one in the order of the shards
+        assert_array_equal(itself.ids, named[order])
+        assert_array_equal(itself.distances, distances[order])
+    radius = float(np.median(one.kneighbors(NEAR, 9)[0]))
+    for got, *want in zip(within(engine, places, NEAR, radius), *one.radius_neighbors(NEAR, radius), strict=True):
+        assert_array_equal(got[0], want[0])
+        assert_array_equal(got[1], want[1])
+
+
+FEW_VALUES = Grid.fit(np.repeat(np.arange(4.0)[:, None], 2, axis=1), n_knots=4)
+
+
+@given(seed=st.integers(0, 1000), k=st.integers(1, 12), n_shards=st.integers(2, 6))
+@settings(max_examples=15)
+def test_the_nearest_in_shards_are_those_of_brute_force(seed, k, n_shards):
+    """Few values, so that many items tie, also across shards."""
+    rng = np.random.default_rng(seed)
+    items, queries = rng.integers(0, 4, (60, 2)).astype(float), rng.integers(0, 7, (9, 2)) / 2
+    d, ids = rough_distance(FEW_VALUES, seed=seed), rng.permutation(60)
+    one, every = NeighborIndex(d).fit(items, ids=ids), d.pairwise(queries, items)
+    radius = float(np.quantile(every, 0.3)) + 1e-6  # no distance is so near that rounding decides
+    with TemporaryDirectory() as folder:
+        ShardedIndex.build(f"{folder}/s", d, items, ids=ids, n_shards=n_shards, partition="kmeans")
+        places = shard_locations(f"{folder}/s")
+        found = nearest(WideEngine(), places, queries, k)
+        inside = within(WideEngine(), places, queries, radius)
+    distances, named = one.kneighbors(queries, k, algorithm="brute")
+    assert_array_equal(found.distances, distances)
+    assert_array_equal(found.ids, named)
+    assert_allclose(found.distances, np.sort(every, axis=1)[:, :k], rtol=1e-12, atol=1e-14)
+    for (_, got), row in zip(inside, every, strict=True):
+        assert set(got) == set(ids[row <= radius])
+
+
+def test_shards_whose_items_lie_too_far_away_are_not_asked(tmp_path, scanned, monkeypatch):
+    asked = []
+    for step in (shard_search.AskNearest, shard_search.AskWithin):
+        answer = step.answer
+
+        def counted(self, location, request, answer=answer):
+            asked.extend([location] * len(self.queries))
+            return answer(self, location, request)
+
+        monkeypatch.setattr(step, "answer", counted)
+    ShardedIndex.build(tmp_path / "s", OF_CLUSTERS, CLUSTERED, n_shards=6, partition="kmeans")
+    places, counts = shard_locations(tmp_path / "s"), {}
+    for algorithm in ("exact", "brute"):
+        traffic = SearchTraffic()
+        nearest(ENGINE, places, NEAR, 2, algorithm=algorithm, traffic=traffic)
+        assert traffic.asked == len(asked)
+        assert traffic.queries == len(NEAR)
+        assert min(traffic.sent, traffic.received) > 0
+        counts[algorithm] = len(asked)
+        asked.clear()
+    assert len(NEAR) <= counts["exact"] < 3 * len(NEAR) < counts["brute"] == 6 * len(NEAR)
+    smallest = float(OF_CLUSTERS.pairwise(NEAR, CLUSTERED).min())
+    within(ENGINE, places, NEAR, smallest)
+    assert len(asked) < 3 * len(NEAR)
+    asked.clear()
+    traffic = SearchTraffic()
+    nearest(ENGINE, places, None, 2, traffic=traffic)
+    assert traffic.queries == 400
+    assert 400 + len(asked) == traffic.asked < 3 * 400
+
+
+def test_joint_tables_ask_all_shards(tmp_path):
+    items = np.round(RNG.normal(size=(90, 3)), 1)
+    d = rough_distance(Grid.fit(items, n_knots=3), kind="joint")
+    one = NeighborIndex(d).fit(items)
+    ShardedIndex.build(tmp_path / "s", d, items, n_shards=3)
+    places, traffic = shard_locations(tmp_path / "s"), SearchTraffic()
+    for X in (items[:7] + 0.05, None):
+        found = nearest(WideEngine(), places, X, 4, traffic=traffic)
+        for got, want in zip(found[:2], one.kneighbors(X, 4), strict=True):
+            assert_array_equal(got, want)
+    assert traffic.asked == 3 * traffic.queries == 3 * 97
+
+
+def test_ids_that_are_text_are_joined_too(tmp_path):
+    ids = np.array([f"item {'x' * (n % 5)}{n}" for n in range(400)])
+    one = NeighborIndex(OF_CLUSTERS).fit(CLUSTERED, ids=ids)
+    ShardedIndex.build(tmp_path / "s", OF_CLUSTERS, CLUSTERED, ids=ids, n_shards=5)
+    places = shard_locations(tmp_path / "s")
+    for X in (NEAR, None):
+        for got, want in zip(nearest(ENGINE, places, X, 3)[:2], one.kneighbors(X, 3), strict=True):
+            assert_array_equal(got, want)
+    assert (graph(ENGINE, places, None, 3, "distance") != one.kneighbors_graph(None, 3, "distance")).nnz == 0

@@ -8,7 +8,7 @@ from cases import assert_refused
 from semimetric import NeighborIndex, ShardedIndex
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.distances.search.shard_files import shard_locations
-from semimetric.distances.search.sharded import graph, nearest, within
+from semimetric.distances.search.shard_search import graph, nearest, within
 
 RNG = np.random.default_rng(0)
 ITEMS = np.round(RNG.random((300, 3)), 1)  # so that distances tie
