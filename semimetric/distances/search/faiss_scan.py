@@ -29,7 +29,7 @@ from .cells import CODES
 TOP = 255.0
 _ASSIGNED = 1 << 24  # FAISS compares so many pairs of a row and a centre in one call, so that Ctrl-C is seen.
 _SCANNED = 1 << 31  # FAISS adds up so many entries of tables in one call, in some 0.2 s.
-_ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
+ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
 
 
 class IntegerTables(NamedTuple):
@@ -93,9 +93,9 @@ def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> I
     The step is larger where no entry would come to 255 otherwise; ``span`` (B,) is the largest rise of each query.
     """
     with np.errstate(divide="ignore", over="ignore"):
-        step = np.maximum(step, (TOP + 2 * _ROUNDING) / span)
+        step = np.maximum(step, (TOP + 2 * ROUNDING) / span)
     out = np.empty(tables.shape, np.float32)
-    round_down(tables, step, _ROUNDING, out)
+    round_down(tables, step, ROUNDING, out)
     return IntegerTables(out, step, base)
 
 
@@ -123,6 +123,9 @@ class Scan:
         plain.ntotal = len(codes)
         self._index = faiss.IndexIVFPQFastScan(plain)
         self._index.orig_invlists, self._index.referenced_objects = None, []  # They would keep a second copy of the codes.
+        self._every_list = np.arange(self.n_lists, dtype=np.int64)[None]
+        self._unmasked = faiss.SearchParametersIVF(nprobe=self.n_lists)
+        self._masked: tuple[NDArray[np.bool_] | None, object] = None, None  # The last mask, with the parameters made of it.
 
     @property
     def nbytes(self) -> int:
@@ -176,10 +179,7 @@ class Scan:
             return None
         if limit < 0:
             return np.empty(0, np.float32), np.empty(0, np.int64)
-        with _threads(1):
-            _, found, rows = self._index.range_search(
-                self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
-            )
+        _, found, rows = self._range(one, limit, keep)
         return -found, rows
 
     def ranges(
@@ -189,27 +189,45 @@ class Scan:
 
         The limit must be less than the largest sum of each query, of which FAISS does not return items.
         """
-        with _threads(1):
-            starts, found, rows = self._index.range_search(
-                self._queries(rounded), -float(np.floor(limit)) - 1.0, params=self._parameters(self.n_lists, keep)
-            )
+        starts, found, rows = self._range(rounded, limit, keep)
         return starts.astype(np.int64), -found, rows
+
+    def _range(self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None) -> list[NDArray[Any]]:
+        """Return starts (B + 1,), negative sums and rows of the items whose sum is <= the limit."""
+        faiss, queries = _faiss(), self._queries(rounded)
+        found = faiss.RangeSearchResult(len(queries))
+        with _threads(1):  # The wrapper range_search checks what is given in Python.
+            self._index.range_search_c(
+                len(queries),
+                faiss.swig_ptr(queries),
+                -float(np.floor(limit)) - 1.0,
+                found,
+                self._parameters(self.n_lists, keep),
+            )
+        starts = faiss.rev_swig_ptr(found.lims, len(queries) + 1).copy()
+        return [starts, *(faiss.rev_swig_ptr(a, int(starts[-1])).copy() for a in (found.distances, found.labels))]
 
     def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
         return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
         if lists is None:
-            return np.tile(np.arange(self.n_lists, dtype=np.int64), (n_queries, 1))
+            return self._every_list if n_queries == 1 else np.repeat(self._every_list, n_queries, axis=0)
         return np.ascontiguousarray(lists, dtype=np.int64)
 
     def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
         faiss = _faiss()
         if keep is None:
-            return faiss.SearchParametersIVF(nprobe=n_probe)
+            return self._unmasked if n_probe == self.n_lists else faiss.SearchParametersIVF(nprobe=n_probe)
+        if n_probe == self.n_lists:
+            mask, parameters = self._masked
+            if mask is keep:
+                return parameters
         bits = np.packbits(keep, bitorder="little")
         parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
         parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
+        if n_probe == self.n_lists:
+            self._masked = keep, parameters
         return parameters
 
 

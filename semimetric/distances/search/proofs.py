@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..._foundation.errors import StorageError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats
-from ..._kernels.proofs import PositionFeatures, first_misplaced, prove_cells
+from ..._kernels.locate import PositionFeatures
+from ..._kernels.proofs import first_misplaced, prove_cells
 from ..features.linear_directions import with_directions
 from ..pairs.base import Items
 from .cells import CODES, CellLayout, Cells

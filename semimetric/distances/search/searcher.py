@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from threading import RLock, Semaphore
 from typing import Any
 
@@ -20,9 +21,10 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..._foundation.types import ArrayLike
-from ...data.rows import single_row
+from ...data.rows import RowReader, single_row
 from .items import SegmentedItems
 from .segment import SearchRequest
+from .single_query import SingleQueries
 
 _LONG = ("exact", "brute", "merge")
 _locks: dict[str, AbstractContextManager[object]] = {}
@@ -37,14 +39,16 @@ class Searcher:
 
     def __init__(
         self, encode: Callable[[Any], NDArray[Any]], items: SegmentedItems, request: SearchRequest, n_jobs: int | None,
-        takes_objects: bool = False,
+        takes_objects: bool = False, columns: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         self._encode = encode
         self._items = items
         self._request = request
         self.n_jobs = n_jobs
         self._takes_objects = takes_objects  # which are no rows: several are a sequence
-        self._takes_rows = items.view.semimetric.schema.plain
+        schema = items.view.semimetric.schema
+        self._takes_rows = schema.plain
+        self._reader = RowReader(schema, columns)  # of frames with the columns of the fit, and of rows by name
 
     @property
     def k(self) -> int:
@@ -61,6 +65,12 @@ class Searcher:
         """
         queries, single = self._queries(X)
         items = self._items
+        if len(queries) == 1 and self._single is not None:
+            with nullcontext() if self._single.walks else query_lock(self._request.algorithm):
+                one = self._single.nearest(queries)
+            if one is not None:
+                sums, ids = items.view.linked(one.sums), items.segments[0].ids[one.rows]
+                return (sums, ids) if single else (sums[None], ids[None])
         if len(queries) == 1:
             with query_lock(self._request.algorithm):
                 found = items.nearest_of_block(items.view.block(items.view.points(queries)), self._request)
@@ -68,6 +78,12 @@ class Searcher:
         else:
             found = items.nearest(queries, self._request, n_jobs=self.n_jobs, verbose=False)
         return (found.distances[0], found.ids[0]) if single else (found.distances, found.ids)
+
+    @cached_property
+    def _single(self) -> SingleQueries | None:
+        """Single queries of the only segment; None where several are searched, and merged."""
+        (segment, *others), mask = self._items.segments, self._items.masks[0]
+        return None if others else SingleQueries(segment, self._request, mask)
 
     def _queries(self, X: Any) -> tuple[NDArray[Any], bool]:
         """Return the encoded queries, and True if X is a single one."""
@@ -78,6 +94,8 @@ class Searcher:
             rows = X[None] if X.ndim == 1 else X
             if rows.shape == (len(rows), d.n_features) and np.isfinite(rows).all():
                 return rows, X.ndim == 1
+        if (row := self._reader.read(X)) is not None:
+            return row, not isinstance(X, dict) and not hasattr(X, "columns")
         if np.ndim(X) == 1:  # frames have two dimensions too
             return single_row(X, d.schema)[0], True
         return self._encode(X), False

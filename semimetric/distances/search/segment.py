@@ -21,6 +21,7 @@ from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.threads import end_if_interrupted, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
+from ..._kernels.graph_search import WalkedItems
 from ..._kernels.search import Candidates, NamedItems, SearchedItems, cell_minima
 from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
@@ -64,11 +65,11 @@ def candidate_count(n_candidates: int | None, k: int) -> int:
     return max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)
 
 
-_LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
+LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
 _FIRST_QUERIES, _MOST = 8, 64  # The first and the largest number of queries of a call, and
 _FOUND = 1 << 22  # the number of items that a call may be expected to name.
-_TINY = 1e-280  # Of spans and rooms below it the steps of integers overflow.
-_LEAST = 1e-9  # A limit is at least so far above the base of its table, relative to the span.
+TINY = 1e-280  # Of spans and rooms below it the steps of integers overflow.
+LEAST = 1e-9  # A limit is at least so far above the base of its table, relative to the span.
 
 
 def named_within(
@@ -76,11 +77,11 @@ def named_within(
 ) -> Iterator[NamedItems]:
     """Yield the items whose sum over tables (B, M, 16) and ``floor`` may be within ``limits`` (B,), for some queries each."""
     base, span, top = Rises.of(tables)
-    room = np.maximum(limits - floor - base, _LEAST * span)
+    room = np.maximum(limits - floor - base, LEAST * span)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         steep = TOP * room / span  # the integer that stands for the limit where the largest entry is 255
     # FAISS answers neither constant tables nor the largest sums.
-    scanned = np.isfinite(steep) & (room < top) & (np.minimum(room, span) > _TINY)
+    scanned = np.isfinite(steep) & (room < top) & (np.minimum(room, span) > TINY)
     order = np.argsort(np.where(scanned, steep, np.inf), kind="stable")
     count, start = max(min(_FIRST_QUERIES, (1 << 24) // max(scan.n, 1)), 1), 0
     while start < len(order):
@@ -89,7 +90,7 @@ def named_within(
         queries = queries[scanned[queries]] if scanned[queries[0]] else queries[:1]
         named = None
         if scanned[queries[0]]:
-            limit = max(_LIMIT, steep[queries].max() * (1.0 + _LEAST))
+            limit = max(LIMIT, steep[queries].max() * (1.0 + LEAST))
             whole = whole_numbers(tables[queries], base[queries] + floor, span[queries], limit / room[queries])
             if (np.floor(limit) < whole.tables.max(axis=2).sum(axis=1)).all():
                 starts, sums, rows = scan.ranges(whole, limit, keep)
@@ -240,11 +241,11 @@ class Lists(NamedTuple):
 
 
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
-_SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
+SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
-_FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
+FIRST, FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
 _WALKED = 0.5  # Where less than this share of the items is eligible, a walk would mostly pass others.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 _NO_RANK = np.empty(0, np.int64)
@@ -312,7 +313,7 @@ class Segment:
 
     def _shared(self, other: Self) -> Self:
         """Give ``other`` what depends on codes and ids alone, as far as it has been computed here."""
-        for name in ("_coarse", "_probe", "_joint_codes", "rank"):
+        for name in ("coarse", "_probe", "_joint_codes", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -333,7 +334,7 @@ class Segment:
         return Filter(self.cells, self.view)
 
     @cached_property
-    def _coarse(self) -> Scan | None:
+    def coarse(self) -> Scan | None:
         """Codes of the centroids of the lists; None where there is one list."""
         return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
 
@@ -346,7 +347,7 @@ class Segment:
         """The scans that queries have made so far, of all items and of few."""
         made = vars(self)
         probe = [made["_probe"][0]] if "_probe" in made else []
-        return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
+        return [scan for scan in (self.codes.made, made.get("coarse"), *probe) if scan is not None]
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the arrays that grow with the number of items, each with its use, see `NeighborIndex.memory_usage`."""
@@ -389,7 +390,7 @@ class Segment:
         return rank
 
     @cached_property
-    def _refinement(self) -> Refinement | CodedRefinement:
+    def refinement(self) -> Refinement | CodedRefinement:
         if self.points.coded is not None:
             return CodedRefinement(self.view, self.points, self.points.coded, self.rank)
         return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
@@ -409,7 +410,7 @@ class Segment:
         queries = self.view.block(self.points.take(rows))
         search, n_first = SearchRequest(min(11, len(self))), max(256, len(self) // 64)
         if self._joint_scan is not None:
-            answer = self._joint_scan.nearest(queries, search.k, self._refinement, None, n_first)
+            answer = self._joint_scan.nearest(queries, search.k, self.refinement, None, n_first)
             if not self._columns_pay(queries, answer):
                 return self._joint_scan, answer.typical
         return None, self._certified(queries, search, None, n_first).typical
@@ -428,7 +429,8 @@ class Segment:
         """True if there are bounds: some column, and nothing outside of them that may be negative."""
         return self.cells.layout.n_columns > 0 and self.view.bounded
 
-    def _eligible(self, keep: Mask) -> Mask:
+    def eligible(self, keep: Mask) -> Mask:
+        """Return the mask of the items that may be answered: those that are there, and that ``keep`` has."""
         if self.n_alive == len(self):
             return keep
         return self.alive if keep is None else self.alive & keep
@@ -441,16 +443,16 @@ class Segment:
         scales, low, high = self.view.scales, self.cells.low.min(axis=1), self.cells.high.max(axis=1)
         values = np.empty((len(queries), len(low), 1))
         cell_minima(scales, queries.profiles, self.cells.layout.entries, low[:, None], high[:, None], values)
-        return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
+        return values.sum(axis=(1, 2)) - SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
         """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""
-        eligible = self._eligible(keep)
+        eligible = self.eligible(keep)
         if search.algorithm == "merge":
             return self._brute(self.view.merging(queries), search.k, self._rows(eligible))
         n = len(self) if eligible is None else int(eligible.sum())
-        few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
-        if search.algorithm == "brute" or few or not bounded:
+        bounded = self.searchable or self._joint_scan is not None
+        if search.algorithm == "brute" or self._few(n, search.k) or not bounded:
             return self._brute(queries, search.k, self._rows(eligible))
         if search.algorithm == "graph":
             return self._by_graph(queries, search, eligible, n)
@@ -458,13 +460,31 @@ class Segment:
             return self._approximate(queries, search, eligible)
         if limits is not None and self.view.simple and np.isfinite(limits).all():
             return self._limited(queries, search, eligible, limits)
-        boxes, survivors = self.scan_choice
-        n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
+        boxes, n_first = self.scan_choice[0], self._n_first(search.k)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
             return self._brute(queries, search.k, self._rows(eligible))
         if boxes is not None:
-            return boxes.nearest(queries, search.k, self._refinement, eligible, n_first)
+            return boxes.nearest(queries, search.k, self.refinement, eligible, n_first)
         return self._certified(queries, search, eligible, n_first)
+
+    def _n_first(self, k: int) -> int:
+        """Return how many items typically survive a scan for k neighbours."""
+        return max(4 * k, int(1.5 * self.scan_choice[1] * np.sqrt(max(k, 10) / 10)), 64)
+
+    def scans_exactly(self, search: SearchRequest, n: int) -> bool:
+        """Return True if exact queries for some of ``n`` eligible items are answered by scans over single features."""
+        if search.algorithm != "exact" or self._few(n, search.k) or not self.searchable or not self.view.simple:
+            return False
+        return self._n_first(search.k) * _WORTH <= n
+
+    @property
+    def sample(self) -> tuple[Scan, Integers] | None:
+        """The codes of a sample with its rows, where it takes the place of all items for what is typically near."""
+        return None if self.lists is not None or len(self) < _LARGE else self._probe
+
+    def _few(self, n: int, k: int) -> bool:
+        """Return True if n eligible items are so few that all are refined."""
+        return n <= max(_FEW, 2 * k)
 
     @property
     def _boxes(self) -> JointScan | None:
@@ -479,14 +499,14 @@ class Segment:
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
     ) -> tuple[Floats, Integers]:
         """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block."""
-        eligible, rows = self._eligible(keep), None
+        eligible, rows = self.eligible(keep), None
         if self._boxes is not None:
             rows = self._boxes.within(queries, q, limit, eligible)
         elif bounds is not None:
             tables, slack = bounds
             rows = self._surviving(tables, q, limit + slack[q], eligible)
         rows = self._rows(eligible) if rows is None else rows
-        return self._refinement.within(queries, q, rows, limit)
+        return self.refinement.within(queries, q, rows, limit)
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Return tables of bounds as integers, and the slack of each query, shape (B,)."""
@@ -497,7 +517,7 @@ class Segment:
         """Bound what rounding, and another order of adding, may change in the sums of each query, shape (B,)."""
         size = np.empty(len(tables))
         magnitudes(tables, size)
-        return _SLACK * (size + self.view.size)
+        return SLACK * (size + self.view.size)
 
     def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
         """Return rows whose bound is <= limit for query q; None if that may be all."""
@@ -518,7 +538,7 @@ class Segment:
             named = smallest_by_range(self.codes.scan, *self._probe, tables, count, eligible)
         else:
             named = self._smallest(tables, count, eligible)
-        self._refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
+        self.refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
         # No item that was not named has a smaller bound than this one.
         unnamed_bound = tables.bounds(named.next_sum[:, None])[:, 0] + self.filter.floor
         unnamed_bound[np.isnan(named.next_sum)] = -np.inf
@@ -537,25 +557,25 @@ class Segment:
         """
         answer = SegmentResult.empty(len(queries), search.k)
         if limits is None:
-            answer = self._first(queries, search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST)), eligible)
+            answer = self._first(queries, search._replace(n_candidates=max(FIRST * search.k, FIRST_LEAST)), eligible)
             limits = answer.sums[:, -1]
         found, minima = answer.rows.copy(), self.filter.minima(queries)
         slack = self._slack(minima)
         for named in named_within(self.codes.scan, minima, limits + slack, self.filter.floor, eligible):
-            self._refinement.named(queries, named, slack, answer)
+            self.refinement.named(queries, named, slack, answer)
         answer.at_once[:] = (answer.rows == found).all(axis=1)
         return answer
 
     def _first(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
         """Find near items by lists, or in a sample where a scan without lists would take long; a sample may hold too few."""
-        if self.lists is not None or len(self) < _LARGE:
+        if self.sample is None:
             return self._approximate(queries, search, eligible)
-        (scan, sampled), tables = self._probe, rounded_down(self.filter.means(queries))
+        (scan, sampled), tables = self.sample, rounded_down(self.filter.means(queries))
         answer, at = SegmentResult.empty(len(queries), search.k), np.full((len(queries), search.n_candidates), -1)
         if (varied := ~tables.flat).any():
             _, at[varied] = scan.nearest(tables.of(varied), at.shape[1], keep=None if eligible is None else eligible[sampled])
         rows = np.where(at >= 0, sampled[at], -1)
-        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self.refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         return answer
 
     def _complete(
@@ -567,7 +587,7 @@ class Segment:
             rows = self._rows(eligible)
         answer.sums[q], answer.rows[q] = np.inf, -1
         answer.refined[q] += len(rows)
-        self._refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+        self.refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
 
     def _approximate(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
         tables = rounded_down(self.filter.means(queries))
@@ -577,7 +597,7 @@ class Segment:
         too_few = rows[:, search.k - 1] < 0
         if self.lists is not None and too_few.any():  # The lists that were visited hold too few items, so all are visited.
             _, rows[too_few] = self._scanned(tables.of(too_few), count, eligible)
-        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self.refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         for q in np.flatnonzero(answer.rows[:, -1] < 0):  # A constant table, or too few answers: all items are refined.
             self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
@@ -589,20 +609,34 @@ class Segment:
                 "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "
                 "use algorithm='approximate'"
             )
-        share = n / len(self)
-        if self._walk is None or share < _WALKED:
+        width = self._width(search, n)
+        if self._walk is None or not width:
             return self._approximate(queries, search, eligible)
-        width = min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
         rows, answer = self._walk.nearest(queries, width), SegmentResult.empty(len(queries), search.k)
         if eligible is not None:
             rows[~eligible[rows]] = -1  # -1 names the last item, and is -1 or becomes it.
             rows = np.take_along_axis(rows, np.argsort(rows < 0, axis=1, kind="stable"), axis=1)
-        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self.refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         if (answer.rows[:, -1] < 0).any():  # The walk of a query ended with too few answers: all items are refined.
             tables = rounded_down(self.filter.means(queries))
             for q in np.flatnonzero(answer.rows[:, -1] < 0):
                 self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
+
+    def _width(self, search: SearchRequest, n: int) -> int:
+        """Return the number of nearest nodes that a walk looks for where n items are eligible, or 0 where none pays."""
+        share = n / len(self)
+        return 0 if share < _WALKED else min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
+
+    def walked(self, search: SearchRequest, eligible: Mask, n: int) -> WalkedItems | None:
+        """Return what a single query along the graph reads in one compiled call; None where it is answered otherwise.
+
+        There are ``n`` eligible items.
+        """
+        width = 0 if search.algorithm != "graph" or self._few(n, search.k) else self._width(search, n)
+        if self._walk is None or not width or not isinstance(self.refinement, Refinement):
+            return None
+        return self._walk.walked(self.refinement.items, eligible, width)
 
     def _scanned(
         self, tables: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
@@ -613,8 +647,8 @@ class Segment:
         if varied.any():
             searched = tables if varied.all() else tables.of(varied)
             lists = None
-            if n_probe and self._coarse and n_probe < self._coarse.n:
-                _, lists = self._coarse.nearest(searched, n_probe)
+            if n_probe and self.coarse and n_probe < self.coarse.n:
+                _, lists = self.coarse.nearest(searched, n_probe)
             sums[varied], rows[varied] = self.codes.scan.nearest(searched, count, lists=lists, keep=eligible)
         return sums, rows
 
@@ -626,5 +660,5 @@ class Segment:
     def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
         answer = SegmentResult.empty(len(queries), k)
         answer.at_once[:] = True
-        self._refinement.all(queries, rows, answer)
+        self.refinement.all(queries, rows, answer)
         return answer
