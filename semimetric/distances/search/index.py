@@ -47,9 +47,9 @@ from .items import (
     as_graph,
     as_objects,
     check_ids,
+    eligible_masks,
     ids_to_remove,
     known_ids,
-    masks_of,
     new_ids,
     no_neighbors,
     payload_frame,
@@ -662,7 +662,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
         d = self._view.semimetric
         columns = ItemColumns(self._column_names(d), d.schema, self._parts)
-        return SegmentedItems(self._view, self.segments_, masks_of(where, columns))
+        return SegmentedItems(self._view, self.segments_, eligible_masks(where, columns, self.segments_))
 
     @property
     def _parts(self) -> list[ItemRows]:

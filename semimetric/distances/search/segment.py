@@ -252,6 +252,24 @@ _NO_RANK = np.empty(0, np.int64)
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 
 
+@dataclass(frozen=True, eq=False)
+class Eligible:
+    """The items of a segment that a search may answer."""
+
+    n_items: int  # of the segment
+    mask: Mask
+
+    @cached_property
+    def n(self) -> int:
+        """The number of these items."""
+        return self.n_items if self.mask is None else int(np.count_nonzero(self.mask))
+
+    @cached_property
+    def rows(self) -> Integers:
+        """Their rows, increasing."""
+        return np.arange(self.n_items) if self.mask is None else np.flatnonzero(self.mask)
+
+
 @dataclass(eq=False)
 class Segment:
     """Items under a distance, with their codes, and the searches among them."""
@@ -391,6 +409,7 @@ class Segment:
 
     @cached_property
     def refinement(self) -> Refinement | CodedRefinement:
+        """The items as their exact distances are computed."""
         if self.points.coded is not None:
             return CodedRefinement(self.view, self.points, self.points.coded, self.rank)
         return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
@@ -429,14 +448,16 @@ class Segment:
         """True if there are bounds: some column, and nothing outside of them that may be negative."""
         return self.cells.layout.n_columns > 0 and self.view.bounded
 
-    def eligible(self, keep: Mask) -> Mask:
-        """Return the mask of the items that may be answered: those that are there, and that ``keep`` has."""
-        if self.n_alive == len(self):
-            return keep
-        return self.alive if keep is None else self.alive & keep
-
-    def _rows(self, eligible: Mask) -> Integers:
-        return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
+    def eligible(self, keep: Mask) -> Eligible:
+        """Return the items that are there, and that ``keep`` has; blocks of queries with the same mask share them."""
+        last, eligible = vars(self).get("_last_eligible", (None, None))
+        if keep is not None and last is keep:
+            return eligible
+        alive = None if self.n_alive == len(self) else self.alive
+        eligible = Eligible(len(self), alive if keep is None else keep if alive is None else alive & keep)
+        if keep is not None:
+            vars(self)["_last_eligible"] = keep, eligible
+        return eligible
 
     def least(self, queries: QueryBlock) -> Floats:
         """Bound all sums between a query of the block and the items from below, shape (B,), for sums over single features."""
@@ -447,13 +468,13 @@ class Segment:
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
         """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""
-        eligible = self.eligible(keep)
+        chosen = self.eligible(keep)
+        eligible, n = chosen.mask, chosen.n
         if search.algorithm == "merge":
-            return self._brute(self.view.merging(queries), search.k, self._rows(eligible))
-        n = len(self) if eligible is None else int(eligible.sum())
+            return self._brute(self.view.merging(queries), search.k, chosen.rows)
         bounded = self.searchable or self._joint_scan is not None
         if search.algorithm == "brute" or self._few(n, search.k) or not bounded:
-            return self._brute(queries, search.k, self._rows(eligible))
+            return self._brute(queries, search.k, chosen.rows)
         if search.algorithm == "graph":
             return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
@@ -462,7 +483,7 @@ class Segment:
             return self._limited(queries, search, eligible, limits)
         boxes, n_first = self.scan_choice[0], self._n_first(search.k)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
-            return self._brute(queries, search.k, self._rows(eligible))
+            return self._brute(queries, search.k, chosen.rows)
         if boxes is not None:
             return boxes.nearest(queries, search.k, self.refinement, eligible, n_first)
         return self._certified(queries, search, eligible, n_first)
@@ -501,11 +522,11 @@ class Segment:
         """Return sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block."""
         eligible, rows = self.eligible(keep), None
         if self._boxes is not None:
-            rows = self._boxes.within(queries, q, limit, eligible)
+            rows = self._boxes.within(queries, q, limit, eligible.mask)
         elif bounds is not None:
             tables, slack = bounds
-            rows = self._surviving(tables, q, limit + slack[q], eligible)
-        rows = self._rows(eligible) if rows is None else rows
+            rows = self._surviving(tables, q, limit + slack[q], eligible.mask)
+        rows = eligible.rows if rows is None else rows
         return self.refinement.within(queries, q, rows, limit)
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
@@ -584,7 +605,7 @@ class Segment:
         """Refine every item that can be among the nearest of query q, given the distance of the k-th so far."""
         rows = self._surviving(tables, q, answer.sums[q, -1] + slack, eligible)
         if rows is None:
-            rows = self._rows(eligible)
+            rows = Eligible(len(self), eligible).rows
         answer.sums[q], answer.rows[q] = np.inf, -1
         answer.refined[q] += len(rows)
         self.refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
@@ -628,15 +649,13 @@ class Segment:
         share = n / len(self)
         return 0 if share < _WALKED else min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
 
-    def walked(self, search: SearchRequest, eligible: Mask, n: int) -> WalkedItems | None:
-        """Return what a single query along the graph reads in one compiled call; None where it is answered otherwise.
-
-        There are ``n`` eligible items.
-        """
-        width = 0 if search.algorithm != "graph" or self._few(n, search.k) else self._width(search, n)
+    def walked(self, search: SearchRequest, eligible: Eligible) -> WalkedItems | None:
+        """Return what a single query along the graph reads in one compiled call; None where it is answered otherwise."""
+        walks = search.algorithm == "graph" and not self._few(eligible.n, search.k)
+        width = self._width(search, eligible.n) if walks else 0
         if self._walk is None or not width or not isinstance(self.refinement, Refinement):
             return None
-        return self._walk.walked(self.refinement.items, eligible, width)
+        return self._walk.walked(self.refinement.items, eligible.mask, width)
 
     def _scanned(
         self, tables: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None

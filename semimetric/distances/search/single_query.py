@@ -16,7 +16,7 @@ from ..._kernels.single_search import OneQuery, ScannedItems, limiting_table, ne
 from .cells import CODES
 from .faiss_scan import ROUNDING, IntegerTables, Scan
 from .refinement import Refinement
-from .segment import FIRST, FIRST_LEAST, LEAST, LIMIT, SLACK, TINY, Mask, SearchRequest, Segment
+from .segment import FIRST, FIRST_LEAST, LEAST, LIMIT, SLACK, TINY, Eligible, Mask, SearchRequest, Segment
 
 _TINY = np.array([LEAST, TINY])
 
@@ -53,24 +53,20 @@ class SingleQueries:
         return BestItems(np.empty(self.search.k), np.empty(self.search.k, np.int64), np.zeros(1, np.int64))
 
     @cached_property
-    def _eligible(self) -> Mask:
+    def _eligible(self) -> Eligible:
         return self.segment.eligible(self.keep)
 
     @cached_property
-    def _n_eligible(self) -> int:
-        return len(self.segment) if self._eligible is None else int(self._eligible.sum())
-
-    @cached_property
     def _walked(self) -> WalkedItems | None:
-        return self.segment.walked(self.search, self._eligible, self._n_eligible)
+        return self.segment.walked(self.search, self._eligible)
 
     @cached_property
     def _scanned(self) -> ScannedItems | None:
-        """What exact queries read; None where they are answered in another way than by scans over single features."""
+        """All that exact queries read; None where they are answered in another way than by scans over single features."""
         segment, view, cells = self.segment, self.segment.view, self.segment.cells
         layout = cells.layout
         if (
-            not segment.scans_exactly(self.search, self._n_eligible)
+            not segment.scans_exactly(self.search, self._eligible.n)
             or not isinstance(segment.refinement, Refinement)
             or view.number_places is None
             or view.semimetric.directions is not None
@@ -97,7 +93,7 @@ class SingleQueries:
         if np.isnan(query.limit[0]):
             return None
         whole = IntegerTables(query.table, query.step, query.base)
-        _, sums, rows = self.segment.codes.scan.ranges(whole, query.limit[0], self._eligible)
+        _, sums, rows = self.segment.codes.scan.ranges(whole, query.limit[0], self._eligible.mask)
         nearest_of_scanned(scanned, query, rows, sums, best)
         return Found(best.sums, best.rows)
 
@@ -112,8 +108,8 @@ class SingleQueries:
     @cached_property
     def _near(self) -> tuple[Scan, Integers | None, Mask]:
         """The scan that finds items near a query, the rows of a sample that it holds (None: all), and the eligible ones."""
-        sample = self.segment.sample
+        sample, mask = self.segment.sample, self._eligible.mask
         if sample is None:
-            return self.segment.codes.scan, None, self._eligible
+            return self.segment.codes.scan, None, mask
         scan, rows = sample
-        return scan, rows, None if self._eligible is None else self._eligible[rows]
+        return scan, rows, None if mask is None else mask[rows]
