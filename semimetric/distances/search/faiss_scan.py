@@ -123,9 +123,10 @@ class Scan:
         plain.ntotal = len(codes)
         self._index = faiss.IndexIVFPQFastScan(plain)
         self._index.orig_invlists, self._index.referenced_objects = None, []  # They would keep a second copy of the codes.
-        self._every_list = np.arange(self.n_lists, dtype=np.int64)[None]
-        self._unmasked = faiss.SearchParametersIVF(nprobe=self.n_lists)
-        self._masked: tuple[NDArray[np.bool_] | None, object] = None, None  # The last mask, with the parameters made of it.
+        self._last_parameters: tuple[NDArray[np.bool_] | None, object] | None = None  # of all lists, with their mask
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_last_parameters": None}  # which FAISS does not store
 
     @property
     def nbytes(self) -> int:
@@ -161,13 +162,14 @@ class Scan:
         """
         faiss = _faiss()
         queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
-        found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
+        shape = (len(queries), max(count, 2))  # Asked for one item, FAISS answers large sums that are 65,536 too large.
+        found, rows = np.empty(shape, np.float32), np.empty(shape, np.int64)
         unused, parameters = np.zeros(visited.shape, np.float32), self._parameters(visited.shape[1], keep)
         with _threads(1):  # The wrapper search_preassigned takes no parameters.
             for part in short_blocks(len(queries), max(_SCANNED // max(self.n * self.n_columns, 1), 1)):
                 given, *arrays = (faiss.swig_ptr(a[part]) for a in (queries, visited, unused, found, rows))
-                self._index.search_preassigned_c(part.stop - part.start, given, count, *arrays, False, parameters)
-        return -found, rows
+                self._index.search_preassigned_c(part.stop - part.start, given, shape[1], *arrays, False, parameters)
+        return -found[:, :count], rows[:, :count]
 
     def within(
         self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
@@ -212,22 +214,21 @@ class Scan:
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
         if lists is None:
-            return self._every_list if n_queries == 1 else np.repeat(self._every_list, n_queries, axis=0)
+            return np.broadcast_to(np.arange(self.n_lists, dtype=np.int64), (n_queries, self.n_lists)).copy()
         return np.ascontiguousarray(lists, dtype=np.int64)
 
     def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
-        faiss = _faiss()
+        faiss, last = _faiss(), self._last_parameters
+        if last is not None and last[0] is keep and n_probe == self.n_lists:
+            return last[1]
         if keep is None:
-            return self._unmasked if n_probe == self.n_lists else faiss.SearchParametersIVF(nprobe=n_probe)
+            parameters = faiss.SearchParametersIVF(nprobe=n_probe)
+        else:
+            bits = np.packbits(keep, bitorder="little")
+            parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
+            parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
         if n_probe == self.n_lists:
-            mask, parameters = self._masked
-            if mask is keep:
-                return parameters
-        bits = np.packbits(keep, bitorder="little")
-        parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
-        parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
-        if n_probe == self.n_lists:
-            self._masked = keep, parameters
+            self._last_parameters = keep, parameters
         return parameters
 
 

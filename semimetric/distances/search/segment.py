@@ -26,11 +26,12 @@ from ..._kernels.search import Candidates, NamedItems, SearchedItems, cell_minim
 from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
-from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, kmeans, rounded_down, whole_numbers
+from .faiss_scan import TOP, IntegerTables, Rises, Scan, ScanCandidates, rounded_down, whole_numbers
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, located_items
+from .scans import kmeans, scan_of
 
 ALGORITHMS = ("exact", "approximate", "graph", "brute", "merge")
 
@@ -184,7 +185,7 @@ class ItemCodes:
             with _BUILDING:
                 if self.made is None:
                     assert self.held is not None
-                    self.made = Scan(self.held, self.n_columns, self.member)
+                    self.made = scan_of(self.held, self.n_columns, self.member)
                     if not is_mapped(self.held):
                         self.held = None
         return self.made
@@ -354,7 +355,7 @@ class Segment:
     @cached_property
     def coarse(self) -> Scan | None:
         """Codes of the centroids of the lists; None where there is one list."""
-        return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
+        return None if self.lists is None else scan_of(self.lists.codes, self.cells.layout.n_columns)
 
     @cached_property
     def _walk(self) -> GraphWalk | None:
@@ -417,7 +418,7 @@ class Segment:
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
         rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
-        return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
+        return scan_of(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
     @cached_property
     def scan_choice(self) -> tuple[JointScan | None, int]:

@@ -28,12 +28,12 @@ from ...data.payload import Payload
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from .cells import Warp
-from .faiss_scan import kmeans
 from .index import NeighborIndex, searched_distance
 from .items import Neighbors, SegmentedItems, as_graph, check_ids, ids_to_remove, merged, merged_within, new_ids
 from .proofs import check_apart, check_distinct_ids, range_of
 from .query_tables import QueryView
 from .refinement import STORAGES
+from .scans import kmeans
 from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
 from .shard_files import (
     FILE,
