@@ -206,6 +206,29 @@ def encode(positions, entry, edges, low, high, codes):
             low[p, a], high[p, a] = min(low[p, a], x), max(high[p, a], x)
 
 
+class PackedParts(NamedTuple):
+    """How cells of P parts become codes of 4 bits: upper edges (P, 15), and column and step of each in its code, (P,)."""
+
+    edges: np.ndarray
+    column: np.ndarray
+    step: np.ndarray
+
+
+@kernel
+def encode_packed(positions, parts, low, high, codes):
+    """Do as `encode` for all features (n, P) in their order, and pack the cells into codes (n, n_bytes), two columns a byte.
+
+    The even column has the low bits. What other parts of an item have in its codes stays.
+    """
+    for i in range(positions.shape[0]):
+        for p in range(parts.edges.shape[0]):
+            x, a = positions[i, p], 0
+            for half in (8, 4, 2, 1):
+                a += half if parts.edges[p, a + half - 1] < x else 0
+            codes[i, parts.column[p] >> 1] += (a * parts.step[p]) << 4 * (parts.column[p] & 1)
+            low[p, a], high[p, a] = min(low[p, a], x), max(high[p, a], x)
+
+
 @kernel
 def nearest(scales, profiles, b, items, candidates, slack, best):
     """Look at the candidates in their order, and keep in ``best`` the k nearest to query b by (sum, rank).

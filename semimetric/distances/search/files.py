@@ -202,7 +202,7 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
 def _found_again(view: QueryView, cells: Cells, found: dict[str, Any], lists: Lists | None) -> Segment:
     """Build a segment whose positions are held in 16 bits: all that follows from the items is found anew."""
     points = located_items(view, found["raw"], "uint16", n_jobs=-1)
-    again, packed = Cells.of(cells.layout, view, points)
+    again, packed = Cells.of(cells.layout, view, points, n_jobs=-1)
     if not (np.array_equal(again.low, cells.low) and np.array_equal(again.high, cells.high)):
         raise StorageError("the cells that were saved are not those of the items; restore the index, or build it again")
     codes = ItemCodes(packed, cells.layout.n_columns, None if lists is None else lists.member)

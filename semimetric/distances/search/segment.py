@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.files import is_mapped
 from ..._foundation.real_numbers import real_number, shown
-from ..._foundation.threads import end_if_interrupted, short_blocks
+from ..._foundation.threads import end_if_interrupted, map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ..._kernels.graph_search import WalkedItems
@@ -230,10 +230,14 @@ class Lists(NamedTuple):
         sample = items.positions[rows]
         warps = [Warp.of(view, sample[:, e], e, rng) for e in range(view.n_tables)]
         scaled, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
-        for part in short_blocks(len(items), _ROWS):
+        scales = [warp.scale / unit for warp in warps]
+
+        def fill(part: slice) -> None:
             positions = items.positions[part]
             for e, warp in enumerate(warps):
-                scaled[part, e] = np.interp(positions[:, e], warp.knots, warp.scale / unit)
+                scaled[part, e] = np.interp(positions[:, e], warp.knots, scales[e])
+
+        map_blocks(fill, len(items), size=_ROWS, n_jobs=n_jobs)
         centroids, member = kmeans(scaled, rows, n_lists, n_jobs=n_jobs, seed=int(rng.integers(2**31)))
         positions = np.zeros((len(centroids), items.positions.shape[1]))
         for e, warp in enumerate(warps):
@@ -303,7 +307,7 @@ class Segment:
     ) -> Self:
         """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
         points = located_items(view, X, storage, n_jobs=n_jobs)
-        cells, codes = Cells.of(layout, view, points)
+        cells, codes = Cells.of(layout, view, points, n_jobs=n_jobs)
         n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
         divided = n > 1 and view.n_tables > 0
         lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
