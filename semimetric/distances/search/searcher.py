@@ -1,9 +1,10 @@
 """A search that is asked again and again: what does not depend on the query is checked and computed once.
 
-Threads that ask single queries at the same time share locks. A single query is some Python and some compiled calls of
-microseconds, each of which hands the interpreter's lock to another thread that waits for it. So two threads that searched along
-a graph at the same time were answered less together than one alone (`benchmarks/search_threads.py`). Where there is such a
-lock, short searches run one at a time. Exact ones are mostly compiled, so that as many run at a time as there are processors.
+Threads that ask single queries at the same time share locks. A walk along a graph is one compiled call of microseconds. It holds
+the interpreter's lock: to hand that over and to wait for it would take as long as the walk, and eight threads then were answered
+less together than one. Other short searches are some Python and some compiled calls, so they run one at a time. Exact ones are
+mostly compiled, so that as many run at a time as there are processors. Where the interpreter has no lock, nothing waits
+(`benchmarks/single_query.py`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ _locks: dict[str, AbstractContextManager[object]] = {}
 class Searcher:
     """The k nearest items of a query, of an index as it was when its method `searcher` made this.
 
-    Items that are added to the index or removed later change nothing here. Threads may share a searcher, but their single
-    queries wait for one another: for more a second, ask in batches, or from several processes.
+    Items that are added to the index or removed later change nothing here. Threads may share a searcher. Eight of them get as
+    many answers a second as one; for more, ask in batches, or from several processes. A query is a vector, a list, a dict, a
+    series of pandas or a frame of one row.
     """
 
     def __init__(

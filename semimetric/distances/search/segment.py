@@ -398,6 +398,17 @@ class Segment:
     def _joint_codes(self) -> JointCodes:
         return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
 
+    @property
+    def saved_joint_codes(self) -> JointCodes | None:
+        """Boxes of joint groups, which are saved where queries use them: made now, or None."""
+        made = "_joint_codes" in vars(self) or (has_boxes(self.view) and len(self) > _FEW)
+        return self._joint_codes if made and self.points.coded is None else None
+
+    def with_joint_codes(self, codes: JointCodes) -> Self:
+        """Give the segment boxes of joint groups that were saved."""
+        vars(self)["_joint_codes"] = codes
+        return self
+
     @cached_property
     def _joint_scan(self) -> JointScan | None:
         """Scan that bounds joint groups; None where the distance has none, and the scan of columns bounds all parts."""
