@@ -127,9 +127,9 @@ def limiting_table(scanned, rows, tiny, query, best):
 
 
 @kernel
-def nearest_of_scanned(scanned, query, rows, sums, best):
-    """Keep in ``best`` the k nearest of what it holds and of the items that a scan named, with their sums (R,)."""
-    bounds, which = sums / query.step[0] + query.base[0], np.zeros(1, np.int64)
+def nearest_of_scanned(scanned, query, rows, below, best):
+    """Keep in ``best`` the k nearest of what it holds and of the items that a scan named, with their negative sums (R,)."""
+    bounds, which = query.base[0] - below / query.step[0], np.zeros(1, np.int64)
     of_block = BestItems(best.sums.reshape(1, -1), best.rows.reshape(1, -1), best.refined)
     named = NamedItems(which, np.array([0, rows.shape[0]]), rows, bounds)
     nearest_of_named(scanned.scales, query.profiles, scanned.items, named, query.slack, of_block)

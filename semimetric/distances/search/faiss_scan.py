@@ -123,10 +123,11 @@ class Scan:
         plain.ntotal = len(codes)
         self._index = faiss.IndexIVFPQFastScan(plain)
         self._index.orig_invlists, self._index.referenced_objects = None, []  # They would keep a second copy of the codes.
-        self._last_parameters: tuple[NDArray[np.bool_] | None, object] | None = None  # of all lists, with their mask
+        # By the number of lists that are visited, the last mask and the parameters that were made of it.
+        self._last_parameters: dict[int, tuple[NDArray[np.bool_] | None, object]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_last_parameters": None}  # which FAISS does not store
+        return vars(self) | {"_last_parameters": {}}  # which FAISS does not store
 
     @property
     def nbytes(self) -> int:
@@ -181,8 +182,8 @@ class Scan:
             return None
         if limit < 0:
             return np.empty(0, np.float32), np.empty(0, np.int64)
-        _, found, rows = self._range(one, limit, keep)
-        return -found, rows
+        _, _, found, rows = self.named(one, limit, keep)
+        return -found, rows.copy()
 
     def ranges(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
@@ -191,23 +192,24 @@ class Scan:
 
         The limit must be less than the largest sum of each query, of which FAISS does not return items.
         """
-        starts, found, rows = self._range(rounded, limit, keep)
-        return starts.astype(np.int64), -found, rows
+        _, starts, found, rows = self.named(rounded, limit, keep)
+        return starts.astype(np.int64), -found, rows.copy()
 
-    def _range(self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None) -> list[NDArray[Any]]:
-        """Return starts (B + 1,), negative sums and rows of the items whose sum is <= the limit."""
+    def named(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
+    ) -> tuple[object, Integers, NDArray[np.float32], Integers]:
+        """Return what owns the arrays, and starts (B + 1,), negative sums and rows of the items within the limit, as `ranges`.
+
+        The arrays are read before their owner is deleted.
+        """
         faiss, queries = _faiss(), self._queries(rounded)
         found = faiss.RangeSearchResult(len(queries))
-        with _threads(1):  # The wrapper range_search checks what is given in Python.
-            self._index.range_search_c(
-                len(queries),
-                faiss.swig_ptr(queries),
-                -float(np.floor(limit)) - 1.0,
-                found,
-                self._parameters(self.n_lists, keep),
-            )
-        starts = faiss.rev_swig_ptr(found.lims, len(queries) + 1).copy()
-        return [starts, *(faiss.rev_swig_ptr(a, int(starts[-1])).copy() for a in (found.distances, found.labels))]
+        with _threads(1):  # The wrapper range_search checks what is given in Python, and copies what is found.
+            radius, parameters = -float(np.floor(limit)) - 1.0, self._parameters(self.n_lists, keep)
+            self._index.range_search_c(len(queries), faiss.swig_ptr(queries), radius, found, parameters)
+        starts = faiss.rev_swig_ptr(found.lims, len(queries) + 1)
+        arrays = (faiss.rev_swig_ptr(array, int(starts[-1])) for array in (found.distances, found.labels))
+        return found, starts, *arrays
 
     def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
         return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
@@ -218,8 +220,8 @@ class Scan:
         return np.ascontiguousarray(lists, dtype=np.int64)
 
     def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
-        faiss, last = _faiss(), self._last_parameters
-        if last is not None and last[0] is keep and n_probe == self.n_lists:
+        faiss, last = _faiss(), self._last_parameters.get(n_probe)
+        if last is not None and last[0] is keep:
             return last[1]
         if keep is None:
             parameters = faiss.SearchParametersIVF(nprobe=n_probe)
@@ -227,8 +229,7 @@ class Scan:
             bits = np.packbits(keep, bitorder="little")
             parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
             parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
-        if n_probe == self.n_lists:
-            self._last_parameters = keep, parameters
+        self._last_parameters[n_probe] = keep, parameters
         return parameters
 
 

@@ -11,7 +11,6 @@ import os
 import warnings
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -123,12 +122,15 @@ class CompiledScan(Scan):
             found[q, : len(key)], rows[q, : len(key)] = key // self.n, key % self.n
         return found, rows
 
-    def _range(self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None) -> list[NDArray[Any]]:
+    def named(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
+    ) -> tuple[object, Integers, NDArray[np.float32], Integers]:
+        """Return None, for the arrays own themselves, and starts, negative sums and rows of the items within the limit."""
         found = [self._sums(rounded, q, None, keep) for q in range(len(rounded.tables))]
         within = [(sums[sums <= limit], rows[sums <= limit]) for sums, rows in found]
         starts = np.cumsum([0, *(len(sums) for sums, _ in within)])
         sums, rows = (np.concatenate(arrays) for arrays in zip(*within, strict=True))
-        return [starts, -sums.astype(np.float32), rows]
+        return None, starts, -sums.astype(np.float32), rows
 
     def _sums(
         self, rounded: IntegerTables, q: int, lists: Integers | None, keep: NDArray[np.bool_] | None

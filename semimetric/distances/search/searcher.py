@@ -1,10 +1,10 @@
 """A search that is asked again and again: what does not depend on the query is checked and computed once.
 
-Threads that ask single queries at the same time share locks. A walk along a graph is one compiled call of microseconds. It holds
-the interpreter's lock: to hand that over and to wait for it would take as long as the walk, and eight threads then were answered
-less together than one. Other short searches are some Python and some compiled calls, so they run one at a time. Exact ones are
-mostly compiled, so that as many run at a time as there are processors. Where the interpreter has no lock, nothing waits
-(`benchmarks/single_query.py`).
+Threads that ask single queries at the same time share locks. A walk along a graph is one compiled call of microseconds, which
+holds the interpreter's lock. To hand that over and to wait for it would take as long as the walk, and eight threads then were
+answered less together than one. Other short searches are some Python and some compiled calls, so they run one at a time. Exact
+ones are mostly compiled, so that as many run at a time as there are processors. Where the interpreter has no lock, nothing
+waits (`benchmarks/single_query.py`).
 """
 
 from __future__ import annotations

@@ -93,8 +93,9 @@ class SingleQueries:
         if np.isnan(query.limit[0]):
             return None
         whole = IntegerTables(query.table, query.step, query.base)
-        _, sums, rows = self.segment.codes.scan.ranges(whole, query.limit[0], self._eligible.mask)
-        nearest_of_scanned(scanned, query, rows, sums, best)
+        owner, _, below, rows = self.segment.codes.scan.named(whole, query.limit[0], self._eligible.mask)
+        nearest_of_scanned(scanned, query, rows, below, best)
+        del owner  # and what it owns
         return Found(best.sums, best.rows)
 
     def _first(self, tables: IntegerTables) -> Integers:
