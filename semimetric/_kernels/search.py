@@ -207,7 +207,7 @@ def encode(positions, entry, edges, low, high, codes):
 
 
 class PackedParts(NamedTuple):
-    """How cells of P parts become codes of 4 bits: upper edges (P, 15), and column and step of each in its code, (P,)."""
+    """Parts whose cells become codes of 4 bits: upper edges (P, 15), and column and step of each in its code, (P,)."""
 
     edges: np.ndarray
     column: np.ndarray

@@ -182,8 +182,8 @@ class Scan:
             return None
         if limit < 0:
             return np.empty(0, np.float32), np.empty(0, np.int64)
-        _, _, found, rows = self.named(one, limit, keep)
-        return -found, rows.copy()
+        named = self.named(one, limit, keep)
+        return -named[2], named[3].copy()
 
     def ranges(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
@@ -192,8 +192,8 @@ class Scan:
 
         The limit must be less than the largest sum of each query, of which FAISS does not return items.
         """
-        _, starts, found, rows = self.named(rounded, limit, keep)
-        return starts.astype(np.int64), -found, rows.copy()
+        named = self.named(rounded, limit, keep)
+        return named[1].astype(np.int64), -named[2], named[3].copy()
 
     def named(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
