@@ -11,6 +11,7 @@ table has no scale and is not scanned. Items that are worst in every column are 
 nothing.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -99,11 +100,69 @@ def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> I
     return IntegerTables(out, step, base)
 
 
-class Scan:
-    """Codes of items in FAISS's layout, of (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits.
+class Scan(ABC):
+    """Codes of items whose sums of table entries are added up, for all items or those of some lists.
 
-    There are ``n_columns``, M <= 256; ``lists`` (n,) is the list of each item, None is one list.
+    They are given as (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits. There are ``n_columns``, M <= 256; the items are in ``n_lists``.
     """
+
+    n: int
+    n_columns: int
+    n_lists: int
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes of the codes, in the layout of the scan, and of the row numbers of the items."""
+
+    @abstractmethod
+    def packed(self) -> NDArray[np.uint8]:
+        """Return the codes (n, ceil(M / 2)) that the scan was made of."""
+
+    @abstractmethod
+    def nearest(
+        self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
+
+        The lists to visit are ``lists`` (B, p), -1 for none; ``keep`` (n,) masks the eligible items.
+        """
+
+    @abstractmethod
+    def named(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
+    ) -> tuple[object, Integers, NDArray[np.float32], Integers]:
+        """Return what owns the arrays, and starts (B + 1,), negative sums and rows of the items within the limit, as `ranges`.
+
+        The arrays are read before their owner is deleted.
+        """
+
+    def within(
+        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers] | None:
+        """Return sums and rows of all items whose sum is <= ``limit`` for query ``q``, unsorted; None if that may be all."""
+        one = rounded.of(np.array([q]))
+        limit = np.floor(limit)
+        if not limit < one.tables.max(axis=2).sum():  # FAISS does not return items of the largest sum.
+            return None
+        if limit < 0:
+            return np.empty(0, np.float32), np.empty(0, np.int64)
+        named = self.named(one, limit, keep)
+        return -named[2], named[3].copy()
+
+    def ranges(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[Integers, NDArray[np.float32], Integers]:
+        """Return the items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
+
+        The limit must be less than the largest sum of each query, of which FAISS does not return items.
+        """
+        named = self.named(rounded, limit, keep)
+        return named[1].astype(np.int64), -named[2], named[3].copy()
+
+
+class FaissScan(Scan):
+    """Codes of items as `Scan` takes them, in FAISS's layout; ``lists`` (n,) is the list of each item, None is one list."""
 
     def __init__(self, codes: NDArray[np.uint8], n_columns: int, lists: Integers | None = None) -> None:
         faiss = _faiss()
@@ -171,29 +230,6 @@ class Scan:
                 given, *arrays = (faiss.swig_ptr(a[part]) for a in (queries, visited, unused, found, rows))
                 self._index.search_preassigned_c(part.stop - part.start, given, shape[1], *arrays, False, parameters)
         return -found[:, :count], rows[:, :count]
-
-    def within(
-        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.float32], Integers] | None:
-        """Return sums and rows of all items whose sum is <= ``limit`` for query ``q``, unsorted; None if that may be all."""
-        one = rounded.of(np.array([q]))
-        limit = np.floor(limit)
-        if not limit < one.tables.max(axis=2).sum():  # FAISS does not return items of the largest sum.
-            return None
-        if limit < 0:
-            return np.empty(0, np.float32), np.empty(0, np.int64)
-        named = self.named(one, limit, keep)
-        return -named[2], named[3].copy()
-
-    def ranges(
-        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
-    ) -> tuple[Integers, NDArray[np.float32], Integers]:
-        """Return the items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
-
-        The limit must be less than the largest sum of each query, of which FAISS does not return items.
-        """
-        named = self.named(rounded, limit, keep)
-        return named[1].astype(np.int64), -named[2], named[3].copy()
 
     def named(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None

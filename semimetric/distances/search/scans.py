@@ -24,7 +24,7 @@ from ..._foundation.validation import check_choice
 from ..._kernels.joint_bounds import add_up
 from . import faiss_scan
 from .cells import CODES
-from .faiss_scan import IntegerTables, Scan
+from .faiss_scan import FaissScan, IntegerTables, Scan
 
 ENGINES = ("faiss", "compiled")
 _VARIABLE = "SEMIMETRIC_SCAN"
@@ -56,7 +56,7 @@ def _importable() -> str:
 
 def scan_of(codes: NDArray[np.uint8], n_columns: int, lists: Integers | None = None) -> Scan:
     """Return a scan of codes (n, ceil(M / 2)), as `Scan` takes them, by the `engine` in use."""
-    return (Scan if engine() == "faiss" else CompiledScan)(codes, n_columns, lists)
+    return (FaissScan if engine() == "faiss" else CompiledScan)(codes, n_columns, lists)
 
 
 def kmeans(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from semimetric.distances.search import segment as limited_scan
-from semimetric.distances.search.faiss_scan import Scan
+from semimetric.distances.search.faiss_scan import FaissScan
 from semimetric.distances.search.segment import named_within
 
 
@@ -36,7 +36,7 @@ def test_all_within_the_limits_are_named(seed, n_columns, n_lists, share, kind):
     sums = np.stack([table[np.arange(n_columns), codes].sum(axis=1) for table in tables])
     limits = np.quantile(sums, share, axis=1)
     member = None if n_lists == 1 else rng.integers(0, n_lists, n)
-    scan, keep = Scan(packed(codes), n_columns, member), None if seed % 2 else rng.random(n) < 0.7
+    scan, keep = FaissScan(packed(codes), n_columns, member), None if seed % 2 else rng.random(n) < 0.7
     eligible, slack = np.ones(n, bool) if keep is None else keep, 1e-12 * np.abs(sums).max()
     seen, floor = set(), 0.0 if kind == "tiny" else 2.0
     for found in named_within(scan, tables, limits + floor, floor, keep):
@@ -56,7 +56,7 @@ def test_few_items_beyond_the_limit_are_named():
     codes, tables = rng.integers(0, 16, (20_000, 24)).astype(np.uint8), rng.random((5, 24, 16)) ** 2
     tables *= np.array([1e-9, 1.0, 3.0, 1e3, 1e9])[:, None, None]
     sums = np.stack([table[np.arange(24), codes].sum(axis=1) for table in tables])
-    (found,) = named_within(Scan(packed(codes), 24), tables, np.quantile(sums, 0.01, axis=1), 0.0, None)
+    (found,) = named_within(FaissScan(packed(codes), 24), tables, np.quantile(sums, 0.01, axis=1), 0.0, None)
     assert_array_equal(np.sort(found.queries), np.arange(5))
     assert 5 * 200 <= len(found.rows) < 5 * 230
 
@@ -65,7 +65,7 @@ def test_calls_grow_and_shrink_with_what_they_name(monkeypatch):
     monkeypatch.setattr(limited_scan, "_FOUND", 1000)
     rng = np.random.default_rng(0)
     codes, tables = rng.integers(0, 16, (2000, 8)).astype(np.uint8), rng.random((60, 8, 16))
-    sums, scan = np.stack([table[np.arange(8), codes].sum(axis=1) for table in tables]), Scan(packed(codes), 8)
+    sums, scan = np.stack([table[np.arange(8), codes].sum(axis=1) for table in tables]), FaissScan(packed(codes), 8)
     few = [len(each.queries) for each in named_within(scan, tables, sums.min(axis=1), 0.0, None)]
     assert few[:3] == [8, 16, 32]
     many = named_within(scan, tables, np.quantile(sums, 0.5, axis=1), 0.0, None)
@@ -77,7 +77,7 @@ def test_where_every_item_may_be_within_the_limit_all_are_named():
     codes, tables = rng.integers(0, 16, (100, 4)).astype(np.uint8), rng.random((3, 4, 16))
     tables[1] = 1.0
     limits, keep = np.array([np.inf, 4.0, 1e9]), rng.random(100) < 0.5
-    for found in named_within(Scan(packed(codes), 4), tables, limits, 0.0, keep):
+    for found in named_within(FaissScan(packed(codes), 4), tables, limits, 0.0, keep):
         assert len(found.queries) == 1
         assert_array_equal(found.rows, np.flatnonzero(keep))
         assert np.isneginf(found.bounds).all()

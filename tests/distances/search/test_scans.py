@@ -13,7 +13,7 @@ from searches import rough_distance, search_problem
 
 from semimetric import Grid, NeighborIndex
 from semimetric.distances.search import scans, segment
-from semimetric.distances.search.faiss_scan import IntegerTables, Scan
+from semimetric.distances.search.faiss_scan import FaissScan, IntegerTables
 from semimetric.distances.search.scans import CompiledScan, compiled_kmeans
 
 
@@ -35,7 +35,7 @@ def setting(seed, n, n_columns, n_lists):
 )  # fmt: skip
 def test_both_scans_name_the_same(seed, n, n_columns, n_lists):
     codes, whole, lists, rng = setting(seed, n, n_columns, n_lists)
-    ours, theirs = CompiledScan(codes, n_columns, lists), Scan(codes, n_columns, lists)
+    ours, theirs = CompiledScan(codes, n_columns, lists), FaissScan(codes, n_columns, lists)
     assert (ours.n, ours.n_lists, ours.n_columns) == (theirs.n, theirs.n_lists, theirs.n_columns)
     assert_array_equal(ours.packed(), codes)
     assert_array_equal(theirs.packed(), codes)
