@@ -103,7 +103,8 @@ def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> I
 class Scan(ABC):
     """Codes of items whose sums of table entries are added up, for all items or those of some lists.
 
-    They are given as (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits. There are ``n_columns``, M <= 256; the items are in ``n_lists``.
+    They are given as (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits. There are ``n_columns``,
+    M <= 256; the items are in ``n_lists``.
     """
 
     n: int
