@@ -58,8 +58,7 @@ def end_if_interrupted() -> None:
 
 def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int | None) -> list[T]:
     """Return ``[function(block) for block in blocks(n, size)]`` by ``n_jobs`` threads; errors and Ctrl-C cancel others."""
-    jobs = effective_n_jobs(n_jobs)
-    if jobs == 1 or n <= size:
+    if n <= size or (jobs := effective_n_jobs(n_jobs)) == 1:
         return [function(block) for block in blocks(n, size)]
     ended = Event()
     # Without the limit, BLAS would start threads of its own in every thread.

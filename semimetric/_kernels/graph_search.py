@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kernel
-from .locate import rise
-from .search import _value, cell_of
+from .jit import held, kernel
+from .locate import PositionFeatures, ValueRanges, positions_of, rise
+from .search import Candidates, Profiles, Scales, SearchedItems, _value, cell_of, nearest, tabulate
 
 _AHEAD = 64  # Codes in a cache line.
 
@@ -85,6 +85,23 @@ def _by_levels(table, codes):
 
 
 @kernel
+def _values_by_levels(table, codes, nodes, values):
+    """Fill ``values`` (N,) with the sums of nodes (N,), four side by side, since each addition waits for the one before."""
+    n = nodes.shape[0]
+    for r in range(0, n - 3, 4):
+        a, b, c, d = codes[nodes[r]], codes[nodes[r + 1]], codes[nodes[r + 2]], codes[nodes[r + 3]]
+        of_a, of_b, of_c, of_d = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        for e in range(codes.shape[1]):
+            of_a += table[e, a[e]]
+            of_b += table[e, b[e]]
+            of_c += table[e, c[e]]
+            of_d += table[e, d[e]]
+        values[r], values[r + 1], values[r + 2], values[r + 3] = of_a, of_b, of_c, of_d
+    for r in range(n - n % 4, n):
+        values[r] = _by_levels(table, codes[nodes[r]])
+
+
+@kernel
 def _place(values, value):
     """Return the place that a value has among increasing values, after those that are the same."""
     at = values.shape[0]
@@ -113,7 +130,7 @@ def _slot(seen, node):
 @kernel
 def _larger(seen):
     """Return a hash table of the same nodes, twice as large."""
-    out = np.full(2 * seen.shape[0], -1, np.int64)
+    out = np.full(2 * seen.shape[0], -1, np.int32)
     for node in seen:
         if node >= 0:
             out[_slot(out, node)] = node
@@ -124,9 +141,10 @@ def _larger(seen):
 def _walk(graph, table, best):
     """Walk on from the nearest nodes that ``best`` holds until it holds those that the walk finds."""
     edges, codes, size = graph.edges, graph.codes, 1024
-    while size < 16 * best.nodes.shape[0]:
+    while size < 64 * best.nodes.shape[0]:
         size *= 2
-    seen, new, n_seen, at, touched = np.full(size, -1, np.int64), np.empty(edges.shape[1], np.int64), 0, 0, 0
+    seen, new, n_seen, at, touched = np.full(size, -1, np.int32), np.empty(edges.shape[1], np.int64), 0, 0, 0
+    values = np.empty(edges.shape[1], np.float32)
     for node in best.nodes:
         if node >= 0:
             seen[_slot(seen, node)] = node
@@ -152,11 +170,11 @@ def _walk(graph, table, best):
             n_new += seen[slot] < 0
             seen[slot] = other
         n_seen += n_new
+        _values_by_levels(table, codes, new[:n_new], values)
         for r in range(n_new):
-            value = _by_levels(table, codes[new[r]])
-            if value < best.values[-1]:
-                place = _place(best.values, value)
-                _put(best, place, value, new[r])
+            if values[r] < best.values[-1]:
+                place = _place(best.values, values[r])
+                _put(best, place, values[r], new[r])
                 nearest = min(nearest, place)
         at = nearest
     if touched == -1:  # Never: it keeps the loads.
@@ -170,30 +188,87 @@ def _emptied(width):
 
 
 @kernel
+def _descend(graph, table, upper, bottom, width):
+    """Return the ``width`` nearest nodes of layer ``bottom`` that a walk finds, from the highest layer down.
+
+    In each layer above, the ``upper`` nearest are looked for, and the walk below starts at these.
+    """
+    last = graph.first.shape[0] - 2
+    best = _emptied(upper if bottom < last else width)
+    highest = np.arange(graph.first[last], graph.first[last + 1])
+    values = np.empty(highest.shape[0], np.float32)
+    _values_by_levels(table, graph.codes, highest, values)
+    for r in range(highest.shape[0]):
+        if values[r] < best.values[-1]:
+            _put(best, _place(best.values, values[r]), values[r], highest[r])
+    for layer in range(last - 1, bottom - 1, -1):
+        wider = _emptied(upper if layer > bottom else width)
+        for s in range(min(best.nodes.shape[0], wider.nodes.shape[0])):
+            if best.nodes[s] >= 0:
+                wider.nodes[s], wider.values[s] = graph.below[best.nodes[s] - graph.first[1]], best.values[s]
+                wider.done[s] = False
+        best = wider
+        _walk(graph, table, best)
+    return best
+
+
+@kernel
 def walk_of_each(scales, profiles, places, graph, upper, bottom, nodes):
     """Fill ``nodes`` (B, W) with the nearest nodes of layer ``bottom`` that walks find for each query of a block.
 
-    Where a walk finds fewer, -1 stands at the end. In each layer above, the ``upper`` nearest are looked for, and the walk
-    below starts at these.
+    Where a walk finds fewer, -1 stands at the end. ``upper`` is as in `_descend`.
     """
     table = np.empty(places.fraction.shape, np.float32)
-    last = graph.first.shape[0] - 2
     for b in range(nodes.shape[0]):
         _level_table(scales, profiles, b, places, table)
-        best = _emptied(upper if bottom < last else nodes.shape[1])
-        for node in range(graph.first[last], graph.first[last + 1]):
-            value = _by_levels(table, graph.codes[node])
-            if value < best.values[-1]:
-                _put(best, _place(best.values, value), value, node)
-        for layer in range(last - 1, bottom - 1, -1):
-            wider = _emptied(upper if layer > bottom else nodes.shape[1])
-            for s in range(min(best.nodes.shape[0], wider.nodes.shape[0])):
-                if best.nodes[s] >= 0:
-                    wider.nodes[s], wider.values[s] = graph.below[best.nodes[s] - graph.first[1]], best.values[s]
-                    wider.done[s] = False
-            best = wider
-            _walk(graph, table, best)
-        nodes[b] = best.nodes
+        nodes[b] = _descend(graph, table, upper, bottom, nodes.shape[1]).nodes
+
+
+class WalkedItems(NamedTuple):
+    """All that a query along a graph reads: values and features of positions, scales, levels, the graph, and items to refine.
+
+    ``eligible`` (n,) masks the items that may be answered, or is empty if all may. ``upper`` and ``width`` are the numbers of
+    nearest nodes that a walk looks for in a higher layer and in the lowest.
+    """
+
+    ranges: ValueRanges
+    features: PositionFeatures
+    scales: Scales
+    places: LevelPlaces
+    graph: GraphArrays
+    items: SearchedItems
+    eligible: np.ndarray
+    upper: int
+    width: int
+
+
+@held
+def nearest_by_walk(x, walked, best):
+    """Fill ``best`` with the k nearest to one query, as `walk_of_each` and then `nearest` find them.
+
+    Where values of the query x (1, F) are refused, or its walk finds less than k items, the last row is -1.
+    """
+    scales = walked.scales
+    best.sums[:], best.rows[:] = np.inf, -1
+    position = np.empty((1, scales.size.shape[0]))
+    positions_of(x, walked.ranges, walked.features, position)
+    if np.isnan(position[0, 0]):
+        return
+    shape = position.shape
+    n_pieces = np.int64(0)
+    for size in scales.size:
+        n_pieces += 2 * max(size - 1, 1)
+    profiles = Profiles(np.empty((1, n_pieces, 2)), position, np.empty(shape), np.empty(shape))
+    tabulate(scales, profiles)
+    table = np.empty(walked.places.fraction.shape, np.float32)
+    _level_table(scales, profiles, 0, walked.places, table)
+    rows, n = _descend(walked.graph, table, walked.upper, 0, walked.width).nodes, 0
+    for row in rows:
+        if row >= 0 and (walked.eligible.shape[0] == 0 or walked.eligible[row]):
+            rows[n] = row
+            n += 1
+    nothing = np.empty(0)
+    nearest(scales, profiles, 0, walked.items, Candidates(rows[:n], nothing, nothing), 0.0, best)
 
 
 @kernel

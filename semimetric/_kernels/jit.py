@@ -13,6 +13,8 @@ from numba.core.compiler_lock import global_compiler_lock
 
 # There is no fastmath: d(x, x) == 0 and d(x, y) == d(y, x) hold to the bit only without contraction and reordering.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+# A call of microseconds holds the interpreter's lock: to hand it to another thread and wait for it takes as long as the call.
+held = njit(cache=True, error_model="numpy")
 # This compiles functions that are handed to other libraries: they close over arrays, so they are not cached.
 exported = njit(nogil=True, error_model="numpy")
 

@@ -240,3 +240,28 @@ def add_up(codes, tables, out):
             a, of_a = tables[m], codes[m, start : start + _TILE]
             for i in range(sums.shape[0]):
                 sums[i] += a[of_a[i]]
+
+
+@kernel
+def first_astray(groups, intervals, positions, codes):
+    """Return the first item whose positions (n, A) are not in the box that its codes (G, n) name, or -1.
+
+    Intervals of a feature increase and do not overlap.
+    """
+    for i in range(positions.shape[0]):
+        for k in range(groups.first.shape[0] - 1):
+            code = np.int64(0)
+            for j in range(groups.first[k], groups.first[k + 1]):
+                at, last, x = intervals.first[j], intervals.first[j + 1], positions[i, j]
+                while at < last:  # The first interval whose upper end is not below the position.
+                    middle = (at + last) // 2
+                    if intervals.cell[middle] + intervals.high[middle] < x:
+                        at = middle + 1
+                    else:
+                        last = middle
+                if at == intervals.first[j + 1] or not intervals.cell[at] + intervals.low[at] <= x:
+                    return i
+                code += intervals.code[at]
+            if code != codes[k, i]:
+                return i
+    return -1

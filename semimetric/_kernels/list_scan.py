@@ -511,7 +511,7 @@ def _rounded_up(room, n_parts):
 
 @kernel
 def _candidates(lists, i, keep, integers, above, room, sums, out):
-    """Fill ``out`` with the eligible rows of list i whose cells and bins may be within the room, and sums of bins; count them."""
+    """Fill ``out`` with eligible rows of list i whose cells and bins may be within the room, and sums of bins; count them."""
     n, n_parts, size = 0, above.shape[0], lists.starts[i + 1] - lists.starts[i]
     most = _rounded_up(room, n_parts)
     for block in range(lists.blocks[i + 1] - lists.blocks[i]):
@@ -571,8 +571,9 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
     known, the nearest are in ``best``, (B, k) and (B,), and nothing is collected. With ``places``, or k = 0, the items whose
     sums, or estimates of them, may be within the limits are collected, and ``best.sums`` are the smallest estimates.
     ``near`` are a number of near lists, that of those each query visits first, and True if no others follow. Items may then be
-    missed, and their sums are the least of their bins, whatever the positions are. The mask ``keep`` (n,) is empty where all items are eligible. ``best.refined`` counts sums or
-    estimates, and ``at_once`` (B,) becomes False where the lists beyond the near ones had some of the nearest.
+    missed, and their sums are the least of their bins, whatever the positions are. The mask ``keep`` (n,) is empty where all
+    items are eligible. ``best.refined`` counts sums or estimates, and ``at_once`` (B,) becomes False where the lists beyond the
+    near ones had some of the nearest.
     """
     n, k, coded = profiles.position.shape[0], best.sums.shape[1], places.codes.shape[0] > 0
     gather, n_parts = (coded or k == 0) and not near[2], bins.low.shape[0]

@@ -1,6 +1,27 @@
 """The cell of the grid that holds a value or a position (paper 2, Alg. 1, lines 5-8)."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from .jit import kernel
+
+
+class PositionFeatures(NamedTuple):
+    """The features of positions: column, first knot among all knots, number of knots, and unit outside the range, each (E,)."""
+
+    feature: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+    unit: np.ndarray
+
+
+class ValueRanges(NamedTuple):
+    """Knots of all features, ``knots[starts[f]:starts[f + 1]]`` of each, and how far outside them its values may lie, (F,)."""
+
+    knots: np.ndarray
+    starts: np.ndarray
+    most: np.ndarray
 
 
 @kernel
@@ -61,3 +82,36 @@ def locate_cells(x, knots, starts, lower, upper, fraction):
             t = (value - knots[lo]) / (knots[lo + 1] - knots[lo])
             lower[i, f], upper[i, f] = lo - first, lo + 1 - first
             fraction[i, f] = min(max(t, 0.0), 1.0)
+
+
+@kernel
+def position_of(value, knots, first, last, unit):
+    """Return the position of a value among ``knots[first:last + 1]``: the knot below, the fraction, and units outside."""
+    if first == last:
+        return (value - knots[first]) / unit
+    low = lower_knot(value, knots, first, last)
+    inside = min(max((value - knots[low]) / (knots[low + 1] - knots[low]), 0.0), 1.0)
+    beyond = value - min(max(value, knots[first]), knots[last])
+    return low - first + inside + beyond / unit
+
+
+@kernel
+def all_within(values, ranges):
+    """Return True if the values (F,) of an item are finite and not too far outside the ranges of their features."""
+    for f in range(ranges.most.shape[0]):
+        value, low, high = values[f], ranges.knots[ranges.starts[f]], ranges.knots[ranges.starts[f + 1] - 1]
+        if not abs(value - min(max(value, low), high)) <= ranges.most[f]:
+            return False
+    return True
+
+
+@kernel
+def positions_of(x, ranges, places, positions):
+    """Fill the positions (n, E) of the values x (n, F); an item with a value that is not within its range gets NaN first."""
+    for i in range(positions.shape[0]):
+        for e in range(positions.shape[1]):
+            start = places.start[e]
+            value = np.float64(x[i, places.feature[e]])
+            positions[i, e] = position_of(value, ranges.knots, start, start + places.size[e] - 1, places.unit[e])
+        if not all_within(x[i], ranges):
+            positions[i, 0] = np.nan

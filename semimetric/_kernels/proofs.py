@@ -1,31 +1,9 @@
 """Proofs that items are where an index says: a position is proved in less time than it is found in."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .jit import kernel
-from .locate import lower_knot
-
-
-class PositionFeatures(NamedTuple):
-    """The features of positions: column, first knot among all knots, number of knots, and unit outside the range, each (E,)."""
-
-    feature: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
-    unit: np.ndarray
-
-
-@kernel
-def _place(value, knots, first, last, unit):
-    """Return the position of a value among ``knots[first:last + 1]``, computed as that of an item that is added."""
-    if first == last:
-        return (value - knots[first]) / unit
-    low = lower_knot(value, knots, first, last)
-    inside = min(max((value - knots[low]) / (knots[low + 1] - knots[low]), 0.0), 1.0)
-    beyond = value - min(max(value, knots[first]), knots[last])
-    return low - first + inside + beyond / unit
+from .locate import position_of
 
 
 @kernel
@@ -44,7 +22,7 @@ def first_misplaced(x, knots, places, positions):
                 low, high = knots[first + k], knots[first + k + 1]
                 if low <= value <= high and k + (value - low) / (high - low) == claimed:
                     continue
-            if not (abs(value) < np.inf and _place(value, knots, first, first + cells, places.unit[e]) == claimed):
+            if not (abs(value) < np.inf and position_of(value, knots, first, first + cells, places.unit[e]) == claimed):
                 return i
             if abs(claimed) == np.inf:
                 return i

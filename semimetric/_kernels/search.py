@@ -179,18 +179,38 @@ def cell_means(scales, profiles, entry, typical, out):
 def encode(positions, entry, edges, low, high, codes):
     """Fill the cells of all items, (n, P), and the range of positions in each cell, which grows by these items.
 
-    A position is in the first cell whose upper edge is >= it; edges (P, C - 1) may be infinite.
+    A position is in the first cell whose upper edge is >= it; edges (P, C - 1) may be infinite, and C is a power of 2.
     """
     for i in range(positions.shape[0]):
         for p in range(entry.shape[0]):
-            x, a, z = positions[i, entry[p]], 0, edges.shape[1]
-            while a < z:
-                middle = (a + z) // 2
-                if x <= edges[p, middle]:
-                    z = middle
-                else:
-                    a = middle + 1
+            x, a, half = positions[i, entry[p]], 0, (edges.shape[1] + 1) // 2
+            while half:
+                a += half if edges[p, a + half - 1] < x else 0
+                half //= 2
             codes[i, p] = a
+            low[p, a], high[p, a] = min(low[p, a], x), max(high[p, a], x)
+
+
+class PackedParts(NamedTuple):
+    """Parts whose cells become codes of 4 bits: upper edges (P, 15), and column and step of each in its code, (P,)."""
+
+    edges: np.ndarray
+    column: np.ndarray
+    step: np.ndarray
+
+
+@kernel
+def encode_packed(positions, parts, low, high, codes):
+    """Do as `encode` for all features (n, P) in their order, and pack the cells into codes (n, n_bytes), two columns a byte.
+
+    The even column has the low bits. What other parts of an item have in its codes stays.
+    """
+    for i in range(positions.shape[0]):
+        for p in range(parts.edges.shape[0]):
+            x, a = positions[i, p], 0
+            for half in (8, 4, 2, 1):
+                a += half if parts.edges[p, a + half - 1] < x else 0
+            codes[i, parts.column[p] >> 1] += (a * parts.step[p]) << 4 * (parts.column[p] & 1)
             low[p, a], high[p, a] = min(low[p, a], x), max(high[p, a], x)
 
 

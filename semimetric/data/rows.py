@@ -6,7 +6,8 @@ the order of the rows either, since they are sorted by the hashes of items (`ide
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._foundation.arrays import dense_table, input_errors, n_axes
-from .._foundation.errors import InputError, warn
+from .._foundation.errors import InputError, SemimetricError, warn
 from .._foundation.names import did_you_mean
 from .._foundation.tables import read_table, row_labels, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
@@ -63,6 +64,111 @@ def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
     if not hasattr(x, "iloc"):
         return row, None  # the name of a series of polars is that of a column
     return row, row_labels(x, 1)[0] if is_table else x.name
+
+
+# Cells of these types are the same number, and the same category, whatever table or column they come from.
+_NUMBERS = frozenset((float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint8))
+_CATEGORIES = _NUMBERS | {str}
+
+
+class RowReader:
+    """Reads single rows as `Schema.encode` does, bit for bit, in microseconds: what depends on the schema is prepared once.
+
+    A row is a dict, a list or tuple of values in the order of the columns, a series of pandas, or a frame of one row of pandas
+    or polars. ``columns`` are the names of the columns of such frames; None reads no frames. What is not plainly such a row,
+    or holds anything that has to be looked at as a column, is left to `Schema.encode`.
+    """
+
+    def __init__(self, schema: Schema, columns: Sequence[str] | None = None) -> None:
+        features = schema.features
+        self.schema = schema
+        self._place = {name: k for k, name in enumerate(schema.names)}
+        self._unique = len(self._place) == len(features)
+        self._nameless = schema.names == tuple(f"x{k}" for k in range(len(features)))
+        self._dropped = frozenset(schema.dropped)
+        self._reads_frames = columns is not None and (bool(self._dropped) or tuple(columns) == schema.names)
+        self._codes: list[dict[Any, float] | None] = [
+            {category: float(code) for code, category in enumerate(f.categories)} if f.kind == "categorical" else None
+            for f in features
+        ]
+        self._times = [bool(f.time) for f in features]
+        self._missing = np.array(schema.missing)
+        self._turns = [(k, f.period) for k, f in enumerate(features) if f.kind == "periodic" and not f.time]
+
+    def read(self, x: Any) -> Floats | None:
+        """Return the encoded row (1, n_features); None if it is left to `Schema.encode`."""
+        cells = self._cells(x)
+        if cells is None or len(cells) != len(self._codes):
+            return None
+        try:
+            out = np.array([[self._encoded(k, cell) for k, cell in enumerate(cells)]])
+        except (_ToBeLookedAt, SemimetricError, OverflowError):
+            return None  # `Schema.encode` reads it, or says why it cannot.
+        for k, period in self._turns:
+            if np.isfinite(out[0, k]):
+                turned = np.mod(out[0, k], period)
+                out[0, k] = 0.0 if turned == period else turned  # as `Feature.encode` does
+        allowed = np.isfinite(out[0]) | (self._missing & np.isnan(out[0]))
+        return out if allowed.all() else None
+
+    def _encoded(self, k: int, cell: Any) -> float:
+        codes, kind = self._codes[k], type(cell)
+        if codes is not None:
+            if cell is None or (kind in _CATEGORIES and cell != cell):
+                return np.nan
+            return codes.get(cell, float(len(codes))) if kind in _CATEGORIES else _look_at()
+        if self._times[k]:
+            if cell is not None and not isinstance(cell, (str, float, date, np.datetime64)):
+                _look_at()
+            column = np.empty(1, dtype=object)
+            column[0] = cell
+            return float(self.schema.features[k].encode(column, "x")[0])
+        if cell is None:
+            return np.nan
+        return float(cell) if kind in _NUMBERS else _look_at()
+
+    def _cells(self, x: Any) -> Sequence[Any] | None:
+        """Return the cells of a row in the order of the features; None if it is no row, or named otherwise."""
+        if type(x) is dict:
+            return self._by_name(x.keys(), x)
+        if type(x) is list or type(x) is tuple:
+            return x
+        is_frame, is_pandas = hasattr(x, "columns"), hasattr(x, "iloc")
+        if not is_frame:
+            return self._of_series(x) if is_pandas else None
+        if not self._reads_frames or getattr(x, "shape", (0,))[0] != 1 or any(self._times):  # which a dtype says how to read
+            return None
+        if not is_pandas and not type(x).__module__.startswith("polars."):
+            return None
+        columns = tuple(x.columns)
+        cells: Sequence[Any] = x.to_numpy(dtype=object)[0].tolist() if is_pandas else x.row(0)
+        if self._dropped:
+            kept = [k for k, name in enumerate(columns) if name not in self._dropped]
+            if len(kept) == len(columns):
+                return None
+            columns, cells = tuple(columns[k] for k in kept), [cells[k] for k in kept]
+        return cells if columns == self.schema.names else None
+
+    def _of_series(self, x: Any) -> Sequence[Any] | None:
+        labels = x.index.tolist()
+        if self._nameless or not all(type(label) is str for label in labels) or str(x.dtype) == "category":
+            return None
+        return self._by_name(labels, dict(zip(labels, x.tolist(), strict=True)))
+
+    def _by_name(self, names: Any, cells: Mapping[Any, Any]) -> Sequence[Any] | None:
+        found = [cells[name] for name in self._place if name in cells]
+        n_others = len(names) - len(found)
+        if not self._unique or len(found) < len(self._place) or (n_others and n_others != len(self._dropped & cells.keys())):
+            return None
+        return found
+
+
+class _ToBeLookedAt(Exception):
+    """A cell that a column says how to read."""
+
+
+def _look_at() -> float:
+    raise _ToBeLookedAt
 
 
 _MOST_SHOWN = 3  # labels in a message

@@ -4,8 +4,9 @@ import reference
 import strategies as own
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
-from semimetric._kernels.locate import clipped
+from semimetric._kernels.locate import PositionFeatures, ValueRanges, clipped, positions_of
 from semimetric.data.grid import Grid
 
 
@@ -42,3 +43,22 @@ def test_no_rows_give_no_rows():
 )
 def test_what_becomes_an_integer_lies_among_the_vertices(position, want):
     assert clipped(position, 4.0) == want
+
+
+@given(seed=st.integers(0, 2**31))
+def test_positions_are_those_of_the_grid_feature_by_feature(seed):
+    rng = np.random.default_rng(seed)
+    knots = [np.unique(np.round(rng.normal(size=rng.integers(1, 9)), 1)) for _ in range(4)]
+    grid, unit = Grid(knots), np.array([max(k[-1] - k[0], 1e-3) for k in knots])
+    x = np.round(rng.normal(size=(50, 4)) * 2, 1)
+    located, features = grid.locate(x), np.array([3, 1, 0])
+    want = (located.lower + located.fraction + grid.excess(x) / unit)[:, features]
+    ranges = ValueRanges(grid.flat, grid.starts, np.full(4, 1e3))
+    places = PositionFeatures(features, grid.starts[features], grid.counts[features], unit[features])
+    found = np.empty((50, 3))
+    positions_of(x, ranges, places, found)
+    assert_array_equal(found, want)
+    for row, wrong in enumerate((np.nan, np.inf, -np.inf, 1e4)):
+        x[row, rng.integers(4)] = wrong
+    positions_of(x, ranges, places, found)
+    assert_array_equal(np.isnan(found[:, 0]), np.arange(50) < 4)

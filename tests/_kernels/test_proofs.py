@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from semimetric import Grid
-from semimetric._kernels.proofs import PositionFeatures, first_misplaced, prove_cells
+from semimetric._kernels.locate import PositionFeatures
+from semimetric._kernels.proofs import first_misplaced, prove_cells
 
 KNOTS = [np.array([0.0, 1.0, 4.0]), np.array([2.0]), np.array([-1e9, 1e9])]
 FLAT = np.concatenate(KNOTS)

@@ -16,7 +16,9 @@ TREES = {file: ast.parse(path.read_text()) for file, path in FILES.items()}
 
 
 def is_kernel(node):
-    return isinstance(node, ast.FunctionDef) and {"kernel", "exported"} & {getattr(d, "id", "") for d in node.decorator_list}
+    return isinstance(node, ast.FunctionDef) and {"kernel", "held", "exported"} & {
+        getattr(d, "id", "") for d in node.decorator_list
+    }
 
 
 KERNELS = {(file, node.name): node for file, tree in TREES.items() for node in ast.walk(tree) if is_kernel(node)}

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ..._foundation.arrays import spread
 from ..._foundation.errors import InputError
-from ..._foundation.threads import short_blocks
+from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.search import cell_means, cell_minima, encode
+from ..._kernels.search import PackedParts, cell_means, cell_minima, encode, encode_packed
 from ..._kernels.simplex import Groups, Located, group_rows_of_vectors
 from ..pairs.base import Items
 from ..pairs.vertices import Vertices
@@ -129,6 +129,17 @@ class CellLayout:
     def n_columns(self) -> int:
         """Number of 4-bit codes that an item has."""
         return int(self.column.max(initial=-1)) + 1
+
+    @property
+    def n_bytes(self) -> int:
+        """Number of bytes of the codes of an item."""
+        return (self.n_columns + 1) // 2
+
+    @cached_property
+    def packed_parts(self) -> PackedParts:
+        """The scales as kernels pack them."""
+        n = len(self.edges)
+        return PackedParts(np.ascontiguousarray(self.edges), self.column[:n].copy(), self.step[:n].copy())
 
     @cached_property
     def entries(self) -> Integers:
@@ -291,32 +302,40 @@ class Cells:
             )
 
     @classmethod
-    def of(cls, layout: CellLayout, view: QueryView, items: ItemArrays) -> tuple["Cells", NDArray[np.uint8]]:
+    def of(
+        cls, layout: CellLayout, view: QueryView, items: ItemArrays, *, n_jobs: int | None = 1
+    ) -> tuple["Cells", NDArray[np.uint8]]:
         """Return the cells of ``items``, and the codes of the items, packed two a byte, shape (n, n_bytes)."""
-        empty = np.full((len(layout.edges), CODES), np.inf)
-        low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
-        for rows in short_blocks(len(items), _ENCODED // max(layout.n_columns, 1)):
-            encode(items.positions[rows], layout.entries, layout.edges, low, high, parts[rows])
-        shares = []
+        codes, empty = np.zeros((len(items), layout.n_bytes), np.uint8), np.full((len(layout.edges), CODES), np.inf)
+
+        def fill(rows: slice) -> tuple[Floats, Floats]:
+            low, high = empty.copy(), -empty
+            encode_packed(items.positions[rows], layout.packed_parts, low, high, codes[rows])
+            return low, high
+
+        size = max(_ENCODED // max(layout.n_columns, 1), 1)
+        lows, highs = zip((empty, -empty), *map_blocks(fill, len(items), size=size, n_jobs=n_jobs), strict=True)
+        low, high, shares = np.min(lows, axis=0), np.max(highs, axis=0), []
         if view.held and items.joint is not None:
             coordinates = barycentric(view.held, items.joint)
             for g, (group, boxes) in enumerate(zip(view.held, layout.boxes, strict=True)):
-                codes = boxes.codes(items.joint.located)
-                parts[:, len(layout.edges) + g] = codes
-                shares.append(boxes.shares(codes, *coordinates.of(g), group.n_points))
-        cells = cls(layout, low, high, _typical(parts, items, low, high), shares)
-        return cells, _packed(layout, parts)
+                box, part = boxes.codes(items.joint.located), len(layout.edges) + g
+                column, step = int(layout.column[part]), int(layout.step[part])
+                codes[:, column // 2] += (box * step << 4 * (column % 2)).astype(np.uint8)
+                shares.append(boxes.shares(box, *coordinates.of(g), group.n_points))
+        return cls(layout, low, high, _typical(layout, items, low, high), shares), codes
 
 
-def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Floats) -> Floats:
+def _typical(layout: CellLayout, items: ItemArrays, low: Floats, high: Floats) -> Floats:
     """Return three quantiles of a sample of the items in each cell; a cell that the sample misses takes its range."""
     rows = np.linspace(0, len(items) - 1, min(len(items), _SAMPLE)).astype(np.int64)
     out = np.zeros((*low.shape, len(_TYPICAL)))
     filled = low <= high
     out[filled] = low[filled, None] + (high - low)[filled, None] * _TYPICAL
-    sample = items.positions[rows]
+    sample, cells = items.positions[rows], np.zeros((len(rows), len(low)), np.uint8)
+    encode(sample, layout.entries, layout.edges, np.full(low.shape, np.inf), np.full(low.shape, -np.inf), cells)
     for e, c in zip(*np.nonzero(filled), strict=True):
-        inside = sample[parts[rows, e] == c, e]
+        inside = sample[cells[:, e] == c, e]
         if len(inside):
             out[e, c] = np.quantile(inside, _TYPICAL)
     return out
@@ -324,18 +343,9 @@ def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Flo
 
 def packed_codes(layout: CellLayout, positions: Floats) -> NDArray[np.uint8]:
     """Return codes of vectors that are no items, given by their positions (n, E); joint groups are in their first box."""
-    empty = np.full((len(layout.edges), CODES), np.inf)
-    parts = np.zeros((len(positions), len(layout.column)), np.uint8)
-    encode(positions, layout.entries, layout.edges, empty, -empty, parts)
-    return _packed(layout, parts)
-
-
-def _packed(layout: CellLayout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Pack the cell of every item in every part (n, n_parts) into codes, two a byte, the even column in the low bits."""
-    columns = np.zeros((len(parts), layout.n_columns + layout.n_columns % 2), np.uint8)
-    for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
-        columns[:, column] += (part * step).astype(np.uint8)
-    return (columns[:, ::2] | columns[:, 1::2] << 4).astype(np.uint8)
+    empty, codes = np.full((len(layout.edges), CODES), np.inf), np.zeros((len(positions), layout.n_bytes), np.uint8)
+    encode_packed(positions, layout.packed_parts, empty, -empty, codes)
+    return codes
 
 
 @dataclass(frozen=True, eq=False)

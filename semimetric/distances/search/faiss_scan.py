@@ -11,6 +11,7 @@ table has no scale and is not scanned. Items that are worst in every column are 
 nothing.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -29,7 +30,7 @@ from .cells import CODES
 TOP = 255.0
 _ASSIGNED = 1 << 24  # FAISS compares so many pairs of a row and a centre in one call, so that Ctrl-C is seen.
 _SCANNED = 1 << 31  # FAISS adds up so many entries of tables in one call, in some 0.2 s.
-_ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
+ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
 
 
 class IntegerTables(NamedTuple):
@@ -71,17 +72,65 @@ def rounded_down(tables: Floats) -> IntegerTables:
     base, span = np.empty(len(tables)), np.empty(len(tables))
     rises(tables, base, span)
     with np.errstate(divide="ignore", over="ignore"):
-        step = (TOP + 2 * _ROUNDING) / span
+        step = (TOP + 2 * ROUNDING) / span
     out = np.empty(tables.shape, np.float32)
-    round_down(tables, step, _ROUNDING, out)
+    round_down(tables, step, ROUNDING, out)
     return IntegerTables(out, step, base)
 
 
-class Scan:
-    """Codes of items in FAISS's layout, of (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits.
+class Scan(ABC):
+    """Codes of items whose sums of table entries are added up, for all items or those of some lists.
 
-    There are ``n_columns``, M <= 256; ``lists`` (n,) is the list of each item, None is one list.
+    They are given as (n, ceil(M / 2)) bytes with two columns each, the even one in the low bits. There are ``n_columns``,
+    M <= 256; the items are in ``n_lists``.
     """
+
+    n: int
+    n_columns: int
+    n_lists: int
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes of the codes, in the layout of the scan, and of the row numbers of the items."""
+
+    @abstractmethod
+    def packed(self) -> NDArray[np.uint8]:
+        """Return the codes (n, ceil(M / 2)) that the scan was made of."""
+
+    @abstractmethod
+    def nearest(
+        self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
+
+        The lists to visit are ``lists`` (B, p), -1 for none; ``keep`` (n,) masks the eligible items.
+        """
+
+    @abstractmethod
+    def named(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """Return sums and rows of the items whose sum is <= a whole ``limit`` >= 0 for a single query, in any order.
+
+        The limit is less than the largest sum, of which FAISS does not return items.
+        """
+
+    def within(
+        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers] | None:
+        """Return sums and rows of all items whose sum is <= ``limit`` for query ``q``, unsorted; None if that may be all."""
+        one = rounded.of(np.array([q]))
+        limit = np.floor(limit)
+        if not limit < one.tables.max(axis=2).sum():
+            return None
+        if limit < 0:
+            return np.empty(0, np.float32), np.empty(0, np.int64)
+        return self.named(one, limit, keep)
+
+
+class FaissScan(Scan):
+    """Codes of items as `Scan` takes them, in FAISS's layout; ``lists`` (n,) is the list of each item, None is one list."""
 
     def __init__(self, codes: NDArray[np.uint8], n_columns: int, lists: Integers | None = None) -> None:
         faiss = _faiss()
@@ -101,6 +150,11 @@ class Scan:
         plain.ntotal = len(codes)
         self._index = faiss.IndexIVFPQFastScan(plain)
         self._index.orig_invlists, self._index.referenced_objects = None, []  # They would keep a second copy of the codes.
+        # By the number of lists that are visited, the last mask and the parameters that were made of it.
+        self._last_parameters: dict[int, tuple[NDArray[np.bool_] | None, object]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_last_parameters": {}}  # which FAISS does not store
 
     @property
     def nbytes(self) -> int:
@@ -136,45 +190,46 @@ class Scan:
         """
         faiss = _faiss()
         queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
-        found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
+        shape = (len(queries), max(count, 2))  # Asked for one item, FAISS answers large sums that are 65,536 too large.
+        found, rows = np.empty(shape, np.float32), np.empty(shape, np.int64)
         unused, parameters = np.zeros(visited.shape, np.float32), self._parameters(visited.shape[1], keep)
         with _threads(1):  # The wrapper search_preassigned takes no parameters.
             for part in short_blocks(len(queries), max(_SCANNED // max(self.n * self.n_columns, 1), 1)):
                 given, *arrays = (faiss.swig_ptr(a[part]) for a in (queries, visited, unused, found, rows))
-                self._index.search_preassigned_c(part.stop - part.start, given, count, *arrays, False, parameters)
-        return -found, rows
+                self._index.search_preassigned_c(part.stop - part.start, given, shape[1], *arrays, False, parameters)
+        return -found[:, :count], rows[:, :count]
 
-    def within(
-        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.float32], Integers] | None:
-        """Return sums and rows of all items whose sum is <= ``limit`` for query ``q``, unsorted; None if that may be all."""
-        one = rounded.of(np.array([q]))
-        limit = np.floor(limit)
-        if not limit < one.tables.max(axis=2).sum():  # FAISS does not return items of the largest sum.
-            return None
-        if limit < 0:
-            return np.empty(0, np.float32), np.empty(0, np.int64)
-        with _threads(1):
-            _, found, rows = self._index.range_search(
-                self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
-            )
-        return -found, rows
+    def named(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """Return sums and rows of the items whose sum is <= ``limit`` for a single query."""
+        faiss, queries = _faiss(), self._queries(rounded)
+        found = faiss.RangeSearchResult(1)
+        with _threads(1):  # The wrapper range_search checks what is given in Python.
+            radius, parameters = -float(limit) - 1.0, self._parameters(self.n_lists, keep)
+            self._index.range_search_c(1, faiss.swig_ptr(queries), radius, found, parameters)
+        n = int(faiss.rev_swig_ptr(found.lims, 2)[1])
+        return -faiss.rev_swig_ptr(found.distances, n), faiss.rev_swig_ptr(found.labels, n).copy()  # before `found` goes
 
     def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
         return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
         if lists is None:
-            return np.tile(np.arange(self.n_lists, dtype=np.int64), (n_queries, 1))
+            return np.broadcast_to(np.arange(self.n_lists, dtype=np.int64), (n_queries, self.n_lists)).copy()
         return np.ascontiguousarray(lists, dtype=np.int64)
 
     def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
-        faiss = _faiss()
+        faiss, last = _faiss(), self._last_parameters.get(n_probe)
+        if last is not None and last[0] is keep:
+            return last[1]
         if keep is None:
-            return faiss.SearchParametersIVF(nprobe=n_probe)
-        bits = np.packbits(keep, bitorder="little")
-        parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
-        parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
+            parameters = faiss.SearchParametersIVF(nprobe=n_probe)
+        else:
+            bits = np.packbits(keep, bitorder="little")
+            parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
+            parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
+        self._last_parameters[n_probe] = keep, parameters
         return parameters
 
 

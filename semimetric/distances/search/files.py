@@ -31,6 +31,7 @@ from ...data.texts import DistinctTexts
 from ..model.semimetric import Semimetric
 from ..pairs.base import Items
 from .cells import CODES, Boxes, CellLayout, Cells
+from .joint import INTERVALS, JointCodes
 from .neighbor_graph import NeighborGraph
 from .proofs import check_distinct_ids, check_items
 from .query_tables import ItemArrays, QueryView
@@ -66,9 +67,15 @@ def read_segments(
         if not names or len({n["ids"] for n in names}) < len(names):
             raise StorageError("there are no segments, or two of the same ids; restore the index, or build it again")
         cells = [_read_cells(members, k, layout, view) for k in range(len(names))]
+        intervals = [_read_intervals(members, k) if "joint_codes" in n else None for k, n in enumerate(names)]
     files = read_arrays(root / "arrays", [digest for of_segment in names for digest in of_segment.values()], mmap=mmap)
     with located(root), refused_as_stored("the index"):
-        segments = [_with_payload(_segment(view, c, n, files), n, files, payload) for c, n in zip(cells, names, strict=True)]
+        segments = []
+        for own_cells, own, boxes in zip(cells, names, intervals, strict=True):
+            segment = _with_payload(_segment(view, own_cells, own, files), own, files, payload)
+            if boxes is not None:
+                segment.with_joint_codes(JointCodes.loaded(view, own_cells, boxes, files.arrays[own["joint_codes"]]))
+            segments.append(segment)
         for segment in segments:
             if segment.storage == "float64":  # Otherwise all that follows from the items was found anew.
                 check_items(segment, files.release)
@@ -100,6 +107,15 @@ def _read_cells(members: Members, k: int, layout: CellLayout, view: QueryView) -
     cells = Cells(layout, low, high, typical, shares)
     cells.check(view)
     return cells
+
+
+_OF_BOXES = [f"{kind}_{name}" for kind in ("held", "gathered") for name in INTERVALS]
+
+
+def _read_intervals(members: Members, k: int) -> list[NDArray[Any]]:
+    """Read the arrays `JointCodes.intervals` of segment k, in their order."""
+    types = {"low": np.float64, "high": np.float64}
+    return [members.array(f"{name}_{k}", types.get(name.split("_")[1], np.int64), None) for name in _OF_BOXES]
 
 
 def storage_of(members: Members) -> str:
@@ -146,6 +162,7 @@ def _names(part: Members, view: QueryView, payload: Sequence[PayloadColumn]) -> 
     names = ["raw", "ids", "alive"]
     names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
     names += ["member", "centroids"] if "member" in part or "centroids" in part else []
+    names += ["joint_codes"] if "joint_codes" in part else []  # which older versions did not save
     names += _OF_GRAPH if any(name in part for name in _OF_GRAPH) else []
     for k, column in enumerate(payload):
         names += _names_of_payload(k, column)
@@ -168,6 +185,7 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
         "alive": (np.bool_, n),
         "member": (member if member in _MEMBER_TYPES else np.int64, n),
         "centroids": (np.uint8, None, n_bytes),
+        "joint_codes": (np.uint8, None, n),
         "graph_levels": (np.float64, len(view.features), None),
         "graph_codes": (np.uint8, None, len(view.features)),
         "graph_edges": (np.int32, None, None),
@@ -202,7 +220,7 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
 def _found_again(view: QueryView, cells: Cells, found: dict[str, Any], lists: Lists | None) -> Segment:
     """Build a segment whose positions are held in 16 bits: all that follows from the items is found anew."""
     points = located_items(view, found["raw"], "uint16", n_jobs=-1)
-    again, packed = Cells.of(cells.layout, view, points)
+    again, packed = Cells.of(cells.layout, view, points, n_jobs=-1)
     if not (np.array_equal(again.low, cells.low) and np.array_equal(again.high, cells.high)):
         raise StorageError("the cells that were saved are not those of the items; restore the index, or build it again")
     codes = ItemCodes(packed, cells.layout.n_columns, None if lists is None else lists.member)
@@ -254,6 +272,8 @@ def _with_arrays_written(
         cells = segment.cells
         small |= {f"low_{k}": cells.low, f"high_{k}": cells.high, f"typical_{k}": cells.typical}
         small |= {f"share_{k}_{g}": share for g, share in enumerate(cells.shares)}
+        if (boxes := segment.saved_joint_codes) is not None:
+            small |= {f"{name}_{k}": array for name, array in boxes.intervals}
         large.append({name: write_array(root / "arrays", array) for name, array in _large_arrays(segment).items()})
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
     stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
@@ -297,6 +317,8 @@ def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
     if points.coded is not None:  # A file is to be small: positions, joint features and codes are found again from the items.
         return arrays
     arrays |= {"positions": points.positions, "codes": segment.codes.packed}
+    if (boxes := segment.saved_joint_codes) is not None:
+        arrays |= {"joint_codes": boxes.codes}
     if points.joint is not None:
         arrays |= dict(zip(Located._fields, points.joint.located, strict=True)) | {"order": points.joint.order}
     return arrays

@@ -49,9 +49,9 @@ from .items import (
     as_graph,
     as_objects,
     check_ids,
+    eligible_masks,
     ids_to_remove,
     known_ids,
-    masks_of,
     new_ids,
     no_neighbors,
     payload_frame,
@@ -485,7 +485,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             raise InputError(f"where={where!r} leaves no item that may be answered; give a condition that some items fulfil")
         candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, wanted)
         request = SearchRequest(min(wanted, items.n_eligible), algorithm, candidates, self.n_probe)
-        return Searcher(self.encode, items, request, self.n_jobs if n_jobs is None else n_jobs, self._encode is not None)
+        jobs, columns = self.n_jobs if n_jobs is None else n_jobs, getattr(self, "feature_names_in_", None)
+        return Searcher(self.encode, items, request, jobs, self._encode is not None, columns)
 
     def tune(self, X: ArrayLike, *, recall: float = 0.95, n_neighbors: int = 10, max_queries: int = 1000) -> Tuning:
         """Choose the fastest search that is sure to find a share of the true neighbours of such queries; use it from now on.
@@ -715,7 +716,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return Queries(self.encoded_items_, items.objects(self.ids_) if items.holds_objects else None)
 
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
-        return SegmentedItems(self._view, self.segments_, masks_of(where, self._columns))
+        return SegmentedItems(self._view, self.segments_, eligible_masks(where, self._columns, self.segments_))
 
     def _grouped(self, items: SegmentedItems, by: Keys | None) -> SegmentedItems | GroupedItems:
         return items if by is None else GroupedItems.of(items, by, self._columns)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -86,7 +87,8 @@ class ItemColumns(Mapping[str, Cells]):
             return PayloadColumn.compared(taken)
         k = self.names.index(name)
         feature = self.schema.features[k]
-        cells = np.concatenate([part.raw[part.alive, k] for part in self.parts])
+        columns = [part.raw[:, k] if part.alive.all() else part.raw[part.alive, k] for part in self.parts]
+        cells = columns[0] if len(columns) == 1 else np.concatenate(columns)
         if feature.time == SCALE:
             return TimeCells(cells.astype(np.float64), feature.zone)
         if feature.kind != "categorical":
@@ -169,8 +171,7 @@ class SegmentedItems(NamedTuple):
     @property
     def n_eligible(self) -> int:
         """Number of eligible items."""
-        masked = zip(self.segments, self.masks, strict=True)
-        return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
+        return sum(segment.eligible(mask).n for segment, mask in zip(self.segments, self.masks, strict=True))
 
     def nearest(
         self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool | None, linked: bool = True
@@ -291,17 +292,14 @@ class SegmentedItems(NamedTuple):
     ) -> list[tuple[Floats, NDArray[Any]]]:
         """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
         order = self._order(X)
-        blocks = self.by_blocks(
-            lambda block, _: self._within(block, radius), X, order=order, n_jobs=n_jobs, verbose=verbose
-        )
+        blocks = self.by_blocks(lambda block, _: self._within(block, radius), X, order=order, n_jobs=n_jobs, verbose=verbose)
         found = [found for block in blocks for found in block]
         return found if order is None else [found[at] for at in np.argsort(order)]
 
     def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
         limit = self.limit(radius)
         of_segments = [s.within(queries, limit, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
-        found = [self.near(answers, radius) for answers in zip(*of_segments, strict=True)]
-        return found
+        return [self.near(answers, radius) for answers in zip(*of_segments, strict=True)]
 
     def limit(self, radius: float) -> float:
         """Return a sum that no item within ``radius`` is above."""
@@ -370,8 +368,8 @@ def _in_rows(blocks: Sequence[Neighbors], order: Integers | None) -> Neighbors:
     found = Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
     if order is None:
         return found
-    at = np.argsort(order)
-    return Neighbors(*(array[at] for array in found))
+    at: Integers = np.argsort(order)
+    return Neighbors(found.distances[at], found.ids[at], found.refined[at], found.at_once[at])
 
 
 def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
@@ -479,6 +477,26 @@ def payload_frame(ids: ArrayLike, parts: Sequence[ItemRows]) -> Any:
     return Payload.joined(taken).take(order[np.searchsorted(found, known, sorter=order)]).to_frame(known)
 
 
+_Masks: TypeAlias = list[NDArray[np.bool_] | None]
+# By the first segment of an index its last condition, all its segments, the names of its columns, and the masks.
+_conditions: WeakKeyDictionary[Segment, tuple[str, list[Callable[[], Segment | None]], Sequence[str], _Masks]] = (
+    WeakKeyDictionary()
+)
+
+
+def eligible_masks(where: ArrayLike | Iterable | None, columns: ItemColumns, segments: Sequence[Segment]) -> _Masks:
+    """Return `masks_of` the segments; those of a condition that is asked again are kept, as long as the segments are there."""
+    if not isinstance(where, str):
+        return masks_of(where, columns)
+    last = _conditions.get(segments[0])
+    if last is not None and (last[0], list(last[2])) == (where, list(columns.names)) and len(last[1]) == len(segments):
+        if all(known() is segment for known, segment in zip(last[1], segments, strict=True)):
+            return last[3]
+    masks = masks_of(where, columns)
+    _conditions[segments[0]] = where, [ref(segment) for segment in segments], columns.names, masks
+    return masks
+
+
 def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:
     """Return masks over the rows of each part, from a condition, a mask of the items alive, or ids; None keeps all."""
     parts = columns.parts
@@ -501,7 +519,10 @@ def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[N
     masks: list[NDArray[np.bool_] | None] = []
     for part, chosen in zip(parts, np.split(given, np.cumsum(counts)[:-1]), strict=True):
         mask = part.alive.copy()
-        mask[part.alive] = chosen
+        if mask.all():
+            mask[:] = chosen
+        else:
+            mask[part.alive] = chosen
         masks.append(mask)
     return masks
 

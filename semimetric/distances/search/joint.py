@@ -7,6 +7,7 @@ density of the items (Panter & Dite 1951). The range of an interval is measured 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._foundation.errors import InputError
 from ..._foundation.threads import short_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.joint_bounds import Intervals, add_up, box_minima, round_down, step_and_base
+from ..._kernels.joint_bounds import Intervals, add_up, box_minima, first_astray, round_down, step_and_base
 from ..._kernels.joint_search import GroupArrays
 from ..._kernels.search import Candidates, Profiles, cell_minima, encode
 from ..pairs.base import Items
@@ -63,6 +65,33 @@ class JointBoxes(NamedTuple):
             for k, (a, b) in enumerate(zip(groups.first[:-1], groups.first[1:], strict=True)):
                 boxes[k, part] = sum(factors[j] * codes[j][found[:, j]] for j in range(a, b))
         return cls(_intervals(low, high, codes, factors, np.where(sizes > 1, groups.stride, 0)), boxes)
+
+
+INTERVALS = ("first", "cell", "low", "high", "code")  # the arrays of which boxes are made again
+
+
+def made_again(tables: JointTables, numbers: Integers, groups: GroupArrays, saved: Sequence[NDArray[Any]]) -> Intervals:
+    """Return intervals of the groups from saved arrays `INTERVALS`, and refuse those that kernels could not follow."""
+    sizes = np.array([size for g in numbers for size in tables.embedding.vertices[g].sizes], dtype=np.int64)
+    first, cell, low, high, code = saved
+    found = Intervals(first, cell, low, high, code, np.where(sizes > 1, groups.stride, 0))
+    n = len(cell)
+    if first.shape != (len(sizes) + 1,) or first[0] or first[-1] != n or (np.diff(first) < 0).any():
+        raise InputError(f"the intervals of boxes begin at {first[:8]}; those of {len(sizes)} features are required")
+    feature = np.repeat(np.arange(len(sizes)), np.diff(first))
+    if any(len(array) != n for array in (low, high, code)):
+        raise InputError(f"there are {n} intervals of boxes, and other numbers of ends and codes; the same are required")
+    inside = (cell >= 0) & (cell <= np.maximum(sizes[feature] - 2, 0))
+    if not (inside & (low >= 0.0) & (low <= high) & (high <= 1.0)).all():
+        raise InputError("intervals of boxes are no parts of the cells of their features; ends from 0 to 1 are required")
+    same = feature[1:] == feature[:-1]
+    if (same & ~((cell + high)[:-1] < (cell + low)[1:])).any():
+        raise InputError("intervals of boxes overlap, or decrease; increasing ones are required")
+    largest = np.zeros(len(sizes), np.int64)
+    np.maximum.at(largest, feature, code)
+    if (code < 0).any() or (np.add.reduceat(np.append(largest, 0), groups.first[:-1]) >= BOXES).any():
+        raise InputError(f"intervals lead to boxes beyond the {BOXES} of a group; numbers from 0 to {BOXES - 1} are required")
+    return found
 
 
 def _positions(items: Items, rows: Integers | slice, columns: Integers) -> Floats:
@@ -201,6 +230,37 @@ class JointCodes(NamedTuple):
         gathered = JointBoxes.of(tables, tables.gathered, tables.gathered_groups, points.joint)
         every = np.concatenate([codes[:, used].T, held.codes, gathered.codes])
         return cls(used, held, gathered, every)
+
+    @property
+    def intervals(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Names and values of the arrays that are saved beside the codes."""
+        for kind, boxes in (("held", self.held), ("gathered", self.gathered)):
+            yield from ((f"{kind}_{name}", getattr(boxes.intervals, name)) for name in INTERVALS)
+
+    @classmethod
+    def loaded(cls, view: QueryView, cells: Cells, intervals: Sequence[NDArray[Any]], codes: NDArray[np.uint8]) -> JointCodes:
+        """Return the codes of saved arrays, checked but for the items; `intervals` are the arrays, in their order."""
+        if not has_boxes(view):
+            raise InputError("there are boxes of joint groups, and the distance has no such groups; save the index again")
+        tables, used = _tables_of(view), np.unique(cells.layout.column[: len(cells.layout.edges)] // 2)
+        n_held, n_boxes = len(tables.held), len(tables.held) + len(tables.gathered)
+        if len(codes) != len(used) + n_boxes:
+            raise InputError(f"there are {len(codes)} codes of boxes for each item; {len(used) + n_boxes} are required")
+        of_held, of_gathered = intervals[: len(INTERVALS)], intervals[len(INTERVALS) :]
+        held = made_again(tables, tables.held, tables.held_groups, of_held)
+        gathered = made_again(tables, tables.gathered, tables.gathered_groups, of_gathered)
+        first = len(used) + n_held
+        return cls(used, JointBoxes(held, codes[len(used) : first]), JointBoxes(gathered, codes[first:]), codes)
+
+    def first_astray(self, view: QueryView, joint: Items, packed: NDArray[np.uint8], rows: slice) -> int:
+        """Return the first of these items, counted from the first row, whose codes name other cells or boxes, or -1."""
+        tables, wrong = _tables_of(view), (self.codes[: len(self.used), rows].T != packed[:, self.used]).any(axis=1)
+        found = [int(np.argmax(wrong))] if wrong.any() else []
+        every = slice(0, len(packed))
+        for boxes, groups in ((self.held, tables.held_groups), (self.gathered, tables.gathered_groups)):
+            row = first_astray(groups, boxes.intervals, _positions(joint, every, groups.column), boxes.codes[:, rows])
+            found += [row] if row >= 0 else []
+        return min(found, default=-1)
 
 
 class ScannedSums(NamedTuple):

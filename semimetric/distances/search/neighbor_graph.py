@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.threads import short_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.graph_search import GraphArrays, LevelPlaces, place_levels, walk_of_each
+from ..._kernels.graph_search import GraphArrays, LevelPlaces, WalkedItems, place_levels, walk_of_each
+from ..._kernels.search import SearchedItems
 from .query_tables import QueryBlock, QueryView
 
 GRAPH_FROM = 8_192  # Fewer items are scanned.
@@ -88,3 +89,14 @@ class GraphWalk:
             profiles = type(queries.profiles)(*(array[part] for array in queries.profiles))
             walk_of_each(self.view.scales, profiles, self._places, self.graph.arrays, _UPPER, layer, nodes[part])
         return nodes
+
+    def walked(self, items: SearchedItems, eligible: NDArray[np.bool_] | None, width: int) -> WalkedItems | None:
+        """Return what a single query reads that looks for ``width`` nearest nodes, and refines those of the eligible items.
+
+        It is None where features are directions, or no numbers, which kernels do not locate.
+        """
+        if self.view.number_places is None or self.view.semimetric.directions is not None:
+            return None
+        eligible = np.empty(0, dtype=bool) if eligible is None else eligible
+        (ranges, features), scales = self.view.number_places, self.view.scales
+        return WalkedItems(ranges, features, scales, self._places, self.graph.arrays, items, eligible, _UPPER, width)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..._foundation.errors import StorageError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats
-from ..._kernels.proofs import PositionFeatures, first_misplaced, prove_cells
+from ..._kernels.locate import PositionFeatures
+from ..._kernels.proofs import first_misplaced, prove_cells
 from ..features.linear_directions import with_directions
 from ..pairs.base import Items
 from .cells import CODES, CellLayout, Cells
@@ -35,7 +36,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
     low, high = cells_of_codes(segment.cells)
     prove, ends = _prover(segment.view), np.zeros((2, *low.shape), dtype=bool)
     layout, points = segment.cells.layout, segment.points
-    packed = segment.codes.packed
+    packed, boxes = segment.codes.packed, vars(segment).get("_joint_codes")
     byte, shift = layout.column[: len(low)] // 2, layout.column[: len(low)] % 2 * 4
 
     def check(rows: slice) -> None:
@@ -51,6 +52,8 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
             )
         if block.joint is not None:
             _check_boxes(layout, block.joint, codes, rows.start)
+            if boxes is not None:
+                _refuse("joint_codes", boxes.first_astray(segment.view, block.joint, codes, rows), rows.start)
         if rows.start // _ROWS % _RELEASED == 0:
             release()
 

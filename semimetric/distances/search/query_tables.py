@@ -19,6 +19,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.joint_search import GroupArrays, JointQuery, add_joint_values, place_queries
+from ..._kernels.locate import PositionFeatures, ValueRanges, positions_of
 from ..._kernels.places import PlaceCodes
 from ..._kernels.search import Profiles, Scales, tabulate
 from ..._kernels.simplex import Located
@@ -361,7 +362,7 @@ class QueryView:
 
         def locate(rows: slice) -> Items | None:
             features = with_directions(self.semimetric.directions, np.asarray(X[rows], dtype=np.float64))
-            positions[rows] = self._positions_of_features(features)
+            self._locate(features, positions[rows])
             return self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
 
         located = map_blocks(locate, len(X), size=_ROWS, n_jobs=n_jobs)
@@ -370,11 +371,26 @@ class QueryView:
 
     def positions(self, raw: Floats) -> Floats:
         """Return the positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
-        return self._positions_of_features(with_directions(self.semimetric.directions, raw))
+        positions = np.empty((len(raw), len(self.features)))
+        self._locate(with_directions(self.semimetric.directions, raw), positions)
+        return positions
 
-    def _positions_of_features(self, features: Floats) -> Floats:
+    @cached_property
+    def number_places(self) -> tuple[ValueRanges, PositionFeatures] | None:
+        """The features as kernels locate their values; None where some are no numbers that are always there."""
+        grid, features = self.semimetric.embedding.grid, self.features
+        if not grid.plain or not len(features):
+            return None
+        places = PositionFeatures(features, grid.starts[features], grid.counts[features], self.unit)
+        return ValueRanges(grid.flat, grid.starts, self.semimetric.value_limits.most), places
+
+    def _locate(self, features: Floats, positions: Floats) -> None:
+        if self.number_places is not None and features.shape[1] == self.semimetric.embedding.grid.n_features:
+            positions_of(np.ascontiguousarray(features), *self.number_places, positions)
+            if not np.isnan(positions[:, 0]).any():
+                return  # Otherwise the error is raised where values are located one feature at a time.
         located, excess = self.semimetric.embedding.grid.locate(features), self.semimetric.value_limits.excess(features)
-        return self._parts.positions(located, excess)
+        positions[:] = self._parts.positions(located, excess)
 
     @cached_property
     def n_pieces(self) -> int:

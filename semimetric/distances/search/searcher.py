@@ -1,17 +1,19 @@
 """A search that is asked again and again: what does not depend on the query is checked and computed once.
 
-Threads that ask single queries at the same time share locks. A single query is some Python and some compiled calls of
-microseconds, each of which hands the interpreter's lock to another thread that waits for it. So two threads that searched along
-a graph at the same time were answered less together than one alone (`benchmarks/search_threads.py`). Where there is such a
-lock, short searches run one at a time. Exact ones are mostly compiled, so that as many run at a time as there are processors.
+Threads that ask single queries at the same time share locks. A walk along a graph is one compiled call of microseconds, which
+holds the interpreter's lock. To hand that over and to wait for it would take as long as the walk, and eight threads then were
+answered less together than one. Other short searches are some Python and some compiled calls, so they run one at a time. Exact
+ones are mostly compiled, so that as many run at a time as there are processors. Where the interpreter has no lock, nothing
+waits (`benchmarks/single_query.py`).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from threading import RLock, Semaphore
 from typing import Any
 
@@ -20,9 +22,10 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..._foundation.types import ArrayLike
-from ...data.rows import single_row
+from ...data.rows import RowReader, single_row
 from .items import SegmentedItems
 from .segment import SearchRequest
+from .single_query import SingleQueries
 
 _LONG = ("exact", "brute", "merge")
 _locks: dict[str, AbstractContextManager[object]] = {}
@@ -31,20 +34,23 @@ _locks: dict[str, AbstractContextManager[object]] = {}
 class Searcher:
     """The k nearest items of a query, of an index as it was when its method `searcher` made this.
 
-    Items that are added to the index or removed later change nothing here. Threads may share a searcher, but their single
-    queries wait for one another: for more a second, ask in batches, or from several processes.
+    Items that are added to the index or removed later change nothing here. Threads may share a searcher. Eight of them get as
+    many answers a second as one; for more, ask in batches, or from several processes. A query is a vector, a list, a dict, a
+    series of pandas or a frame of one row.
     """
 
     def __init__(
         self, encode: Callable[[Any], NDArray[Any]], items: SegmentedItems, request: SearchRequest, n_jobs: int | None,
-        takes_objects: bool = False,
+        takes_objects: bool = False, columns: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         self._encode = encode
         self._items = items
         self._request = request
         self.n_jobs = n_jobs
         self._takes_objects = takes_objects  # which are no rows: several are a sequence
-        self._takes_rows = items.view.semimetric.schema.plain
+        schema = items.view.semimetric.schema
+        self._takes_rows = schema.plain
+        self._reader = RowReader(schema, columns)  # of frames with the columns of the fit, and of rows by name
 
     @property
     def k(self) -> int:
@@ -61,6 +67,11 @@ class Searcher:
         """
         queries, single = self._queries(X)
         items = self._items
+        if len(queries) == 1 and self._single is not None:
+            one = self._single.nearest(queries)
+            if one is not None:
+                sums, ids = items.view.linked(one.sums), items.segments[0].ids[one.rows]
+                return (sums, ids) if single else (sums[None], ids[None])
         if len(queries) == 1:
             with query_lock(self._request.algorithm):
                 found = items.nearest_of_block(items.view.block(items.view.points(queries)), self._request)
@@ -68,6 +79,12 @@ class Searcher:
         else:
             found = items.nearest(queries, self._request, n_jobs=self.n_jobs, verbose=False)
         return (found.distances[0], found.ids[0]) if single else (found.distances, found.ids)
+
+    @cached_property
+    def _single(self) -> SingleQueries | None:
+        """Single queries of the only segment; None where several are searched, and merged."""
+        (segment, *others), mask = self._items.segments, self._items.masks[0]
+        return None if others else SingleQueries(segment, self._request, mask)
 
     def _queries(self, X: Any) -> tuple[NDArray[Any], bool]:
         """Return the encoded queries, and True if X is a single one."""
@@ -78,6 +95,8 @@ class Searcher:
             rows = X[None] if X.ndim == 1 else X
             if rows.shape == (len(rows), d.n_features) and np.isfinite(rows).all():
                 return rows, X.ndim == 1
+        if (row := self._reader.read(X)) is not None:
+            return row, not isinstance(X, dict) and not hasattr(X, "columns")
         if np.ndim(X) == 1:  # frames have two dimensions too
             return single_row(X, d.schema)[0], True
         return self._encode(X), False

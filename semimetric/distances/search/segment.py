@@ -18,20 +18,22 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.files import is_mapped
 from ..._foundation.real_numbers import real_number, shown
-from ..._foundation.threads import short_blocks
+from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
+from ..._kernels.graph_search import WalkedItems
 from ..._kernels.search import Candidates, SearchedItems, cell_minima
 from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
-from .faiss_scan import IntegerTables, Scan, ScanCandidates, kmeans, rounded_down
+from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .groups import Groups
 from .item_lists import ItemLists, ListScan
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, located_items
+from .scans import kmeans, scan_of
 
 ALGORITHMS = ("exact", "approximate", "graph", "brute", "merge")
 
@@ -145,7 +147,7 @@ class ItemCodes:
             with _BUILDING:
                 if self.made is None:
                     assert self.held is not None
-                    self.made = Scan(self.held, self.n_columns, self.member)
+                    self.made = scan_of(self.held, self.n_columns, self.member)
                     if not is_mapped(self.held):
                         self.held = None
         return self.made
@@ -190,10 +192,14 @@ class Lists(NamedTuple):
         sample = items.positions[rows]
         warps = [Warp.of(view, sample[:, e], e, rng) for e in range(view.n_tables)]
         scaled, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
-        for part in short_blocks(len(items), _ROWS):
+        scales = [warp.scale / unit for warp in warps]
+
+        def fill(part: slice) -> None:
             positions = items.positions[part]
             for e, warp in enumerate(warps):
-                scaled[part, e] = np.interp(positions[:, e], warp.knots, warp.scale / unit)
+                scaled[part, e] = np.interp(positions[:, e], warp.knots, scales[e])
+
+        map_blocks(fill, len(items), size=_ROWS, n_jobs=n_jobs)
         centroids, member = kmeans(scaled, rows, n_lists, n_jobs=n_jobs, seed=int(rng.integers(2**31)))
         positions = np.zeros((len(centroids), items.positions.shape[1]))
         for e, warp in enumerate(warps):
@@ -203,7 +209,7 @@ class Lists(NamedTuple):
 
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one;
 _FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them.
-_SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
+SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
@@ -222,7 +228,25 @@ def least_sums(view: QueryView, queries: QueryBlock, low: Floats, high: Floats) 
 
 def rounding_of(view: QueryView, size: Floats) -> Floats:
     """Bound what rounding, and another order of adding, may change in sums whose values add up to ``size`` in magnitude."""
-    return _SLACK * (size + view.size)
+    return SLACK * (size + view.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Eligible:
+    """The items of a segment that a search may answer."""
+
+    n_items: int  # of the segment
+    mask: Mask
+
+    @cached_property
+    def n(self) -> int:
+        """The number of these items."""
+        return self.n_items if self.mask is None else int(np.count_nonzero(self.mask))
+
+    @cached_property
+    def rows(self) -> Integers:
+        """Their rows, increasing."""
+        return np.arange(self.n_items) if self.mask is None else np.flatnonzero(self.mask)
 
 
 @dataclass(eq=False)
@@ -258,7 +282,7 @@ class Segment:
     ) -> Self:
         """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
         points = located_items(view, X, storage, n_jobs=n_jobs)
-        cells, codes = Cells.of(layout, view, points)
+        cells, codes = Cells.of(layout, view, points, n_jobs=n_jobs)
         n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
         divided = n > 1 and view.n_tables > 0
         lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
@@ -287,7 +311,7 @@ class Segment:
 
     def _shared(self, other: Self) -> Self:
         """Give ``other`` what depends on codes and ids alone, as far as it has been computed here."""
-        for name in ("_coarse", "_probe", "_joint_codes", "_item_lists", "rank"):
+        for name in ("coarse", "_probe", "_joint_codes", "_item_lists", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -313,9 +337,9 @@ class Segment:
         return Filter(self.cells, self.view)
 
     @cached_property
-    def _coarse(self) -> Scan | None:
+    def coarse(self) -> Scan | None:
         """Codes of the centroids of the lists; None where there is one list."""
-        return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
+        return None if self.lists is None else scan_of(self.lists.codes, self.cells.layout.n_columns)
 
     @cached_property
     def _walk(self) -> GraphWalk | None:
@@ -326,7 +350,7 @@ class Segment:
         """The scans that queries have made so far, of all items and of few."""
         made = vars(self)
         probe = [made["_probe"][0]] if "_probe" in made else []
-        return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
+        return [scan for scan in (self.codes.made, made.get("coarse"), *probe) if scan is not None]
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the arrays that grow with the number of items, each with its use, see `NeighborIndex.memory_usage`."""
@@ -358,6 +382,17 @@ class Segment:
     def _joint_codes(self) -> JointCodes:
         return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
 
+    @property
+    def saved_joint_codes(self) -> JointCodes | None:
+        """Boxes of joint groups, which are saved where queries use them: made now, or None."""
+        made = "_joint_codes" in vars(self) or (has_boxes(self.view) and len(self) > _FEW)
+        return self._joint_codes if made and self.points.coded is None else None
+
+    def with_joint_codes(self, codes: JointCodes) -> Self:
+        """Give the segment boxes of joint groups that were saved."""
+        vars(self)["_joint_codes"] = codes
+        return self
+
     @cached_property
     def _joint_scan(self) -> JointScan | None:
         """Scan that bounds joint groups; None where the distance has none, and the scan of columns bounds all parts."""
@@ -373,7 +408,8 @@ class Segment:
         return rank
 
     @cached_property
-    def _refinement(self) -> Refinement | CodedRefinement:
+    def refinement(self) -> Refinement | CodedRefinement:
+        """The items as their exact distances are computed."""
         if self.points.coded is not None:
             return CodedRefinement(self.view, self.points, self.points.coded, self.rank)
         return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
@@ -381,7 +417,7 @@ class Segment:
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
         rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
-        return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
+        return scan_of(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
     @cached_property
     def scan_choice(self) -> tuple[JointScan | None, int]:
@@ -393,7 +429,7 @@ class Segment:
         queries = self.view.block(self.points.take(rows))
         search, n_first = SearchRequest(min(11, len(self))), max(256, len(self) // 64)
         if self._joint_scan is not None:
-            answer = self._joint_scan.nearest(queries, search.k, self._refinement, None, n_first)
+            answer = self._joint_scan.nearest(queries, search.k, self.refinement, None, n_first)
             if not self._columns_pay(queries, answer):
                 return self._joint_scan, answer.typical
         return None, self._certified(queries, search, None, n_first).typical
@@ -425,20 +461,23 @@ class Segment:
     def list_scan(self) -> ListScan:
         """The exact search in lists of items, which the first query makes."""
         with _BUILDING:  # One thread makes the lists, and the others wait for them.
-            return ListScan(self._item_lists, self._refinement)
+            return ListScan(self._item_lists, self.refinement)
 
     @property
     def searchable(self) -> bool:
         """True if there are bounds: some column, and nothing outside of them that may be negative."""
         return self.cells.layout.n_columns > 0 and self.view.bounded
 
-    def _eligible(self, keep: Mask) -> Mask:
-        if self.n_alive == len(self):
-            return keep
-        return self.alive if keep is None else self.alive & keep
-
-    def _rows(self, eligible: Mask) -> Integers:
-        return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
+    def eligible(self, keep: Mask) -> Eligible:
+        """Return the items that are there, and that ``keep`` has; blocks of queries with the same mask share them."""
+        last, eligible = vars(self).get("_last_eligible", (None, None))
+        if keep is not None and last is keep:
+            return eligible
+        alive = None if self.n_alive == len(self) else self.alive
+        eligible = Eligible(len(self), alive if keep is None else keep if alive is None else alive & keep)
+        if keep is not None:
+            vars(self)["_last_eligible"] = keep, eligible
+        return eligible
 
     def least(self, queries: QueryBlock) -> Floats:
         """Bound all sums between a query of the block and the items from below, shape (B,), for sums over single features."""
@@ -447,14 +486,13 @@ class Segment:
 
     def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
         """Find the k nearest eligible items for a block of queries; ``limits`` (B,) may exclude items of larger sums."""
-        eligible = self._eligible(keep)
+        chosen = self.eligible(keep)
+        eligible, n = chosen.mask, chosen.n
         if search.algorithm == "merge":
-            return self._brute(self.view.merging(queries), search.k, self._rows(eligible))
-        n = len(self) if eligible is None else int(eligible.sum())
-        few = n <= max(_FEW_OF_PART if self.is_part else _FEW, 2 * search.k)
+            return self._brute(self.view.merging(queries), search.k, chosen.rows)
         bounded = self.searchable or self._joint_scan is not None
-        if search.algorithm == "brute" or few or not bounded:
-            return self._brute(queries, search.k, self._rows(eligible))
+        if search.algorithm == "brute" or self._few(n, search.k) or not bounded:
+            return self._brute(queries, search.k, chosen.rows)
         if search.algorithm == "graph":
             return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
@@ -464,10 +502,14 @@ class Segment:
         boxes, survivors = self.scan_choice
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
-            return self._brute(queries, search.k, self._rows(eligible))
+            return self._brute(queries, search.k, chosen.rows)
         if boxes is not None:
-            return boxes.nearest(queries, search.k, self._refinement, eligible, n_first)
+            return boxes.nearest(queries, search.k, self.refinement, eligible, n_first)
         return self._certified(queries, search, eligible, n_first)
+
+    def _few(self, n: int, k: int) -> bool:
+        """Return True if n eligible items are so few that all are refined."""
+        return n <= max(_FEW_OF_PART if self.is_part else _FEW, 2 * k)
 
     @property
     def _boxes(self) -> JointScan | None:
@@ -476,7 +518,8 @@ class Segment:
 
     def within(self, queries: QueryBlock, limit: float, keep: Mask) -> list[tuple[Floats, Integers]]:
         """Return for each query sums and rows of at least all eligible items whose sum is <= limit (rounding aside)."""
-        eligible, scanned = self._eligible(keep), len(self) > _FEW
+        chosen, scanned = self.eligible(keep), len(self) > _FEW
+        eligible = chosen.mask
         if scanned and self.listed:
             return self.list_scan.within(queries, limit, eligible)
         bounds = self._bounds(queries) if scanned and self.searchable and self._boxes is None else None
@@ -488,8 +531,8 @@ class Segment:
             elif bounds is not None:
                 tables, slack = bounds
                 rows = self._surviving(tables, q, limit + slack[q], eligible)
-            rows = self._rows(eligible) if rows is None else rows
-            found.append(self._refinement.within(queries, q, rows, limit))
+            rows = chosen.rows if rows is None else rows
+            found.append(self.refinement.within(queries, q, rows, limit))
         return found
 
     def among(self, queries: QueryBlock, search: SearchRequest, rows: Integers) -> SegmentResult:
@@ -497,12 +540,12 @@ class Segment:
         answer = SegmentResult.empty(len(queries), search.k)
         answer.at_once[:] = True
         asked = self.view.merging(queries) if search.algorithm == "merge" else queries
-        self._refinement.each(asked, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self.refinement.each(asked, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         return answer
 
     def within_among(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
         """Return sums and rows of at least all items among ``rows`` whose sum is <= limit, for query q of the block."""
-        return self._refinement.within(queries, q, rows, limit)
+        return self.refinement.within(queries, q, rows, limit)
 
     def part(self, rows: Integers, packed: NDArray[np.uint8]) -> Self:
         """Copy these rows, which are alive, as a segment that is scanned without the rest, given the codes of all."""
@@ -519,7 +562,7 @@ class Segment:
         """Bound what rounding, and another order of adding, may change in the sums of each query, shape (B,)."""
         size = np.empty(len(tables))
         magnitudes(tables, size)
-        return _SLACK * (size + self.view.size)
+        return SLACK * (size + self.view.size)
 
     def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
         """Return rows whose bound is <= limit for query q; None if that may be all."""
@@ -538,7 +581,7 @@ class Segment:
             named = smallest_by_range(self.codes.scan, *self._probe, tables, count, eligible)
         else:
             named = self._smallest(tables, count, eligible)
-        self._refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
+        self.refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
         # No item that was not named has a smaller bound than this one.
         unnamed_bound = tables.bounds(named.next_sum[:, None])[:, 0] + self.filter.floor
         unnamed_bound[np.isnan(named.next_sum)] = -np.inf
@@ -554,10 +597,10 @@ class Segment:
         """Refine every item that can be among the nearest of query q, given the distance of the k-th so far."""
         rows = self._surviving(tables, q, answer.sums[q, -1] + slack, eligible)
         if rows is None:
-            rows = self._rows(eligible)
+            rows = Eligible(len(self), eligible).rows
         answer.sums[q], answer.rows[q] = np.inf, -1
         answer.refined[q] += len(rows)
-        self._refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+        self.refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
 
     def _approximate(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
         tables = rounded_down(self.filter.means(queries))
@@ -567,7 +610,7 @@ class Segment:
         too_few = rows[:, search.k - 1] < 0
         if self.lists is not None and too_few.any():  # The lists that were visited hold too few items, so all are visited.
             _, rows[too_few] = self._scanned(tables.of(too_few), count, eligible)
-        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self.refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         for q in np.flatnonzero(answer.rows[:, -1] < 0):  # A constant table, or too few answers: all items are refined.
             self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
@@ -579,20 +622,32 @@ class Segment:
                 "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "
                 "use algorithm='approximate'"
             )
-        share = n / len(self)
-        if self._walk is None or share < _WALKED:
+        width = self._width(search, n)
+        if self._walk is None or not width:
             return self._approximate(queries, search, eligible)
-        width = min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
         rows, answer = self._walk.nearest(queries, width), SegmentResult.empty(len(queries), search.k)
         if eligible is not None:
             rows[~eligible[rows]] = -1  # -1 names the last item, and is -1 or becomes it.
             rows = np.take_along_axis(rows, np.argsort(rows < 0, axis=1, kind="stable"), axis=1)
-        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self.refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         if (answer.rows[:, -1] < 0).any():  # The walk of a query ended with too few answers: all items are refined.
             tables = rounded_down(self.filter.means(queries))
             for q in np.flatnonzero(answer.rows[:, -1] < 0):
                 self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
+
+    def _width(self, search: SearchRequest, n: int) -> int:
+        """Return the number of nearest nodes that a walk looks for where n items are eligible, or 0 where none pays."""
+        share = n / len(self)
+        return 0 if share < _WALKED else min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
+
+    def walked(self, search: SearchRequest, eligible: Eligible) -> WalkedItems | None:
+        """Return what a single query along the graph reads in one compiled call; None where it is answered otherwise."""
+        walks = search.algorithm == "graph" and not self._few(eligible.n, search.k)
+        width = self._width(search, eligible.n) if walks else 0
+        if self._walk is None or not width or not isinstance(self.refinement, Refinement):
+            return None
+        return self._walk.walked(self.refinement.items, eligible.mask, width)
 
     def _scanned(
         self, tables: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
@@ -603,8 +658,8 @@ class Segment:
         if varied.any():
             searched = tables if varied.all() else tables.of(varied)
             lists = None
-            if n_probe and self._coarse and n_probe < self._coarse.n:
-                _, lists = self._coarse.nearest(searched, n_probe)
+            if n_probe and self.coarse and n_probe < self.coarse.n:
+                _, lists = self.coarse.nearest(searched, n_probe)
             sums[varied], rows[varied] = self.codes.scan.nearest(searched, count, lists=lists, keep=eligible)
         return sums, rows
 
@@ -616,5 +671,5 @@ class Segment:
     def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
         answer = SegmentResult.empty(len(queries), k)
         answer.at_once[:] = True
-        self._refinement.all(queries, rows, answer)
+        self.refinement.all(queries, rows, answer)
         return answer

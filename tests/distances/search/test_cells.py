@@ -6,9 +6,11 @@ import pytest
 import strategies as our
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import rough_distance
+from numpy.testing import assert_array_equal
+from searches import rough_distance, search_problem
 
 from semimetric import Grid
+from semimetric.distances.search import cells as cells_module
 from semimetric.distances.search.cells import CODES, MOST_COLUMNS, CellLayout, Cells, Filter, packed_codes
 from semimetric.distances.search.query_tables import QueryView
 
@@ -90,3 +92,16 @@ def test_codes_of_other_vectors_are_those_of_items():
     items = rng.normal(size=(200, 5))
     view, layout, _, packed = built(rough_distance(Grid.fit(items, n_knots=4)), items)
     assert (packed_codes(layout, view.points(items).positions) == packed).all()
+
+
+@pytest.mark.parametrize("kind", ["singles", "pairs", "singles and pairs"])
+def test_cells_and_codes_do_not_depend_on_blocks_or_threads(monkeypatch, kind):
+    _, items, _ = search_problem(500)
+    view = QueryView(rough_distance(Grid.fit(items, n_knots=5), kind=kind))
+    layout, points = CellLayout.fit(view, items, 0), view.points(items)
+    one, codes = Cells.of(layout, view, points)
+    monkeypatch.setattr(cells_module, "_ENCODED", 7 * layout.n_columns)
+    two, again = Cells.of(layout, view, points, n_jobs=2)
+    assert_array_equal(codes, again)
+    for name in ("low", "high", "typical"):
+        assert_array_equal(getattr(one, name), getattr(two, name))

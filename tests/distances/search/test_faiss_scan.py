@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric.distances.search.faiss_scan import IntegerTables, Scan, kmeans, rounded_down
+from semimetric.distances.search.faiss_scan import FaissScan, IntegerTables, kmeans, rounded_down
 
 
 def packed(codes):
@@ -33,7 +33,7 @@ def setting(n, n_columns, seed=0, n_queries=3):
 @pytest.mark.parametrize("n", [1, 31, 1000])
 def test_sums_are_exact_up_to_256_columns(n, n_columns):
     codes, whole, sums = setting(n, n_columns, seed=n + n_columns)
-    scan = Scan(packed(codes), n_columns)
+    scan = FaissScan(packed(codes), n_columns)
     found, rows = scan.nearest(whole, n)
     for q in range(3):
         there = rows[q] >= 0
@@ -46,7 +46,7 @@ def test_sums_are_exact_up_to_256_columns(n, n_columns):
 @given(seed=st.integers(0, 2**31), n_columns=st.sampled_from([1, 4, 7, 40]))
 def test_a_range_holds_every_item_up_to_the_limit(seed, n_columns):
     codes, whole, sums = setting(500, n_columns, seed=seed)
-    scan = Scan(packed(codes), n_columns)
+    scan = FaissScan(packed(codes), n_columns)
     worst = whole.tables[0].max(axis=1).sum()
     for limit in (-1.0, 0.0, 3.5, float(np.median(sums[0])), float(sums[0].max()), worst - 1, worst, 2 * worst, np.inf):
         found = scan.within(whole, 0, limit)
@@ -63,7 +63,7 @@ def test_masks_and_lists_choose_what_is_answered():
     codes, whole, sums = setting(900, 8)
     rng = np.random.default_rng(0)
     lists, keep = rng.integers(0, 5, 900), rng.random(900) < 0.3
-    scan = Scan(packed(codes), 8, lists)
+    scan = FaissScan(packed(codes), 8, lists)
     for visited in (None, np.array([[0, 3], [1, -1], [4, 2]])):
         found, rows = scan.nearest(whole, 40, lists=visited, keep=keep)
         for q in range(3):

@@ -68,7 +68,7 @@ import gc
 from pathlib import Path
 
 import numpy as np
-from semimetric.distances.search.faiss_scan import Scan
+from semimetric.distances.search.faiss_scan import FaissScan
 
 
 def resident():
@@ -77,9 +77,9 @@ def resident():
 
 
 codes = np.random.default_rng(0).integers(0, 256, (1_000_000, 16), dtype=np.uint8)
-Scan(codes[:1000], 32)  # FAISS is imported
+FaissScan(codes[:1000], 32)  # FAISS is imported
 before = resident()
-scan = Scan(codes, 32)
+scan = FaissScan(codes, 32)
 print(scan.nbytes, codes.nbytes + 8 * len(codes), resident() - before)
 """
 

@@ -11,7 +11,8 @@ from soak import containers
 
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
-from semimetric.distances.search import proofs
+from semimetric._foundation import files
+from semimetric.distances.search import proofs, segment
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,12 @@ def folders(tmp_path_factory):
     items = rng.normal(size=(80, 3))
     for kind in ("singles", "overlapping"):
         d = rough_distance(Grid.fit(items, n_knots=4), kind=kind, low=0.05)
-        NeighborIndex(d, n_lists=3 if kind == "singles" else 1).fit(items).save(root / kind)
+        index = NeighborIndex(d, n_lists=3 if kind == "singles" else 1).fit(items)
+        index.save(root / kind)
+        if kind == "overlapping":
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(segment, "_FEW", 0)
+                index.save(root / "boxes")
     return root
 
 
@@ -110,6 +116,26 @@ ARRAYS = {
     "a range is too large": ("singles", "arrays/high_0.npy", lambda a: a + (a > -9) * 1e-6, "'high' ends cell"),
     "typical is elsewhere": ("singles", "arrays/typical_0.npy", lambda a: a + 50, "typical positions"),
     "typical is infinite": ("singles", "arrays/typical_0.npy", put(np.inf), "'typical_0' holds NaN or infinity"),
+    "boxes are cut": ("boxes", "0/joint_codes", lambda a: a[:-1], "codes of boxes for each item"),
+    "boxes of few items": ("boxes", "0/joint_codes", lambda a: a[:, :40], "'joint_codes' is uint8 of shape"),
+    "a box is another": ("boxes", "0/joint_codes", put(255, (-1, 11)), "'joint_codes' says of item 11"),
+    "a byte of cells is another": (
+        "boxes",
+        "0/joint_codes",
+        lambda a: put(a[0, 5] ^ 1, (0, 5))(a),
+        "'joint_codes' says of item 5",
+    ),
+    "intervals are too small": ("boxes", "arrays/held_high_0.npy", lambda a: a * 0.999, "'joint_codes' says of item"),
+    "intervals are too large": ("boxes", "arrays/held_high_0.npy", fill(1.5), "no parts of the cells"),
+    "an interval is NaN": ("boxes", "arrays/held_low_0.npy", put(np.nan), "held_low_0"),
+    "intervals overlap": ("boxes", "arrays/held_low_0.npy", fill(0.0), "overlap"),
+    "a cell is far": ("boxes", "arrays/held_cell_0.npy", put(2**40, -1), "no parts of the cells"),
+    "a cell is negative": ("boxes", "arrays/held_cell_0.npy", put(-1), "no parts of the cells"),
+    "codes of intervals are large": ("boxes", "arrays/held_code_0.npy", put(300), "beyond the 256"),
+    "codes of intervals are negative": ("boxes", "arrays/held_code_0.npy", put(-1), "beyond the 256"),
+    "codes of intervals are others": ("boxes", "arrays/held_code_0.npy", fill(0), "'joint_codes' says of item"),
+    "intervals begin elsewhere": ("boxes", "arrays/held_first_0.npy", put(1), "begin at"),
+    "intervals are fewer": ("boxes", "arrays/held_cell_0.npy", lambda a: a[:-1], "begin at"),
     "weights are NaN": ("singles", "model:weights", put(np.nan), "the weights add up to nan"),
     "weights are cut": ("singles", "model:weights", lambda a: a[:-1], "'weights' has 17 numbers for 18"),
     "knots are equal": ("singles", "model:flat", fill(1.0), "strictly increasing"),
@@ -123,6 +149,24 @@ def test_an_array_that_is_not_that_of_the_items_is_refused(changed, name, mmap):
     kind, member, change, problem = ARRAYS[name]
     path = changed(kind, member, change)
     assert_refused(lambda: semimetric.load(path, mmap=mmap), problem, str(path), error=StorageError)
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_saved_boxes_are_those_that_were_made(folders, monkeypatch, mmap):
+    """They are not made again, and an index without them makes them."""
+    monkeypatch.setattr(segment, "_FEW", 0)
+    monkeypatch.setattr(segment, "_WORTH", 0)
+    loaded, without = (semimetric.load(folders / name, mmap=mmap) for name in ("boxes", "overlapping"))
+    assert "_joint_codes" in vars(loaded.segments_[0])
+    assert "_joint_codes" not in vars(without.segments_[0])
+    queries = np.random.default_rng(1).normal(size=(9, 3))
+    np.testing.assert_array_equal(loaded.kneighbors(queries, 4), without.kneighbors(queries, 4))
+    np.testing.assert_array_equal(loaded.kneighbors(queries, 4)[1], loaded.kneighbors(queries, 4, algorithm="brute")[1])
+    one, two = (index.segments_[0]._joint_codes for index in (loaded, without))
+    np.testing.assert_array_equal(one.codes, two.codes)
+    for (name, array), (_, other) in zip(one.intervals, two.intervals, strict=True):
+        np.testing.assert_array_equal(array, other, err_msg=name)
+    assert files.is_mapped(one.codes) == mmap
 
 
 def parameter(name, value):
