@@ -177,7 +177,7 @@ class DuckDB(Dialect):
     double, string = "DOUBLE", "VARCHAR"
 
     def _digits(self, value: float) -> str:
-        shown = repr(value)
+        shown = repr(value).removesuffix(".0")
         return shown if "e" in shown else f"{shown}e0"  # without an exponent it would be a decimal number
 
     def given(self, column: str) -> str:

@@ -409,26 +409,26 @@ def model_to_onnx(model: LearnedNeighbors, path: str | os.PathLike[str]) -> None
             f"the model compares a row with {len(centers):,} items, and a graph holds at most {_MOST_ITEMS:,}; fit it to fewer "
             'items, or export d.to_onnx(path, what="transform") and search for the neighbors in an index of L1 distances'
         )
-    g = Graph()
+    g, rows = Graph(), probes(d)
     reader = _Reader(g, Parts.of(d))
     encoded, odd = reader.inputs("X", "")
     own = reader.rows(encoded)
     distances = summed(g, reader.parts, Rows(*(g.axis(side, 1) if side else "" for side in own)), reader.stored(centers))
     classes = getattr(model, "classes_", None)
     answer = _machine(g, machine, distances) if machine is not None else _votes(g, model, classes, distances)
+    named = [dict(zip(d.feature_names, row, strict=True)) for row in d.schema.display(rows).tolist()]
     lost = partial(g.op, "Where", odd, g.constant(np.nan))
-    rows = probes(d)
     given = input_arrays(d.schema, rows)
     if classes is None:
         g.output(lost(answer), "variable", np.float64, 1)
-        wanted: dict[str, NDArray[Any]] = {"variable": model.predict(d.schema.display(rows))[:, None]}
+        wanted: dict[str, NDArray[Any]] = {"variable": model.predict(named)[:, None]}
     else:
         best = g.op("ArgMax", answer, axis=1, keepdims=0)
         names = classes.astype(str).astype(object) if classes.dtype.kind in "OUS" else classes
         kind = object if names.dtype == object else np.int64 if classes.dtype.kind in "iub" else np.float64
         g.output(g.op("Gather", g.constant(names, kind), best), "label", kind)
         g.output(lost(answer), "probabilities", np.float64, len(classes))
-        wanted = {"probabilities": model.predict_proba(d.schema.display(rows))}
+        wanted = {"probabilities": model.predict_proba(named)}
     _write(g, path, f"semimetric {type(model).__name__}", str(d), given, wanted)
 
 

@@ -20,7 +20,7 @@ from .._foundation.text import cell_text
 from .._foundation.types import Floats, distinct
 from .._foundation.validation import check_choice, check_count
 from ..data.grid import Grid
-from ..data.schema import Feature
+from ..data.schema import Feature, Schema
 from ..distances.features.partitions import Partitions
 from ..distances.model.semimetric import Semimetric
 from .dialects import DIALECTS, Dialect, case, has_floats
@@ -30,6 +30,7 @@ from .parts import JointTable, Parts
 _MOST_DENSE = 2_000  # coordinates of a vector that pgvector indexes
 _MOST_SPARSE = 1_000  # coordinates of a sparse one that are not 0
 _MOST_PLAIN = 750  # numbers of an array that PostgreSQL keeps in the row
+_MOST_LISTED = 16  # levels of a feature whose coordinates are computed one by one
 _DEFAULT_EF = 40  # candidates that pgvector's graph names unless a setting says more
 
 
@@ -94,7 +95,8 @@ class SqlDistance:
     def script(self) -> str:
         """The statements that make the coordinates of all rows, and of those to come; it can be run again.
 
-        It changes no column of the table. In PostgreSQL it adds one.
+        It changes no column of the table, and replaces what an earlier script made under the same names: the table and `name`,
+        with ``_`` between. In PostgreSQL it adds one column, and refuses to replace one that is not generated.
         """
         return _WRITERS[self.dialect](self).script
 
@@ -216,6 +218,8 @@ class _Writer(ABC):
         """Refuse names that the database cannot hold, and what the dialect cannot say."""
         for name in (*self.sql.table, self.sql.key, self.sql.name, *self.d.feature_names):
             self.say.quote(name)
+        if taken := {self.sql.name, f"{self.sql.name}_l1"} & {self.sql.key, *self.d.feature_names}:
+            raise InputError(f"name={self.sql.name!r} makes the column {min(taken)!r}, which the table has; give another name")
         _ = self.sql.script
 
     def made(self, what: str = "") -> str:
@@ -440,7 +444,7 @@ class _Writer(ABC):
         what = "the scale" if stored.kind == "scale" else "the position"
         if column.kind == "categorical":
             return self.say.remark(f"{name}: the number of the category, {len(column.categories)} is any other")
-        knots = ", ".join(map(cell_text, self.grid.knots[f]))
+        knots = ", ".join(map(cell_text, Schema((column,)).display(self.grid.knots[f][:, None])[:, 0]))
         return self.say.remark(f"{name}: {what} over the knots {knots}")
 
     def about_table(self, table: JointTable) -> str:
@@ -578,12 +582,28 @@ class _PostgresWriter(_Writer):
         return self.say.quote(f"{self.sql.name}_l1")
 
     def function(self, what: str, arguments: str, returns: str, body: str) -> str:
-        """Return the statement that makes a function of one expression, which no name in it can end early."""
+        """Return the statement that makes a function of one expression."""
+        tag = self.tag(body)
+        head = f"CREATE OR REPLACE FUNCTION {self.made(what)}({arguments}) RETURNS {returns}"
+        return f"{head} LANGUAGE sql IMMUTABLE PARALLEL SAFE AS {tag}\nSELECT {body}\n{tag};"
+
+    def dropped(self, name: str) -> str:
+        """Return the statements that drop a column of an earlier script, and refuse to drop one of the user's own."""
+        message = f"the table has a column {name} of its own; give to_sql another name=, or rename the column"
+        tag = self.tag(f"{self.table}{name}")
+        return (
+            f"DO {tag} BEGIN\nIF EXISTS (SELECT FROM pg_attribute WHERE attrelid = {self.say.text(self.table)}::regclass AND "
+            f"attname = {self.say.text(name)} AND attgenerated = '' AND NOT attisdropped) THEN\n"
+            f"  RAISE EXCEPTION USING MESSAGE = {self.say.text(message)};\nEND IF;\nEND {tag};\n"
+            f"ALTER TABLE {self.table} DROP COLUMN IF EXISTS {self.say.quote(name)};"
+        )
+
+    def tag(self, body: str) -> str:
+        """Return a quote of PostgreSQL that does not stand in a text, so that no name can end it early."""
         tag = "$sql$"
         while tag in body:
             tag = f"{tag[:-1]}_$"
-        head = f"CREATE OR REPLACE FUNCTION {self.made(what)}({arguments}) RETURNS {returns}"
-        return f"{head} LANGUAGE sql IMMUTABLE PARALLEL SAFE AS {tag}\nSELECT {body}\n{tag};"
+        return tag
 
     def call(self, k: int, stored: Stored, value: str) -> str:
         """Return a stored number: of a leaf its number, of another feature what its function makes of the value."""
@@ -616,8 +636,8 @@ class _PostgresWriter(_Writer):
     def script(self) -> str:
         quote = self.say.quote
         made = ["BEGIN;"]
-        for column in (self.l1_column, self.column):
-            made.append(f"ALTER TABLE {self.table} DROP COLUMN IF EXISTS {column};")
+        for name in (f"{self.sql.name}_l1", self.sql.name):
+            made.append(self.dropped(name))
         for k, stored in enumerate(self.sql._stored):
             if self.call(k, stored, "v") == "v":
                 continue
@@ -705,7 +725,7 @@ class _PostgresWriter(_Writer):
         return "\n\n".join(
             [
                 "CREATE EXTENSION IF NOT EXISTS vector;",
-                f"ALTER TABLE {self.table} DROP COLUMN IF EXISTS {self.l1_column};",
+                self.dropped(f"{self.sql.name}_l1"),
                 f"-- Its L1 distance, divided by {unit!r}, is {exact}.\n{function}",
                 f"ALTER TABLE {self.table} ADD COLUMN {self.l1_column} {returns}\n"
                 f"GENERATED ALWAYS AS ({self.made('l1')}({array})) STORED;",
@@ -751,7 +771,7 @@ def _split(coordinates: Sequence[Coordinate]) -> tuple[list[Coordinate], list[Co
         if all(c.is_level for c in own)
         and [int(np.argmax(c.values)) for c in own] == list(range(len(own)))
         and len({float(c.values.max()) for c in own}) == 1
-        and len(own) > 2
+        and len(own) > _MOST_LISTED
     }
     return [c for c in coordinates if c.feature not in alike], [c for c in coordinates if c.feature in alike]
 

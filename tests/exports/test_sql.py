@@ -262,6 +262,23 @@ def test_two_distances_of_one_table(base):
     np.testing.assert_allclose(base.distances(sql)[1], other.pairwise(table), rtol=1e-12, atol=1e-12)
 
 
+def test_a_column_of_ones_own_is_not_replaced(postgres):
+    import psycopg
+
+    table = table_of_houses(12)
+    d = Semimetric.gower(table)
+    postgres.create(d, table)
+    postgres.run("ALTER TABLE things ADD COLUMN semimetric text DEFAULT 'mine'")
+    sql = d.to_sql("postgres", table="things", key="id")
+    with pytest.raises(psycopg.errors.RaiseException, match="column semimetric of its own; give to_sql another name="):
+        postgres.run(sql.script)
+    postgres.run("ROLLBACK")
+    postgres.run(d.to_sql("postgres", table="things", key="id", name="other").script)
+    assert_refused(
+        lambda: d.to_sql("postgres", table="things", key="id", name="rooms"), "'rooms'", "which the table has", "another name"
+    )
+
+
 def test_what_is_stored_has_the_names_of_the_columns():
     sql = Semimetric.gower(table_of_houses()).to_sql("duckdb", table="things", key="id")
     assert sql.columns == ("rooms", "area", "town")
