@@ -1,5 +1,5 @@
 """Can a database find the nearest rows by a learned distance?
-==========================================================
+===========================================================
 
 A database learns nothing, but it adds and compares numbers. `to_sql` writes a learned distance in its language: a scale is a
 CASE over knots, a category a comparison. Here SQLite, which comes with Python, searches houses whose prices are alike. It gives
@@ -54,10 +54,9 @@ left.set(xlabel="area, as it is in the table", ylabel="the coordinate that SQLit
 for name, rows, colour in (("learned, in SQL", by_sql, "tab:blue"), ("Euclid, scaled columns", by_euclid, "tab:orange")):
     apart = 100 * np.abs(price.to_numpy()[rows] / price.to_numpy()[ids, None] - 1).ravel()
     right.plot(np.sort(apart), np.linspace(0, 1, apart.size), color=colour, label=f"{name}: median {np.median(apart):.0f} %")
-right.set(
-    xlabel="difference in price, %", ylabel="share of the five nearest", xlim=(0, 60), title="Are neighbours alike in price?"
-)
+right.set(xlabel="difference in price, %", ylabel="share of the five nearest", xlim=(0, 60), title="Prices of neighbours")
 right.legend(frameon=False, loc="lower right")
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)
+figure.suptitle("Are the nearest houses, found in SQLite, alike in price?")
 plt.show()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 
 OPSET = 19  # the first whose Equal takes text
@@ -13,9 +15,12 @@ _IR_VERSION = 9  # that this opset came with
 
 
 class Graph:
-    """A graph that grows; every method returns the name of what it adds."""
+    """A graph that grows; every method returns the name of what it adds, which no name of ``names`` is."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
+        self._prefix = "_"
+        while any(name.startswith(self._prefix) for name in names):
+            self._prefix += "_"
         self._onnx = optional("onnx")
         self._nodes: list[Any] = []
         self._constants: dict[bytes, str] = {}
@@ -24,19 +29,27 @@ class Graph:
         self._outputs: list[Any] = []
 
     def _name(self) -> str:
-        return f"_{len(self._nodes) + len(self._tensors)}"
+        return f"{self._prefix}{len(self._nodes) + len(self._tensors)}"
 
     def input(self, name: str, width: int, *, text: bool = False) -> str:
         """Add an input of shape (n, width), of float64 or text."""
+        self._check(name)
         kind = self._onnx.TensorProto.STRING if text else self._onnx.TensorProto.DOUBLE
         self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, [None, width]))
         return name
 
     def output(self, value: str, name: str, dtype: Any, *width: int) -> None:
         """Call a value an output of shape (n, *width)."""
-        self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name]))
+        self._check(name)
+        self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name], f"output {name}"))
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, [None, *width]))
+
+    def _check(self, name: str) -> None:
+        if not name or name in {value.name for value in (*self._inputs, *self._outputs)}:
+            raise InputError(
+                f"{name!r} is the name of a column, and a graph needs it for what it gives, or needs a name; rename the column"
+            )
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
         """Add an array; equal ones are one."""
@@ -56,7 +69,7 @@ class Graph:
     def ops(self, kind: str, n_outputs: int, *inputs: str, **attributes: Any) -> list[str]:
         """Add an operator of several outputs."""
         names = [f"{self._name()}_{k}" for k in range(n_outputs)]
-        self._nodes.append(self._onnx.helper.make_node(kind, list(inputs), names, **attributes))
+        self._nodes.append(self._onnx.helper.make_node(kind, list(inputs), names, names[0], **attributes))
         return names
 
     def cast(self, value: str, dtype: Any) -> str:

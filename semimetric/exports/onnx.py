@@ -365,7 +365,7 @@ def distance_to_onnx(d: Semimetric, path: str | os.PathLike[str], what: str) -> 
     check_choice("what", what, ("transform", "distance"))
     real_path(path)
     names = d.coordinate_names if what == "transform" else ()
-    parts, g = Parts.of(d), Graph()
+    parts, g = Parts.of(d), Graph(d.feature_names)
     reader, rows = _Reader(g, parts), probes(d)
     if what == "transform":
         encoded, odd = reader.inputs("X", "")
@@ -409,7 +409,7 @@ def model_to_onnx(model: LearnedNeighbors, path: str | os.PathLike[str]) -> None
             f"the model compares a row with {len(centers):,} items, and a graph holds at most {_MOST_ITEMS:,}; fit it to fewer "
             'items, or export d.to_onnx(path, what="transform") and search for the neighbors in an index of L1 distances'
         )
-    g, rows = Graph(), probes(d)
+    g, rows = Graph(d.feature_names), probes(d)
     reader = _Reader(g, Parts.of(d))
     encoded, odd = reader.inputs("X", "")
     own = reader.rows(encoded)

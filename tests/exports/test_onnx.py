@@ -160,6 +160,18 @@ def test_a_graph_that_differs_is_not_written(tmp_path, monkeypatch):
     assert path.read_bytes() == b"before"
 
 
+def test_any_name_of_a_column_is_an_input_but_for_that_of_an_output(tmp_path):
+    table = pd.DataFrame({"_1": ["a", "b", "a", "c"], "__2_0": [1.0, 2.0, 3.0, 5.0], 'x"\n; DROP': [1.0, 0.0, 2.0, 4.0]})
+    path = str(tmp_path / "t.onnx")
+    d = Semimetric.gower(table)
+    d.to_onnx(path)
+    given = {c: table[[c]].to_numpy(object if c == "_1" else np.float64) for c in table}
+    np.testing.assert_allclose(run(path, given)["coordinates"], d.transform(table), rtol=1e-12, atol=1e-12)
+    for name in ("coordinates", ""):
+        d = Semimetric.gower(table.rename(columns={"_1": name}))
+        assert_refused(lambda d=d: d.to_onnx(path), repr(name), "a graph needs", "rename the column")
+
+
 def test_probes_hold_every_kind_of_value():
     d = reports_cases.DISTANCES["missing"]()
     rows, grid = probes(d), d.embedding.grid
