@@ -19,6 +19,7 @@ from ..data.times import SCALE
 
 _LARGEST = float(np.finfo(np.float64).max)
 _OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
+_MOST_CHAINED = 50  # terms of a sum beside one another: DuckDB and SQLite take expressions of 1,000 levels
 _WHOLE = 2**53  # up to which a float64 is every whole number
 _EXACT_DIGITS = 15  # of a decimal that every reader of numbers reads as the nearest double
 
@@ -180,6 +181,9 @@ class DuckDB(Dialect):
         shown = repr(value).removesuffix(".0")
         return shown if "e" in shown else f"{shown}e0"  # without an exponent it would be a decimal number
 
+    def as_text(self, column: str) -> str:
+        return f'(CAST({column} AS {self.string}) COLLATE "binary")'
+
     def given(self, column: str) -> str:
         return f"nullif({self.as_double(column)}, CAST('NaN' AS DOUBLE))"
 
@@ -279,6 +283,14 @@ def case(branches: Sequence[tuple[str, str]], otherwise: str, *, of: str = "") -
     between = " " if len(branches) < 3 else "\n    "
     lines = [f"CASE {of}".rstrip(), *(f"WHEN {condition} THEN {value}" for condition, value in branches), f"ELSE {otherwise}"]
     return f"{between.join(lines)} END"
+
+
+def chained(terms: Sequence[str], between: str) -> str:
+    """Return terms with an operator between, in brackets by fifties, so that no expression is as deep as it is long."""
+    if len(terms) <= _MOST_CHAINED:
+        return f" {between} ".join(terms)
+    parts = [terms[first : first + _MOST_CHAINED] for first in range(0, len(terms), _MOST_CHAINED)]
+    return chained([f"({chained(part, between)})" for part in parts], between)
 
 
 def _micros(unit: str) -> str:

@@ -23,13 +23,13 @@ from ..data.grid import Grid
 from ..data.schema import Feature, Schema
 from ..distances.features.partitions import Partitions
 from ..distances.model.semimetric import Semimetric
-from .dialects import DIALECTS, Dialect, case, has_floats
+from .dialects import DIALECTS, Dialect, case, chained, has_floats
 from .l1 import Coordinate, L1Coordinates
 from .parts import JointTable, Parts
 
 _MOST_DENSE = 2_000  # coordinates of a vector that pgvector indexes
 _MOST_SPARSE = 1_000  # coordinates of a sparse one that are not 0
-_MOST_PLAIN = 750  # numbers of an array that PostgreSQL keeps in the row
+_MOST_PLAIN = 200  # numbers of an array that PostgreSQL keeps in the row
 _MOST_LISTED = 16  # levels of a feature whose coordinates are computed one by one
 _DEFAULT_EF = 40  # candidates that pgvector's graph names unless a setting says more
 
@@ -254,7 +254,7 @@ class _Writer(ABC):
         row, bends = directions.matrix[k], directions.bends
         if not bends:
             terms = [f"{self.say.number(m)} * {raw[f]}" for f, m in enumerate(row.tolist()) if m]
-            return f"({' + '.join(terms)})"
+            return f"({chained(terms, '+')})"
         terms, starts = [], np.cumsum([0, *(len(knots) - 1 for knots in bends)])
         for f, knots in enumerate(bends):
             rises = row[starts[f] : starts[f + 1]]
@@ -262,7 +262,7 @@ class _Writer(ABC):
                 line = Coordinate(f, np.append(0.0, np.cumsum(rises)))
                 gap = [(f"{raw[f]} IS NULL", "NULL")] if self.d.schema.features[f].missing else []
                 terms.append(self.line(knots, line, raw[f], gap))
-        return f"({' + '.join(terms)})"
+        return f"({chained(terms, '+')})"
 
     def leaf(self, trees: Partitions, tree: int, node: int, raw: Sequence[str]) -> str:
         """Return the number of the leaf that a row reaches below a node, counted from the root of the tree."""
@@ -292,7 +292,7 @@ class _Writer(ABC):
     def odd(self, column: Callable[[int], str]) -> str:
         """Return the condition under which a row has no coordinates."""
         found = [self.say.odd(feature, column(f)) for f, feature in enumerate(self.d.schema.features)]
-        return " OR ".join(filter(None, found)) or "1 = 0"
+        return chained(list(filter(None, found)), "OR") or "1 = 0"
 
     # Coordinates of values
 
@@ -363,7 +363,7 @@ class _Writer(ABC):
         for number, table in enumerate(self.parts.tables):
             at = [place["position", f] for f in table.features]
             terms.append(self.table_value(number, table, [x(k) for k in at], [y(k) for k in at]))
-        return self.linked(" + ".join(terms) or "0.0")
+        return self.linked(chained(terms, "+") or "0.0")
 
     def linked(self, total: str) -> str:
         """Return the distance of a sum."""

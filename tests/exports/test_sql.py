@@ -236,6 +236,25 @@ def test_rows_that_python_refuses_are_nobodys_neighbours(base):
     assert {*range(12)} - {row[0] for row in base.rows(sql.nearest(12), 0)} == gone
 
 
+@pytest.mark.slow
+def test_a_thousand_columns(base):
+    n = 700 if base.dialect == "postgres" else 1100  # more do not fit into a page of PostgreSQL
+    X = np.random.default_rng(15).random((4, n))
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(n)])
+    assert_as_python(base, Semimetric.l1(table), table)
+
+
+def test_letters_are_compared_as_they_are_where_a_column_is_not(base):
+    table = pd.DataFrame({"c": ["red", "Red", "blue", "red "]})
+    d = Semimetric.gower(table, categorical_features=["c"])
+    collation = 'COLLATE "C"' if base.dialect == "postgres" else "COLLATE NOCASE"
+    base.run(f"CREATE TABLE things (id INTEGER PRIMARY KEY, c TEXT {collation})")
+    base.insert(d, table)
+    sql = d.to_sql(base.dialect, table="things", key="id")
+    base.run(sql.script)
+    np.testing.assert_array_equal(base.distances(sql)[1], d.pairwise(table))
+
+
 def test_a_table_in_a_schema(base):
     table = table_of_houses(12)
     d = Semimetric.gower(table)
