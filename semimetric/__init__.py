@@ -62,6 +62,7 @@ _HOMES = {
     "distances.solvers.newton": "Newton",
     "distances.solvers.reference": "Reference",
     "distances.solvers.splitting": "Splitting",
+    "exports.sql": "SqlDistance",
     "persistence": "load",
     "reports.build": "report",
     "reports.report": "Report",

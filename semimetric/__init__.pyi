@@ -82,6 +82,7 @@ from .distances.solvers.interior_point import InteriorPoint as InteriorPoint
 from .distances.solvers.newton import Newton as Newton
 from .distances.solvers.reference import Reference as Reference
 from .distances.solvers.splitting import Splitting as Splitting
+from .exports.sql import SqlDistance as SqlDistance
 from .persistence import load as load
 from .reports.build import report as report
 from .reports.report import Report as Report
@@ -183,6 +184,7 @@ __all__ = [
     "ShardedIndex",
     "Shift",
     "Splitting",
+    "SqlDistance",
     "Squared",
     "SquaredHinge",
     "StorageError",

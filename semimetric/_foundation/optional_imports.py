@@ -20,6 +20,8 @@ _EXTRAS = {
     "matplotlib.figure": "plots",
     "matplotlib.pyplot": "plots",
     "matplotlib.tri": "plots",
+    "onnx": "onnx",
+    "onnx.reference": "onnx",
     "ot": "demo",
     "pandas": "cli",
     "pyarrow": "cli",

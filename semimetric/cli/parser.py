@@ -79,6 +79,7 @@ def make_parser() -> argparse.ArgumentParser:
         _add_info,
         _add_plot,
         _add_report,
+        _add_export,
         _add_warmup,
     ):
         add(commands)
@@ -335,6 +336,39 @@ def _add_report(commands: Any) -> None:
     command.add_argument("--max-items", type=_positive, default=1_000, metavar="N", help=most)
     _add_random_state(command)
     command.add_argument("-o", "--output", default="report.html", metavar="FILE", help="the page (%(default)s)")
+
+
+def _add_export(commands: Any) -> None:
+    about = "write a model as SQL for a database, or as a graph of ONNX"
+    example = (
+        "semimetric export model.smm --to postgres --table houses --key id -o houses.sql\n"
+        "  semimetric export model.smm --to onnx -o model.onnx"
+    )
+    command = _add(commands, "export", "export_commands.run_export", about, example)
+    command.set_defaults(check=partial(_check_export, command))
+    command.add_argument("model", metavar="MODEL", help="what semimetric fit or save() wrote")
+    command.add_argument("--to", required=True, choices=("postgres", "duckdb", "sqlite", "onnx"), help="the other language")
+    command.add_argument("--table", metavar="NAME", help="table whose rows are compared; with its schema: shop.houses")
+    command.add_argument("--key", metavar="COLUMN", help="column that names the rows of the table")
+    index = "with --to postgres: add the index of pgvector that names candidates for the nearest rows"
+    command.add_argument("--index", action="store_true", help=index)
+    nearest = "also print the query of the K nearest rows, as a comment below the script"
+    command.add_argument("--nearest", type=_positive, metavar="K", help=nearest)
+    what = "with --to onnx: coordinates, the distance of two rows, or predictions (model if it predicts, else transform)"
+    command.add_argument("--what", choices=("transform", "distance", "model"), help=what)
+    command.add_argument("-o", "--output", metavar="FILE", help="file to write; SQL is printed without it")
+
+
+def _check_export(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    options = {"--table": arguments.table, "--key": arguments.key, "--nearest": arguments.nearest, "--what": arguments.what}
+    is_onnx = arguments.to == "onnx"
+    needed = {"-o": arguments.output} if is_onnx else {"--table": arguments.table, "--key": arguments.key}
+    if missing := [name for name, given in needed.items() if given is None]:
+        command.error(f"--to {arguments.to} needs {' and '.join(missing)}")
+    wrong = [name for name, given in options.items() if given is not None and (name == "--what") != is_onnx]
+    wrong += ["--index"] if arguments.index and arguments.to != "postgres" else []
+    if wrong:
+        command.error(f"--to {arguments.to} takes no {' and no '.join(wrong)}; leave it out")
 
 
 def _add_id(command: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from semimetric.cli.parser import make_parser
 COMMANDS = {
     "demo": "demo", "fit": "fit", "distance": "search_commands", "index": "search_commands",
     "query": "search_commands", "join": "search_commands", "neighbors": "search_commands", "info": "model_commands",
-    "plot": "model_commands", "warmup": "warmup_command",
+    "plot": "model_commands", "export": "export_commands", "warmup": "warmup_command",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ data data.parts
 distances.pairs distances.features distances.model distances.programs distances.solvers distances.search distances.learning
 distances.estimators distances
 vectors.embeddings vectors.machines vectors.pieces vectors
+exports
 datasets
 persistence
 __init__
@@ -30,7 +31,7 @@ __main__
 """.split()
 
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "kmedoids", "skimage", "dask", "distributed", "zarr"}
-OPTIONAL |= {"anywidget", "traitlets"}
+OPTIONAL |= {"anywidget", "traitlets", "onnx", "onnxruntime", "duckdb", "psycopg"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 
 
@@ -208,8 +209,17 @@ def test_a_picture_of_a_value_is_a_function_of_plotting_with_the_same_parameters
         assert ast.unparse(default) in (str(function[arg.arg].default), "_MOST_SHOWN")
 
 
-def test_modules_of_the_package_are_imported_by_name_in_three_places_only():
-    """They are the lazy names of a face, pictures of values, and the commands: no other module can reach above its room."""
+EXPORTS = [ast.literal_eval(f"({', '.join(map(ast.unparse, node.args))})") for tree in TREES.values() for node in ast.walk(tree)
+           if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "exporter"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "function"), EXPORTS)
+def test_an_export_of_a_value_is_a_function_of_exports(module, function):
+    assert function in {n.name for n in TREES[f"exports.{module}"].body if isinstance(n, ast.FunctionDef)}
+
+
+def test_modules_of_the_package_are_imported_by_name_in_few_places_only():
+    """They are lazy names of a face, pictures and exports of values, and commands: no other module can reach above its room."""
     by_name = {
         name
         for name, tree in TREES.items()
@@ -218,5 +228,11 @@ def test_modules_of_the_package_are_imported_by_name_in_three_places_only():
         and ast.unparse(node.func).endswith("import_module")
         and not (len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and not node.args[0].value.startswith("."))
     }
-    assert by_name == {"_foundation.names", "_foundation.optional_imports", "_foundation.pictures", "cli.entry_point"}
+    assert by_name == {
+        "_foundation.names",
+        "_foundation.optional_imports",
+        "_foundation.pictures",
+        "_foundation.exported",
+        "cli.entry_point",
+    }
     assert not {name for name in MODULES if "__import__" in MODULES[name].read_text()}

@@ -39,6 +39,7 @@ NEED = {
     "clusters": "import semimetric as sm; sm.SemimetricClusterer(n_clusters=1).fit([[0.0], [1.0]])",
     "cli": "from semimetric.cli import main; sys.exit(main(['fit', 'items.csv', 'pairs.csv', '--output', 'm.smm']))",
     "demo": "from semimetric.datasets import exact_emd; exact_emd([1.0, 0.0], [0.0, 1.0], [[0.0], [1.0]])",
+    "onnx": "import semimetric as sm; sm.Semimetric.l1([[0.0], [1.0]]).to_onnx('d.onnx')",
     "widget": "import semimetric as sm; sm.report(sm.Semimetric.l1([[0.0], [1.0]])).widget()",
     "distributed": "from semimetric.out_of_core import connect; connect()",
 }

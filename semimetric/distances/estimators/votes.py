@@ -8,6 +8,7 @@ its own training set trust near neighbors too much: measured on 35 tables under 
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
+from ..._foundation.exported import exporter
 from ..._foundation.progress import progress_bar
 from ..._foundation.stored import Stored, StoredIfSet, check_array
 from ..._foundation.tables import row_labels, take_rows
@@ -443,6 +445,36 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = Columns.of(self.columns or getattr(self.learner, "columns", None)).may_miss
         return tags
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a graph of ONNX, which runs wherever ONNX Runtime does, without Python.
+
+        The inputs are those of `Semimetric.to_onnx`. A classifier gives ``label`` (n,) and ``probabilities`` (n, n_classes), in
+        the order of ``classes_``, a regressor ``variable`` (n, 1). A row is compared with every item that votes, or with every
+        center of the kernel machine, so give some hundred rows at a time.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by habit ``model.onnx``. It is written beside and renamed.
+
+        Raises
+        ------
+        MissingExtraError
+            If onnx is not installed.
+        NotSupportedError
+            If a row is compared with more than 20,000 items, if items or classes that vote have weights, if a median is
+            predicted, or if the distance cannot be exported.
+
+        Examples
+        --------
+        >>> from semimetric import SemimetricClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> model = SemimetricClassifier().fit(*load_iris(return_X_y=True))  # doctest: +SKIP
+        >>> model.to_onnx("iris.onnx")  # doctest: +SKIP
+        """
+        check_is_fitted(self, "index_")
+        exporter("onnx", "model_to_onnx")(self, path)
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
         """Return distances and rows of the nearest fitted items, both of shape (n_queries, k); k is `n_neighbors_` or 5."""

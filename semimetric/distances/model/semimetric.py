@@ -25,6 +25,7 @@ from scipy import sparse
 
 from ..._foundation.arrays import as_floats, n_axes
 from ..._foundation.errors import InputError, NotSupportedError, StorageError
+from ..._foundation.exported import exporter
 from ..._foundation.files import real_path, write_state
 from ..._foundation.optional_imports import optional
 from ..._foundation.stored import state_of, storable
@@ -794,6 +795,84 @@ class Semimetric(FrozenValue):
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the distance to one file, which `semimetric.load` reads; with ``key`` it is signed, see ``docs/files.md``."""
         write_state(real_path(path), state_of(self), key=key)
+
+    def to_sql(self, dialect: str, *, table: str | Sequence[str], key: str, name: str = "semimetric") -> Any:
+        """Return the distance as SQL, which a database computes to the last digits: a `SqlDistance`.
+
+        Tables, scales, directions, trees, links, angles, times, categories and gaps are all said exactly. Columns of the table
+        are those of the fit, by name: numbers, truth values, dates and times (in SQLite as ISO text), and text.
+
+        Parameters
+        ----------
+        dialect : {"postgres", "duckdb", "sqlite"}
+        table : str or sequence of str
+            The table whose rows are compared; its schema stands before its name, as in ``("shop", "houses")``.
+        key : str
+            The column that names its rows.
+        name : str, default "semimetric"
+            The stored column of PostgreSQL, and a part of the name of whatever else the script makes. Several distances of a
+            table need several names.
+
+        Returns
+        -------
+        SqlDistance
+            Its ``script`` makes coordinates of all rows, ``distance("x", "y")`` is an expression, ``nearest(k)`` a query.
+
+        Raises
+        ------
+        NotSupportedError
+            If the distance has base distances, features that a model makes of objects, a joint table of more than 65,536
+            values, or in SQLite times of the day, week or year in a time zone that has a name.
+        InputError
+            If a name of a table, a column or a category is one that the database cannot hold.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> d = Semimetric.l1([[0.0, 1.0], [4.0, 9.0]], weights=[1.0, 0.5])
+        >>> sql = d.to_sql("duckdb", table="points", key="id")
+        >>> sql.distance("x", "y")
+        'abs("x"."x0" - "y"."x0") + abs("x"."x1" - "y"."x1")'
+        """
+        return exporter("sql", "to_sql")(self, dialect, table=table, key=key, name=name)
+
+    def to_onnx(self, path: str | os.PathLike[str], what: str = "transform") -> None:
+        """Write the distance as a graph of ONNX, which runs wherever ONNX Runtime does, without Python.
+
+        The graph computes in float64 with standard operators of opset 19 alone. Before it is written it is run on rows of every
+        kind by the reference evaluator of the package onnx, and must give what Python gives within 1e-12 of the largest value.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by habit ``distance.onnx``. It is written beside and renamed.
+        what : {"transform", "distance"}, default "transform"
+            "transform" is `transform`: one row or many, in, and their coordinates (n, n_coordinates), called ``coordinates``,
+            out. "distance" is `paired`: rows of two tables in, and the ``distance`` (n,) of each pair out.
+
+        Raises
+        ------
+        MissingExtraError
+            If onnx is not installed.
+        NotSupportedError
+            If the distance has no coordinates, or has base distances, features that a model makes of objects, or a joint table
+            of more than 65,536 values.
+
+        Notes
+        -----
+        Without categories that are text, the input is one float64 matrix ``X`` (n, n_features), with NaN where a value is
+        missing; "distance" takes ``X`` and ``Y``. With such categories each column is an input (n, 1) of its own, called as the
+        column: text for a category, where "" is a missing one, and float64 for the others. "distance" takes ``x.colour`` and
+        ``y.colour``. Truth values are 1 and 0. Times are the numbers that `Schema.encode` gives. Rows that Python refuses, for
+        a gap without a level or an infinite number, have NaN.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> d = Semimetric.l1([[0.0, 1.0], [4.0, 9.0]])
+        >>> d.to_onnx("l1.onnx", what="distance")  # doctest: +SKIP
+        """
+        exporter("onnx", "distance_to_onnx")(self, path, what)
 
     def stored_form(self) -> StoredDistance:
         """Return what a file holds of the distance."""
