@@ -27,6 +27,7 @@ from ..._foundation.arrays import as_floats, n_axes
 from ..._foundation.errors import InputError, NotSupportedError, StorageError
 from ..._foundation.files import real_path, write_state
 from ..._foundation.optional_imports import optional
+from ..._foundation.sources import methods_read_sources
 from ..._foundation.stored import state_of, storable
 from ..._foundation.tables import named_rows, row_labels
 from ..._foundation.text import cell_text, html_table
@@ -876,6 +877,7 @@ class Semimetric(FrozenValue):
         return text + ", or missing" * feature.missing
 
 
+methods_read_sources(Semimetric)
 gower = Semimetric.gower
 
 
