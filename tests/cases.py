@@ -85,6 +85,7 @@ EMBEDDINGS = {
 # for grids with features of any kind
 MIXED_EMBEDDINGS = {name: make for name, make in EMBEDDINGS.items() if name != "warped"} | {
     "scales and tables": lambda grid: scales_of(grid, [(f,) for f in range(grid.n_features)]),
+    "tables of gaps": lambda grid: scales_of(grid, [(f,) for f in range(grid.n_features)], tabled=range(grid.n_features)),
     "gaps": GapEmbedding,
 }
 

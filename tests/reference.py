@@ -110,6 +110,17 @@ def warped(x, y, knots, rises):
     return sum(abs(np.interp(a, k, s) - np.interp(b, k, s)) for a, b, k, s in zip(x, y, knots, scales, strict=True))
 
 
+def gap_scale(x, y, knots, rises, downs, level):
+    """Two scales that add up to one, between which a missing value lies ``level`` beyond the low end and the high end."""
+    up, down = (np.concatenate([[0.0], np.cumsum(part)]) for part in (rises, downs))
+
+    def places(v):
+        missing = -level / 2, down[-1] + level / 2
+        return missing if np.isnan(v) else tuple(np.interp(v, knots, scale) for scale in (up, down))
+
+    return sum(abs(a - b) for a, b in zip(places(x), places(y), strict=True))
+
+
 def emd_1d(u, v, positions):
     """Earth Mover's Distance of two histograms of equal mass on a line."""
     return float(np.abs(np.cumsum(u - v)[:-1]) @ np.diff(positions))

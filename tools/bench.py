@@ -32,6 +32,7 @@ QUICK = {
     "additive_speed": ["--rows", "500"],
     "clustering": ["--sets", "iris", "--seeds", "1", "--links", "1"],
     "fit_times": ["--sizes", "1000x20", "--methods", "semimetric_2s", "boosting"],
+    "gaps": ["--sets", "vowel"],
     "half_million": ["--rows", "20000", "--methods", "linear", "PL1", "PL2", "boosting"],
     "grouped_search": ["--points", "20000", "--queries", "200"],
     "imputation": ["--sets", "vowel", "--rows", "1000"],

@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError, StorageError
 from .files import State, real_path, write_state
+from .sources import ReadsSources
 from .stored import check_array, state_of, stored_types, value_of
 from .types import FrozenValue
 
 
-class SavedEstimator(BaseEstimator):
+class SavedEstimator(ReadsSources):
     """A fitted estimator that `save` writes; the annotations `Stored` and `StoredIfSet` say which attributes a file holds."""
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
@@ -138,7 +139,7 @@ class _ShownSignature:
         return inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
 
 
-class ShortRepr(BaseEstimator):
+class ShortRepr(ReadsSources):
     """An estimator that is printed with short texts for parameters that hold data."""
 
     __signature__ = _ShownSignature()

@@ -10,6 +10,7 @@ import numpy as np
 
 from .errors import InputError, InputTypeError
 from .real_numbers import check_number
+from .sources import is_source
 
 _FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
 _REPEATED = 10
@@ -18,11 +19,16 @@ _REPEATED = 10
 def read_table(X: Any, *, name: str = "X") -> Any:
     """Return a frame with ``columns``, ``shape`` and ``[:, k]`` by narwhals; pandas, polars and arrays as they are.
 
-    An InputError refuses a lazy frame, which has no rows yet, and rows given as dicts.
+    An InputError refuses a lazy frame, which has no rows yet, a source that is not read, and rows given as dicts.
     """
     _refuse_dicts(X, name)
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "iloc"):
         return X
+    if is_source(X):
+        raise InputError(
+            f"{name} is a {type(X).__name__}, which only methods of estimators and distances read; a table is required here: "
+            f"give a frame of its rows, as by {name}.df() of DuckDB"
+        )
     frame = nw.from_native(nw.to_native(X, pass_through=True), pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise InputError(

@@ -6,6 +6,9 @@
 The limit is for the memory of parts and of sums over them, besides what the process holds already. With a client, parts are
 chunks of Dask arrays or partitions of Dask frames. They may also be row groups of Parquet files, or slices of mapped files that
 every worker sees. Both do the same work in the same order. Dask is installed with the extra ``distributed``.
+
+Without a client a table may be a relation of DuckDB, a stream of Arrow or a result of SQLAlchemy, where the path of a Parquet
+file may be given. It is read once, block by block, into such a file in the temporary folder, which is deleted at the end.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from ..data.parts.labeled_parts import (
 )
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import LazyRows, parse_memory
+from ..data.parts.spooled import reads_in_parts
 from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sample_tuples
 from ..data.payload import Payload
 from ..data.schema import Schema
@@ -69,6 +73,7 @@ M = TypeVar("M", bound=LearnedDistance)
 T = TypeVar("T")
 
 
+@reads_in_parts("pairs")
 def fit(
     model: M,
     pairs: Any,
@@ -157,6 +162,7 @@ def fit(
     return model
 
 
+@reads_in_parts("X")
 def transform(
     embedding: Any, X: Any, *, client: Any = None, memory_limit: str | int = "1 GiB", block_size: str | int = "256 MiB"
 ) -> Any:
@@ -193,6 +199,7 @@ def transform(
     return (_call(embedding.transform, part) for part in rows)
 
 
+@reads_in_parts("X", "Y")
 def pairwise(
     d: Semimetric,
     X: Any,
@@ -244,6 +251,7 @@ def pairwise(
     return write_pairwise(_engine(client), d, sides[0] or [], sides[1], to)
 
 
+@reads_in_parts("X")
 def build_index(
     folder: Any,
     semimetric: Semimetric,
@@ -359,6 +367,7 @@ def rebalance(folder: Any, n_shards: int | None = None, *, client: Any = None) -
     return ShardedIndex(folder).rebalance(n_shards, engine=_engine(client))
 
 
+@reads_in_parts("X")
 def kneighbors(
     folder: Any,
     X: Any,

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.sources import reads_sources
 from .._foundation.types import ArrayLike, distinct
 from .._foundation.validation import check_count
 from ..vectors.machines.base import EmbeddedLinear
@@ -26,6 +27,7 @@ from .rows import PageRows
 from .subjects import DistanceSubject, ScoringSubject, Subject, read_items, read_pairs, with_learned
 
 
+@reads_sources
 def report(
     model: Any,
     X: ArrayLike | None = None,

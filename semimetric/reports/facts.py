@@ -418,7 +418,7 @@ def _parts(embedding: PairMap, weights: Floats) -> Iterator[tuple[dict[str, Any]
         sizes = [int(embedding.grid.sizes[f]) for f in group]
         shown: dict[str, Any] = {"features": list(group), "sizes": sizes, "points": math.prod(sizes)}
         shown["swap"] = getattr(part, "symmetry", "") == "swap"
-        if isinstance(part, WarpedEmbedding):
+        if isinstance(part, WarpedEmbedding) and not part.has_gaps:
             yield shown | {"shape": "scale"}, np.append(0.0, np.cumsum(w))
         elif isinstance(part, PairEmbedding) and not part.vertices[0].whole:
             yield _touched(part, shown), w

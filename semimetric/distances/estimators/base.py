@@ -46,12 +46,12 @@ def has_coordinates(learner: LearnedDistance) -> bool:
     Scales of numbers and trees with one weight each have coordinates; those of categories and angles depend on the data. The
     AttributeError of a learner without `transform` has as its cause the error that says what is missing.
     """
-    given, columns = learner.parameter_source, learner.columns_given
-    same = getattr(given, "link", "identity") == "identity" and not columns.may_miss
+    given = learner.parameter_source
+    same = getattr(given, "link", "identity") == "identity"
     if not same or not learner.has_scales or len(Tables.of(getattr(given, "tables", "warped")).base_distances):
         raise NotSupportedError(
             'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
-            "no missing values, no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric"
+            "no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric"
         )
     return not hasattr(learner, "semimetric_") or bool(learner.semimetric_.coordinate_names)
 

@@ -20,7 +20,7 @@ from .indexed import IndexEstimator
 
 
 @storable
-class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap_output_keys=None):
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,

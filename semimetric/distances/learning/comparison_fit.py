@@ -249,7 +249,7 @@ def choose_settings(
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
     schema = Schema.of(names)
     numbers = combinable(data.items, schema.usable)
-    tables = tables and bool((schema.usable & ~np.array(schema.missing)).any())
+    tables = tables and bool(schema.usable.any())
     directions = directions and isinstance(recipe.knots, str) and not recipe.asks_of_features
     directions = directions and numbers.sum() > 1  # one feature has nothing to be combined with
     if not (directions or knots or alpha or tables):

@@ -419,8 +419,7 @@ def _stages(recipe: Recipe, auto: frozenset[str], dataset: LabeledDataset, schem
     plain = _quick(replace(plain, tables=tables, axioms=recipe.without_triangle, verbose=False))
     placed, counts = isinstance(recipe.knots, str), numbers if "n_knots" in auto else (recipe.n_knots,)
     if "directions" in auto and not recipe.asks_of_features and placed and _combinable(dataset, schema):
-        kind = "combined tables" if any(f.missing for f in schema.features) else "combined"
-        for n_knots in _capped(limits.n_knots[kind], numbers) if "n_knots" in auto else (recipe.n_knots,):
+        for n_knots in _capped(limits.n_knots["combined"], numbers) if "n_knots" in auto else (recipe.n_knots,):
             yield Trial(replace(plain, n_knots=n_knots, directions="combined"), alphas)
     for n_knots in counts:
         yield Trial(replace(plain, n_knots=n_knots), alphas)
@@ -443,7 +442,7 @@ def _quick(recipe: Recipe) -> Recipe:
 
 def _have_scales(schema: Schema) -> list[bool]:
     """Return True for features with a scale under ``tables="warped"``; all others have a table."""
-    return [f.kind == "numeric" and not f.missing for f in schema.features]
+    return [f.kind == "numeric" for f in schema.features]
 
 
 def _candidates(schema: Schema, limits: Limits) -> tuple[Sequence[int], Sequence[float]]:
@@ -451,7 +450,7 @@ def _candidates(schema: Schema, limits: Limits) -> tuple[Sequence[int], Sequence
     knots, alphas = limits.n_knots["warped"], limits.alphas["warped"]
     if set(schema.kinds) == {"categorical"}:
         return knots[:1], alphas
-    most = limits.n_columns["warped"] // len(schema.features) + 1
+    most = limits.n_columns["warped"] // sum(1 + f.missing for f in schema.features) + 1
     if most < min(knots):
         return (max(most, 2),), alphas
     scales = zip(schema.features, _have_scales(schema), strict=True)

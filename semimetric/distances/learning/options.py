@@ -159,22 +159,22 @@ def _same(value: tuple[float, ...], beside: tuple[float, ...] | None = None) -> 
     return MappingProxyType({"full": value, "warped": value} | ({} if beside is None else {BESIDE: beside}))
 
 
-# Of labelled items the columns are scales ("warped"), tables of numbers that may be missing or are periodic ("tables"), either
-# of them with combined directions, and full tables. The first number of knots is as good or better on most tables (measured).
+# Of labelled items the columns are scales ("warped"), tables of periodic numbers beside them ("tables"), scales with combined
+# directions, and full tables. The first number of knots is as good or better on most tables (measured).
 _LABEL_COLUMNS = MappingProxyType({"warped": 1_600, "full": 600})
 LABELS = {
     "fast": Limits(
-        {"warped": (16,), "tables": (8,), "combined": (6,), "combined tables": (3,), "full": ()},
+        {"warped": (16,), "tables": (8,), "combined": (6,), "full": ()},
         {"warped": (1e-2,), "tables": (1e-1, 1e-2)},
         n_folds=3, n_rows=500, n_columns=_LABEL_COLUMNS,
     ),
     "default": Limits(
-        {"warped": (16, 6), "tables": (8, 5), "combined": (6,), "combined tables": (3,), "full": (5,)},
+        {"warped": (16, 6), "tables": (8, 5), "combined": (6,), "full": (5,)},
         {"warped": (1e-2, 1e-3), "tables": (1e-1, 1e-2, 1e-3)},
         n_folds=5, n_rows=1_000, n_columns=_LABEL_COLUMNS, n_passes=2,
     ),
     "thorough": Limits(
-        {"warped": (16, 6, 10, 4), "tables": (8, 5, 12, 3), "combined": (6, 10), "combined tables": (5, 3), "full": (5, 8)},
+        {"warped": (16, 6, 10, 4), "tables": (8, 5, 12, 3), "combined": (6, 10), "full": (5, 8)},
         {"warped": (1e-1, 1e-2, 1e-3, 1e-4), "tables": (1e-1, 1e-2, 1e-3, 1e-4)},
         n_folds=5, n_rows=3_000, n_columns={"warped": 3_000, "full": 1_600}, n_repeats=3, n_passes=3,
     ),

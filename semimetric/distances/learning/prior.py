@@ -19,7 +19,7 @@ from ...data.schema import Feature, Schema
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
-from ..pairs.monotone_scales import WarpedEmbedding
+from ..pairs.monotone_scales import GapScale, WarpedEmbedding
 from ..pairs.scales_and_tables import MixedEmbedding
 from ..pairs.vertices import Vertices
 from ..programs.design_matrix import Moments, PairDesign
@@ -50,9 +50,12 @@ def _on_columns(embedding: PairMap, tables: dict[int, Floats]) -> Floats:
     if isinstance(embedding, MixedEmbedding):
         return np.concatenate([_on_columns(e, tables) for e in (embedding.scales, embedding.side_tables)])
     if isinstance(embedding, WarpedEmbedding):
-        cells = embedding.grid.sizes - 1
-        rises = [np.diagonal(tables[f], 1) if f in tables else np.zeros(cells[f]) for (f,) in embedding.groups]
-        return np.concatenate([np.empty(0), *rises])
+        out = np.zeros(embedding.n_columns)
+        for g, (f,) in enumerate(embedding.groups):
+            if f in tables:
+                of_table = GapScale.of(tables[f]).weights if embedding.grid.missing[f] else np.diagonal(tables[f], 1)
+                out[embedding.group_of_column == g] = of_table
+        return out
     if not isinstance(embedding, PairEmbedding):
         raise NotSupportedError(f"prior= has no weights on a {type(embedding).__name__}; use full tables or scales")
     return np.concatenate([_sum_at(v, tables) for v in embedding.vertices])

@@ -96,7 +96,7 @@ def columns_of(
     grid, owner, cells = embedding.grid, embedding.group_of_column, embedding.cells
     n_groups = max(len(np.unique(owner)), 1)
     even = 1.0 / (prior.spread * n_groups)
-    unit = embedding.prior(even)
+    unit = embedding.units(even)
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
     rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
     share = np.array([(shares or {}).get(g, 1.0) for g in embedding.groups]) / (n_groups * cells)

@@ -69,7 +69,8 @@ class Columns(Settings):
     missing : {"auto", "error", "level"}, or sequence of int or str, default "auto"
         Refuse missing values (NaN, None, NA), or give them a level of their own in every feature, or in those of a sequence.
         "auto" does so in the columns of a frame that have some, and refuses them in arrays. If no training value is missing,
-        that level is at the weighted L1 distance across half the range.
+        that level is at the weighted L1 distance across half the range. On scales it lies between two that add up to that of
+        the number, so that the distance is a metric with L1 coordinates; in full tables its distances are learned one by one.
     drop : "auto" (default), None, or sequence of int or str
         Columns of a frame that are left out. "auto" leaves out names and free text, ids, and what is the same on 20 or more
         rows, and warns of them in one list. It refuses them where other parameters name features by number.

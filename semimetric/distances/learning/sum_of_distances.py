@@ -212,7 +212,7 @@ class FoldDistances(NamedTuple):
 def with_scales(problem: LabelProblem) -> LabelProblem:
     """The problem with the number of knots and the strength that scales have in a sum, where these are "auto"."""
     recipe, limits = problem.recipe, LABELS[problem.recipe.effort]
-    most = max(limits.n_columns["warped"] // len(problem.schema.features) + 1, 2)
+    most = max(limits.n_columns["warped"] // sum(1 + f.missing for f in problem.schema.features) + 1, 2)
     n_knots = min(preferred_knots(problem.schema, limits), most) if "n_knots" in problem.auto else recipe.n_knots
     alpha = _ALPHA if "alpha" in problem.auto else recipe.alpha
     return problem._replace(recipe=replace(recipe, n_knots=n_knots, alpha=alpha))

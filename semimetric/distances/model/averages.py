@@ -24,7 +24,7 @@ from ..features.linear_directions import Directions
 from ..features.partitions import Partitions
 from ..pairs.base import PairMap, Table
 from ..pairs.full_tables import PairEmbedding
-from ..pairs.monotone_scales import WarpedEmbedding
+from ..pairs.monotone_scales import GapScale, WarpedEmbedding
 from ..pairs.scales_and_tables import MixedEmbedding, scales_of
 from ..pairs.vertices import Vertices
 from .base_distances import BaseDistance
@@ -295,6 +295,8 @@ def _alike(a: Part, b: Part) -> bool:
     if isinstance(e, PairEmbedding) and isinstance(f, PairEmbedding):
         if (e.symmetry, e.zero_diagonal) != (f.symmetry, f.zero_diagonal):
             return False
+    if isinstance(e, MixedEmbedding) and isinstance(f, MixedEmbedding) and e.gaps != f.gaps:
+        return False
     grids = e.grid, f.grid
     same = len(e.grid.knots) == len(f.grid.knots) and all(map(np.array_equal, e.grid.knots, f.grid.knots))
     return same and grids[0].kinds == grids[1].kinds and grids[0].missing == grids[1].missing
@@ -335,17 +337,19 @@ def _sum(parts: Sequence[Part], schema: Schema) -> tuple[PairMap, Floats, United
         _check_tables(part.embedding)
     united = united_features(parts, schema)
     tables: Tables = {}
+    tabled: set[int] = set()
     for part, places, knots in zip(parts, united.places, united.knots, strict=True):
         for table in part.embedding.tables(part.weights):
             values = _at_knots(part, table, [knots[f] for f in table.features])
             _add(tables, places[list(table.features)], part.factor * values, united.grid.sizes)
+            tabled |= {int(places[f]) for f in table.features if f not in part.scaled}
         for f in range(len(schema.names)):
             if goes_on(parts, part, f):
                 owners = [group for group in part.embedding.groups if f in group] or [(f,)]
                 for group in owners:
                     values = _slope_outside(part, f, group, knots) / len(owners)
                     _add(tables, places[list(group)], part.factor * values, united.grid.sizes)
-    embedding = _embedding(parts, united.grid, list(tables))
+    embedding = _embedding(parts, united.grid, tables, tabled)
     return embedding, _weights(embedding, tables), united
 
 
@@ -354,8 +358,10 @@ def _at_knots(part: Part, table: Table, knots: Sequence[Floats]) -> Floats:
     grid = part.embedding.grid
     if table.features[0] in part.scaled:
         (f,) = table.features
-        heights = np.interp(knots[0], grid.knots[f], table.values[0])
-        return np.abs(heights[:, None] - heights)
+        if not grid.missing[f]:
+            heights = np.interp(knots[0], grid.knots[f], table.values[0])
+            return np.abs(heights[:, None] - heights)
+        return GapScale.of(table.values).at_knots(grid.knots[f], knots[0]).table
     at = [_positions(grid, f, k) for f, k in zip(table.features, knots, strict=True)]
     sizes = tuple(int(grid.sizes[f]) for f in table.features)
     points = np.ravel_multi_index(np.meshgrid(*at, indexing="ij"), sizes).ravel()
@@ -388,10 +394,11 @@ def _add(tables: Tables, features: Integers, values: Floats, sizes: Integers) ->
     tables[group] = tables[group] + values if group in tables else values
 
 
-def _embedding(parts: Sequence[Part], grid: Grid, groups: list[tuple[int, ...]]) -> PairMap:
+def _embedding(parts: Sequence[Part], grid: Grid, tables: Tables, tabled: set[int]) -> PairMap:
+    groups = list(tables)
     alike = all(p.embedding.symmetric and p.embedding.zero_diagonal for p in parts)
     if alike and all(len(g) == 1 for g in groups) and not any(map(_has_number_tables, parts)):
-        return scales_of(grid, groups)
+        return scales_of(grid, groups, tabled=tabled)
     symmetry = "tie" if all(p.embedding.symmetric for p in parts) else "none"
     embedding = PairEmbedding(grid, groups, symmetry=symmetry, zero_diagonal=all(p.embedding.zero_diagonal for p in parts))
     if not embedding.holds_tables:
@@ -412,7 +419,11 @@ def _weights(embedding: PairMap, tables: Tables) -> Floats:
         return np.concatenate([_weights(embedding.scales, tables), _weights(embedding.side_tables, tables)])
     if isinstance(embedding, PairEmbedding):
         return np.concatenate([tables[v.group].ravel()[v.keys] for v in embedding.vertices])
-    return np.concatenate([np.diagonal(tables[group], 1) for group in embedding.groups])
+    return np.concatenate([_weights_of_scale(embedding.grid, group[0], tables[group]) for group in embedding.groups])
+
+
+def _weights_of_scale(grid: Grid, f: int, table: Floats) -> Floats:
+    return GapScale.of(table).weights if grid.missing[f] else np.diagonal(table, 1)
 
 
 def _check_tables(embedding: PairMap) -> None:

@@ -26,7 +26,7 @@ from ..features.histograms import HistogramFeatures
 from ..features.linear_directions import Directions
 from ..pairs.base import PairMap
 from ..pairs.full_tables import PairEmbedding
-from ..pairs.monotone_scales import WarpedEmbedding
+from ..pairs.monotone_scales import GapScale, WarpedEmbedding
 from ..pairs.scales_and_tables import scales_of
 
 _SCALES = ("iqr", "range")
@@ -163,7 +163,11 @@ def distance_parts(
         for k, (f, values) in enumerate(zip(schema.features, columns, strict=True))
     ]
     grid = Grid(knots, schema.kinds, schema.missing)
-    numbers = [(f,) for f in range(grid.n_features) if grid.extends[f] and not grid.missing[f]]
+    gaps = {
+        f: _gap_scale(schema.features[f], columns[f], grid.knots[f], constant)
+        for f in np.flatnonzero(grid.extends & np.array(schema.missing)).tolist()
+    }
+    numbers = [(f,) for f in range(grid.n_features) if grid.extends[f] and gaps.get(f, ()) is not None]
     others = [(f,) for f in range(grid.n_features) if (f,) not in numbers]
     tables = PairEmbedding(grid, others or numbers)
     embedding: PairMap
@@ -178,11 +182,14 @@ def distance_parts(
         tables = tables.restricted([v.keys if v.fits else np.empty(0, np.int64) for v in tables.vertices], slopes)
         embedding = tables
     else:
-        embedding = scales_of(grid, [*numbers, *others])
+        tabled = [f for f, gap in gaps.items() if gap is None]
+        embedding = scales_of(grid, [*numbers, *others], tabled=tabled)
     weights = embedding.prior(slopes)
     for g, group in enumerate(embedding.groups):
         if group[0] in given:
             weights[embedding.group_of_column == g] = np.diff(given[group[0]].heights)
+        elif tables is not embedding and (gap := gaps.get(group[0])) is not None:
+            weights[embedding.group_of_column == g] = slopes[group[0]] * gap.weights
     if others:
         _set_missing(tables, weights[-tables.n_columns :], slopes, schema, columns, constant)
     return {
@@ -211,10 +218,28 @@ def _mean_gap(values: Floats) -> float:
     return float((2.0 * np.arange(n) - (n - 1)) @ (ordered - ordered[0]) * 2.0 / n / (n - 1))
 
 
+def _to_missing(feature: Feature, values: Floats, knots: Floats, constant: bool) -> Floats:
+    """Return the distances of numbers at the knots to a missing one, in the unit of the feature: see `Semimetric.gower`."""
+    least = _FRACTION * _scale(feature, values, "iqr")
+    if constant:
+        return np.full(len(knots), _mean_gap(values) or least)
+    return np.abs(knots - _median(values)) + least
+
+
+def _gap_scale(feature: Feature, values: Floats, knots: Floats, constant: bool) -> GapScale | None:
+    """Return the scale of a number that may be missing, with the slope 1; None if no scale is so near to a missing value."""
+    rises, to_missing = np.diff(knots), _to_missing(feature, values, knots, constant)
+    if not constant:
+        up = np.where(knots[:-1] >= _median(values), rises, 0.0)
+        return GapScale(up, rises - up, float(to_missing.min()))
+    level = float(to_missing[0]) - rises.sum() / 2
+    return GapScale(rises / 2, rises / 2, level) if level >= 0 else None
+
+
 def _set_missing(
     tables: PairEmbedding, weights: Floats, slopes: Floats, schema: Schema, columns: Sequence[Floats], constant: bool
 ) -> None:
-    """Set, in place, the weights between numbers and a missing one: see `Semimetric.gower`."""
+    """Set, in place, the weights between numbers and a missing one in tables."""
     first = 0
     for vertices in tables.vertices:
         part = weights[first : first + len(vertices.keys)]
@@ -224,8 +249,4 @@ def _set_missing(
         at, level = np.divmod(vertices.keys, vertices.n_points)
         missing = level == len(knots)
         if schema.features[f].kind == "numeric" and missing.any():
-            least = _FRACTION * _scale(schema.features[f], columns[f], "iqr")
-            if constant:
-                part[missing] = slopes[f] * (_mean_gap(columns[f]) or least)
-            else:
-                part[missing] = slopes[f] * (np.abs(knots[at[missing]] - _median(columns[f])) + least)
+            part[missing] = slopes[f] * _to_missing(schema.features[f], columns[f], knots, constant)[at[missing]]

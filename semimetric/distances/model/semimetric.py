@@ -28,6 +28,7 @@ from ..._foundation.errors import InputError, NotSupportedError, StorageError
 from ..._foundation.exported import exporter
 from ..._foundation.files import real_path, write_state
 from ..._foundation.optional_imports import optional
+from ..._foundation.sources import methods_read_sources
 from ..._foundation.stored import state_of, storable
 from ..._foundation.tables import named_rows, row_labels
 from ..._foundation.text import cell_text, html_table
@@ -396,11 +397,15 @@ class Semimetric(FrozenValue):
         if not isinstance(self.embedding, WarpedEmbedding):
             return lambda query: parts_of_singles(self.embedding, self.weights, self._points(query), points, self.epsilon)
         scales, right = self.embedding, self._coordinates(self.embedding, self.weights, points)
-        groups, rest = self._sloped_alone(scales)
+        of_coordinate = np.concatenate(self._sloped_alone(scales))
+        features, first = np.unique(of_coordinate, return_index=True)
+        second = np.setdiff1d(np.arange(len(of_coordinate)), first)  # of numbers that may be missing
 
         def parts(query: Floats) -> Floats:
             out = np.zeros((len(items), self.n_features))
-            out[:, [*groups, *rest]] = np.abs(right - self._coordinates(scales, self.weights, self._points(query)))
+            apart = np.abs(right - self._coordinates(scales, self.weights, self._points(query)))
+            out[:, features] = apart[:, first]
+            out[:, of_coordinate[second]] += apart[:, second]
             return out
 
         return parts
@@ -672,15 +677,20 @@ class Semimetric(FrozenValue):
         chosen = range(len(names)) if features is None else column_numbers(features, names, "features")
         return find_counterfactual(self, left[0], right[0], within, chosen)
 
-    def transform(self, X: ArrayLike, *, sparse_output: bool = False) -> Any:
+    def transform(self, X: ArrayLike, *, unit: float = 1.0, sparse_output: bool = False) -> Any:
         """Return coordinates between which the L1 distance is exactly this distance: of scales, and of the leaves of trees.
 
-        A scale is one coordinate, and is continued outside its range. A tree that has one weight, w [leaf(x) != leaf(y)], has a
-        coordinate a leaf, w / 2 if the item is in it; so has a feature whose categories are all equally far apart, as two are.
+        A scale is one coordinate, and is continued outside its range. A number that may be missing has two that add up to its
+        scale; a missing value lies below all values on the first, and above them on the second. A tree that has one weight,
+        w [leaf(x) != leaf(y)], has a coordinate a leaf, w / 2 if the item is in it; so has a feature whose categories, and the
+        missing one, are all equally far apart, as two are.
 
         Parameters
         ----------
         X : array-like or frame of shape (n, n_features)
+        unit : float, default 1.0
+            The distance that counts 1: coordinates are divided by it, so multiply their L1 distance by it. Stores of float32
+            round least with `coordinate_unit`, by which the numbers of most leaves are 1.
         sparse_output : bool, default False
             Return a sparse array: of each tree an item has one coordinate that is not 0.
 
@@ -692,6 +702,8 @@ class Semimetric(FrozenValue):
 
         Raises
         ------
+        InputError
+            If X cannot be used, or the unit is not above 0.
         NotSupportedError
             If the model has other tables than those, base distances, or another link than the identity.
 
@@ -705,24 +717,53 @@ class Semimetric(FrozenValue):
         >>> float(np.abs(u - v).sum()) == d(table[1], table[2])
         True
         """
+        unit = check_alpha("unit", unit, strict=True)
         x = self._points(self.schema.encode(X))
         scales, weights, levels = self._l1_parts
-        of_scales, of_levels = self._coordinates(scales, weights, x), levels.coordinates(x)
+        of_scales, of_levels = self._coordinates(scales, weights, x) / unit, levels.coordinates(x) / unit
         if sparse_output:
             return sparse.csr_array(sparse.hstack([sparse.csr_array(of_scales), of_levels], format="csr"))
         return np.hstack([of_scales, of_levels.toarray()]) if len(levels.features) else of_scales
+
+    @property
+    def coordinate_unit(self) -> float:
+        """The ``unit`` of `transform` for stores that add up in float32, such as vector indexes of databases.
+
+        It is what most leaves, or categories, have in their coordinate, so that these have 1, and sums of such are exact.
+        Without them it is a power of two near the mean length of the scales, so that numbers neither overflow nor vanish.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from semimetric import Semimetric
+        >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
+        >>> d = Semimetric.gower(table)
+        >>> u, v = d.transform(table[1:3], unit=d.coordinate_unit).astype(np.float32)
+        >>> d.coordinate_unit * float(np.abs(u - v).sum()) == d(table[1], table[2])
+        True
+        """
+        scales, weights, levels = self._l1_parts
+        if (levels.values > 0).any():
+            return float(np.quantile(levels.values[levels.values > 0] / 2, 0.5, method="inverted_cdf"))
+        lengths = np.bincount(scales.group_of_column, weights=weights)
+        return float(2.0 ** np.rint(np.log2(lengths[lengths > 0].mean()))) if (lengths > 0).any() else 1.0
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the columns of `transform`: of features, of rises outside their range, and of leaves.
 
         The coordinate of a leaf is called "tree3 leaf 5"; `rules` gives its conditions. That of a category is called
-        "colour=red".
+        "colour=red". Those of a number that may be missing are "age, missing below" and "age, missing above".
         """
         scales, _, levels = self._l1_parts
-        groups, rest = self._sloped_alone(scales)
-        named = (*(self.columns[f] for f in groups), *(f"{self.columns[f]} outside range" for f in rest))
+        _, rest = self._sloped_alone(scales)
+        named = (*self._names_of_scales(scales), *(f"{self.columns[f]} outside range" for f in rest))
         return distinct((*named, *(name for f, n in zip(*levels[:2], strict=True) for name in self._names_of_levels(f, n))))
+
+    def _names_of_scales(self, scales: WarpedEmbedding) -> list[str]:
+        gaps = scales.grid.missing
+        ends = {f: (", missing below", ", missing above") if gaps[f] else ("",) for (f,) in scales.groups}
+        return [f"{self.columns[f]}{end}" for f, of_feature in ends.items() for end in of_feature]
 
     def _names_of_levels(self, f: int, n: int) -> list[str]:
         if f >= self.n_features:
@@ -749,13 +790,13 @@ class Semimetric(FrozenValue):
     def _coordinates(self, scales: WarpedEmbedding, weights: Floats, x: GridPoints) -> Floats:
         """Return the coordinates of scales; these and the rises outside both increase, so their L1 distances add up."""
         outside = rise_outside(x.excess, self.epsilon)
-        groups, rest = self._sloped_alone(scales)
-        return np.hstack([scales.coordinates(x.items, weights) + outside[:, groups], outside[:, rest]])
+        _, rest = self._sloped_alone(scales)
+        return np.hstack([scales.coordinates(x.items, weights, outside), outside[:, rest]])
 
-    def _sloped_alone(self, scales: WarpedEmbedding) -> tuple[list[int], Integers]:
-        """Return the embedded features that have a scale, and those without one that have a slope outside their range."""
-        groups = [g[0] for g in scales.groups]
-        return groups, np.setdiff1d(np.flatnonzero((self.epsilon > 0).any(axis=1) & scales.grid.extends), groups)
+    def _sloped_alone(self, scales: WarpedEmbedding) -> tuple[Integers, Integers]:
+        """Return the embedded features of the coordinates of scales, and others that have a slope outside their range."""
+        of_scales = scales.feature_of_coordinate
+        return of_scales, np.setdiff1d(np.flatnonzero((self.epsilon > 0).any(axis=1) & scales.grid.extends), of_scales)
 
     def reweighted(self, factors: Mapping[str, float]) -> Semimetric:
         """Return the distance with some terms multiplied, as by ``d.reweighted({"age": 2})``; 0 leaves a term out.
@@ -915,6 +956,7 @@ class Semimetric(FrozenValue):
         return text + ", or missing" * feature.missing
 
 
+methods_read_sources(Semimetric)
 gower = Semimetric.gower
 
 

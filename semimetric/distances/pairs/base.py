@@ -206,6 +206,10 @@ class PairMap(ABC):
         For features of any kind it is Gower's distance, sum_f slopes[f] gap_f(x_f, y_f), where the gap is that of `Grid.gap`.
         """
 
+    def units(self, slopes: Floats) -> Floats:
+        """Return the weights by which penalties measure the columns: those of `prior`, but none that are 0 there by nature."""
+        return self.prior(slopes)
+
     @abstractmethod
     def differences(self, kind: str) -> sparse.csr_array:
         """Return the sparse matrix D of differences of the tables, shape (n_differences, n_columns).

@@ -2,14 +2,14 @@
 
     d(x, y) = sum over numbers |phi_f(x_f) - phi_f(y_f)| + sum over others w_f · ID([x_f, y_f])
 
-Categories, angles and numbers that may be missing have no monotone scale. The first sum satisfies the triangle inequality; the
-second need not.
+Categories and angles have no monotone scale. The first sum satisfies the triangle inequality; the second need not.
 """
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError
@@ -28,18 +28,30 @@ class _WeightedMap(NamedTuple):
     weights: Floats
 
 
-def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int] = ()) -> PairMap:
-    """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features."""
+def scales_of(
+    grid: Grid,
+    groups: Sequence[tuple[int, ...]],
+    one_weight: Collection[int] = (),
+    *,
+    tabled: Collection[int] = (),
+) -> PairMap:
+    """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
+
+    The numbers ``tabled``, which may be missing, have tables too.
+    """
     check_singles(groups)
-    scaled, others = _split(grid, groups)
+    gaps = [f for f in np.flatnonzero(grid.missing).tolist() if f not in tabled]
+    scaled, others = _split(grid, groups, gaps)
     if not others:
         return WarpedEmbedding(grid, scaled)
-    return MixedEmbedding(grid, groups, one_weight) if scaled else _tables(grid, others, one_weight)
+    return MixedEmbedding(grid, groups, one_weight, gaps) if scaled else _tables(grid, others, one_weight)
 
 
-def _split(grid: Grid, groups: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Return the groups of the features that have a scale, and the others."""
-    scaled = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
+def _split(
+    grid: Grid, groups: Sequence[tuple[int, ...]], gaps: Collection[int]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return the groups of the features that have a scale, and the others; ``gaps`` have one though they may be missing."""
+    scaled = [g for g in groups if grid.extends[g[0]] and (g[0] in gaps or not grid.missing[g[0]])]
     return scaled, [g for g in groups if g not in scaled]
 
 
@@ -58,32 +70,41 @@ def _tables(grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collectio
 class MixedEmbedding(PairMap):
     """The columns of a `WarpedEmbedding` of numbers, followed by those of a `PairEmbedding` of the other single features.
 
-    The tables of the features ``one_weight`` have one column each, for all (a, b) with a != b.
+    The tables of the features ``one_weight`` have one column each, for all (a, b) with a != b. Of the numbers that may be
+    missing ``gaps`` have a scale, and the others a table, as all have in files that name none.
     """
 
     symmetric = zero_diagonal = True
     one_weight: tuple[int, ...]
+    gaps: tuple[int, ...]
 
-    def __init__(self, grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        groups: Sequence[tuple[int, ...]],
+        one_weight: Collection[int] = (),
+        gaps: Collection[int] = (),
+    ) -> None:
         groups = resolve_groups(groups, grid.n_features)
         check_singles(groups)
-        scaled, others = _split(grid, groups)
+        scaled, others = _split(grid, groups, gaps)
         if not scaled or not others:
             raise InputError("scales and tables need numbers and other features; use scales_of")
         self.grid = grid
         self.groups = (*scaled, *others)
         self.scales = WarpedEmbedding(grid, scaled)
+        self.gaps = tuple(f for (f,) in scaled if grid.missing[f])
         self.side_tables = _tables(grid, others, one_weight)
         self.one_weight = self.side_tables.one_weight
 
     def with_one_weight(self, features: set[int]) -> "MixedEmbedding":
         """Return the same columns, but that the tables of these features have one each, for all (a, b) with a != b."""
-        return MixedEmbedding(self.grid, self.groups, features)
+        return MixedEmbedding(self.grid, self.groups, features, self.gaps)
 
     def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
         (_, of_scales), (_, of_tables) = self._parts(w)
         expanded = self.side_tables.expanded(of_tables)[1]
-        return MixedEmbedding(self.grid, self.groups), np.concatenate([of_scales, expanded])
+        return MixedEmbedding(self.grid, self.groups, (), self.gaps), np.concatenate([of_scales, expanded])
 
     @property
     def n_columns(self) -> int:
@@ -105,7 +126,12 @@ class MixedEmbedding(PairMap):
     def select(self, keep: Integers, features: Integers) -> PairMap:
         number = {int(f): k for k, f in enumerate(features)}
         groups = [(number[self.groups[g][0]],) for g in keep]
-        return scales_of(self.grid.select(features), groups, [number[f] for f in self.one_weight if f in number])
+        one_weight = [number[f] for f in self.one_weight if f in number]
+        tabled = [number[f] for (f,) in self.side_tables.groups if f in number]
+        return scales_of(self.grid.select(features), groups, one_weight, tabled=tabled)
+
+    def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
+        return np.concatenate([e.positive_groups(part) for e, part in self._parts(w)])
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
         check_rows(x, i, y, j, self.grid.n_features)
@@ -132,6 +158,9 @@ class MixedEmbedding(PairMap):
 
     def prior(self, slopes: Floats) -> Floats:
         return np.concatenate([self.scales.prior(slopes), self.side_tables.prior(slopes)])
+
+    def units(self, slopes: Floats) -> Floats:
+        return np.concatenate([self.scales.units(slopes), self.side_tables.units(slopes)])
 
     def differences(self, kind: str) -> sparse.csr_array:
         parts = [self.scales.differences(kind), self.side_tables.differences(kind)]

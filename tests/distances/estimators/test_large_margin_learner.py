@@ -86,7 +86,7 @@ def test_transform_is_the_distance_or_says_what_to_use():
     [
         ({}, True),
         ({"tables": "full"}, False),
-        ({"missing": "level"}, False),
+        ({"missing": "level"}, True),
         ({"tables": "auto"}, False),
         ({"tables": "auto", "axioms": "metric"}, True),
         pytest.param({"tables": "auto", "directions": "auto"}, True, marks=pytest.mark.slow),  # as the default sum below

@@ -54,11 +54,18 @@ def test_of_categories_alone_only_the_strength_is_compared(table):
 
 def test_held_tables_of_numbers_have_few_knots_and_stronger_penalties(table):
     numbers, _, y = table
-    X = np.where(np.random.default_rng(1).random(numbers.shape) < 0.2, np.nan, numbers)
-    _, found = compared(X, y, missing="level")
+    _, found = compared(numbers, y, periodic={0: 7.0, 1: 7.0})
     assert {n_knots for _, _, n_knots, _ in found} == {8, 5}
     assert {alpha for *_, alpha in found} == {1e-1, 1e-2, 1e-3}
     assert {tables for tables, *_ in found} == {"warped"}  # they are full tables already
+
+
+def test_numbers_with_gaps_are_compared_as_scales_and_as_full_tables(table):
+    numbers, _, y = table
+    X = np.where(np.random.default_rng(1).random(numbers.shape) < 0.2, np.nan, numbers)
+    _, found = compared(X, y, missing="level")
+    assert {n_knots for tables, _, n_knots, _ in found if tables == "warped"} == {16, 6}
+    assert {tables for tables, *_ in found} == {"warped", "full"}
 
 
 def test_directions_are_for_items_that_have_all_numbers(table):

@@ -1,5 +1,7 @@
 """Coordinates of scales and of leaves: their L1 distance is the distance."""
 
+from dataclasses import replace
+
 import cases
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from semimetric import NotSupportedError, Semimetric
+from semimetric import DistanceRegressor, InputError, NotSupportedError, PartitionFeatures, Semimetric
 
 
 def table(rng, n=40):
@@ -73,6 +75,84 @@ def test_categories_that_are_equally_far_apart_have_coordinates(rng):
     )  # fmt: skip
     only = Semimetric.gower(frame[["kind"]])
     assert_allclose(l1(only.transform(both[["kind"]])), only.pairwise(both[["kind"]]), atol=1e-12)
+
+
+def with_gaps(frame, rng):
+    return frame.mask(rng.random(frame.shape) < 0.25)
+
+
+def test_gower_with_gaps_is_an_l1_distance(rng):
+    """In every column, within the range and outside, beside missing values and new categories."""
+    frame = with_gaps(table(rng), rng)
+    d = Semimetric.gower(frame)
+    far = with_gaps(table(rng), rng)
+    far["size"] *= 20
+    both = pd.concat([frame, far]).astype({"kind": object, "colour": object})
+    both.iloc[5, 1] = "new"
+    assert_allclose(l1(d.transform(both)), d.pairwise(both), rtol=1e-15, atol=1e-15 * d.pairwise(both).max() * 9)
+    assert d.coordinate_names[:2] == ("size, missing below", "size, missing above")
+    assert d.axioms.name == "metric"
+    parts = d.parts_to(d.schema.encode(frame))(d.schema.encode(far)[:1])
+    assert_allclose(parts, d.contributions(far.iloc[0], frame, by="features"), atol=1e-12)
+
+
+def test_numbers_alone_with_gaps_have_parts(rng):
+    frame = with_gaps(pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc")), rng)
+    d = Semimetric.gower(frame)
+    parts = d.parts_to(d.schema.encode(frame))(d.schema.encode(9 * frame)[:1])
+    assert_allclose(parts, d.contributions((9 * frame).iloc[0], frame, by="features"), atol=1e-12)
+    assert_allclose(d.distances_to(d.schema.encode(frame))(d.schema.encode(frame)), d.pairwise(frame), atol=1e-12)
+
+
+def test_a_constant_nearer_than_half_the_scale_has_no_coordinates(rng):
+    """As that of the imputer is, which is no metric then."""
+    frame = with_gaps(pd.DataFrame({"size": rng.normal(size=60)}), rng)
+    d = Semimetric.gower(frame, missing="constant")
+    assert d.axioms.name == "semimetric"
+    with pytest.raises(NotSupportedError, match="'size', which is numeric and may be missing, has a table of many values"):
+        d.transform(frame)
+    two = Semimetric.gower(pd.DataFrame({"size": [0.0, 1.0, 0.0, 1.0, None]}), missing="constant")
+    assert_allclose(l1(two.transform([[0.0], [0.5], [1.0], [None]])), two.pairwise([[0.0], [0.5], [1.0], [None]]), atol=1e-12)
+
+
+def float32_l1(at):
+    """The L1 distances of rows as a store adds them up that holds, and sums, float32."""
+    total = np.zeros((len(at), len(at)), dtype=np.float32)
+    for column in at.astype(np.float32).T:
+        total += np.abs(column[:, None] - column)
+    return total.astype(np.float64)
+
+
+def test_a_unit_of_leaves_makes_sums_of_float32_exact(rng):
+    X = rng.random((40, 3))
+    trees = PartitionFeatures("random", n_trees=90, max_leaf_nodes=6, random_state=0)
+    pairs = rng.integers(0, 40, (90, 2))
+    model = DistanceRegressor(n_knots=2, alpha=1e-2, directions=trees, tables="warped", preprocessor=X)
+    d = model.fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)).semimetric_
+    of_trees = np.arange(len(d.weights)) >= d.embedding.scales.n_columns
+    d = replace(d, weights=np.where(of_trees, 0.1 / 3, 0.0), epsilon=np.zeros_like(d.epsilon))
+    true = d.pairwise(X)
+    plain, scaled = float32_l1(d.transform(X)), float32_l1(d.transform(X, unit=d.coordinate_unit))
+    assert set(np.unique(scaled)) <= set(np.arange(0.0, 2 * 90 + 1, 2))  # two coordinates a tree
+    assert np.abs(d.coordinate_unit * scaled - true).max() <= 1e-15 * true.max()
+    assert np.abs(plain - true).max() > 1e-8 * true.max()
+
+
+def test_a_unit_divides_the_coordinates(with_trees):
+    d, items = with_trees
+    assert_allclose(4 * d.transform(items, unit=4.0), d.transform(items), rtol=1e-15)
+    thin = d.transform(items, unit=4.0, sparse_output=True)
+    assert_array_equal(thin.toarray(), d.transform(items, unit=4.0))
+    for unit in (0.0, -1.0, np.nan, "leaf"):
+        with pytest.raises(InputError, match="unit="):
+            d.transform(items, unit=unit)
+
+
+def test_without_leaves_the_unit_is_a_power_of_two_near_the_scales():
+    d = Semimetric.l1([[0.0, 0.0], [3e30, 6e30]])
+    assert np.log2(d.coordinate_unit) == np.rint(np.log2(d.coordinate_unit))
+    assert 0.5 < 4.5e30 / d.coordinate_unit < 2
+    assert Semimetric.l1([[0.0]]).coordinate_unit == 1.0
 
 
 def test_tables_of_many_values_have_no_coordinates(rng):

@@ -197,3 +197,32 @@ def test_every_gap_is_one_cell():
     constant = Grid([[0.0, 1.0], [4.0], [0.0, 1.0, 2.0]])
     assert_array_equal(GapEmbedding(constant).cells, np.ones(2))
     assert len(GapEmbedding(constant).cells) == GapEmbedding(constant).n_columns
+
+
+OLD = Grid([[0.0, 1.0, 3.0], [0.0, 1.0]], missing=[True, False])
+
+
+def test_a_file_of_before_keeps_tables_of_numbers_with_gaps(rng):
+    """It names no features with scales though they may be missing, so that all of these have the tables that it holds."""
+    embedding = MixedEmbedding(OLD, [(0,), (1,)])
+    assert embedding.groups == ((1,), (0,))
+    state = state_of(embedding)
+    arguments = state.values["object"]["arguments"]
+    assert arguments.pop("gaps") is not None
+    again = value_of(state, PairMap, ())
+    assert again.groups == ((1,), (0,))
+    X, w = np.array([[np.nan, 0.5], [0.5, 2.0], [4.0, 1.0]]), 1 + rng.random(embedding.n_columns)
+    assert_array_equal(distance_of(again, w).pairwise(X), distance_of(embedding, w).pairwise(X))
+
+
+def test_scales_with_gaps_are_saved(rng):
+    embedding = scales_of(GAPS, [(f,) for f in range(3)])
+    assert embedding.gaps == (0,)
+    again, w = value_of(state_of(embedding), PairMap, ()), 1 + rng.random(embedding.n_columns)
+    X = np.array([[np.nan, 1.0, 0.0], [0.5, 2.0, 1.0], [4.0, 1.0, 2.0], [-1.0, np.nan, np.nan]])
+    assert_array_equal(distance_of(again, w).pairwise(X), distance_of(embedding, w).pairwise(X))
+    part = again.select(np.array([0]), np.array([0, 2]))
+    assert_array_equal(part.tables(w[:5])[0].values, embedding.tables(w)[0].values)
+
+
+GAPS = Grid(GRID.knots, KINDS, [True, True, True])
