@@ -96,9 +96,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
     overflow are refused. Every item is reduced to codes of cells. For a query, the least values of the cells of an item add up
-    to a lower bound of its distance, which FAISS computes for all items in SIMD (over joint groups, a compiled kernel). Items
-    are refined by their exact distance in the order of their bounds, until the next bound proves that no other item is among
-    the nearest. Distances are exact whatever the algorithm; ties go to the smallest id.
+    to a lower bound of its distance. Over single features near items lie in lists, which are dropped by bounds of their spans;
+    the first exact query makes them. Otherwise items are refined in the order of their bounds, until the next bound proves that
+    no other item is among the nearest. Distances are exact whatever the algorithm; ties go to the smallest id.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         (NotSupportedError). Groups whose rows for a query exceed 65,536 numbers are merged whatever ``algorithm`` says.
         Segments of at most 2,048 eligible items, or 2 n_neighbors, are scanned by brute force unless it says "merge".
     n_lists : int or "auto", default "auto"
-        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
-        With a single list it answers one query faster: at a million items it takes 70 % of the time.
+        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search over single
+        features does not use them.
     n_probe : int, default 16
         Lists that the approximate search visits.
     n_candidates : int or None
@@ -780,11 +780,12 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def build_graph(self) -> Self:
         """Build the graph that ``algorithm="graph"`` walks along; `fit` does so where that is the algorithm of the index.
 
-        Every item gets edges to at most 32 others, and edges back. They lead to those of its 32 nearest, as the approximate
-        search finds them, that no nearer one occludes (Malkov & Yashunin 2020; Subramanya et al. 2019, with a factor 1.1). Then
-        the items that a walk does not find get edges from where it ended. A walk reads values from tables of 128 levels of each
-        feature, and the ``n_candidates`` nearest items, which it keeps, are refined by exact distances. Up to 8,192 items are
-        scanned instead, and so are more of them where ``where=`` leaves less than half.
+        Every item gets edges to at most 32 others, and edges back. They lead to those of its 32 nearest that no nearer one
+        occludes (Malkov & Yashunin 2020; Subramanya et al. 2019, with a factor 1.1). The nearest are those of the smallest
+        bounds in the 24 lists that are nearest to the item. Then the items that a walk does not find get edges from where it
+        ended. A walk reads values from tables of 128 levels of each feature, and the ``n_candidates`` nearest items, which it
+        keeps, are refined by exact distances. Up to 8,192 items are scanned instead, and so are more of them where ``where=``
+        leaves less than half.
 
         Items that are added later are scanned until there are more than 8,192 of them, which then get a graph of their own.
         With `with_semimetric` the edges stay those of the earlier distance: build the graph again if the recall is too low. It
@@ -829,7 +830,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
         "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint groups;
         "codes" are the cells of the items, and the boxes of joint groups, once a query has made them. The first query that
-        scans makes cells into "faiss": codes in FAISS's layout, with row numbers. "ids" are the ids and their order, "alive"
+        scans makes cells into "faiss": codes in FAISS's layout, with row numbers; the first exact one over single features
+        makes lists of near items, whose bins and row numbers are among the "codes". "ids" are the ids and their order, "alive"
         says which items are not removed, "lists" the list of every item, "graph" edges and levels, and "payload" its columns.
         "groups" are the orders of the items by columns that searches have named in ``by=``, of the last four choices.
         "mapped" are all arrays that lie in files mapped into memory: they are in no other number, and the system may drop their

@@ -1,7 +1,7 @@
 """A set of items that is searched as one: filter by bounds, refine by exact distances, certify the answer.
 
-Exact search over single features: items that are typically near give a limit, and a scan names all whose bound is within it.
-Otherwise the items of the smallest bounds are refined until a bound exceeds the k-th distance; if none does, a scan names all.
+Exact search over single features goes through lists of near items. Otherwise the items of the smallest bounds are refined until
+a bound exceeds the k-th distance; if none does, a scan names all.
 """
 
 from __future__ import annotations
