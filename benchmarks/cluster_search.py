@@ -41,7 +41,7 @@ import numpy as np
 # Worker processes import packages called like files of this folder.
 sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent]
 REPORT = runpy.run_path(str(Path(__file__).with_name("report.py")))
-append, kept_file, read, with_origin = (REPORT[name] for name in ("append", "kept_file", "read", "with_origin"))
+add_results, append, read, with_origin = (REPORT[name] for name in ("add_results", "append", "read", "with_origin"))
 
 K, BLOCK = 10, 1 << 20
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "larger-than-one-machine.md"
@@ -291,7 +291,7 @@ def main() -> None:
     parser.add_argument("--least-shards", type=int, default=8)
     parser.add_argument("--shard-items", type=int, default=3_200_000)
     parser.add_argument("--keep", action="store_true", help="keep the files of a size that is done")
-    parser.add_argument("--results", type=Path, default=kept_file(), metavar="FILE", help="append rows here (%(default)s)")
+    add_results(parser)
     parser.add_argument("--document", action="store_true", help="only write the tables of the kept rows into the page")
     options = parser.parse_args()
     if options.document:

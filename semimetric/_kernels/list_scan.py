@@ -13,8 +13,8 @@ import numpy as np
 
 from .jit import kernel
 from .locate import rise
-from .places import _estimate, _keep_smallest
-from .search import BestItems, _insert, _value, cell_of
+from .places import PlaceCodes, _estimate, _keep_smallest
+from .search import BestItems, SearchedItems, _insert, _value, cell_of
 from .simd import LANES, scan_64
 
 MOST_IN_LIST = 4 * LANES  # items
@@ -26,6 +26,7 @@ _ROUNDING = 1e-10  # Relative to the largest sums: what rounding, and another or
 _TOP = 254.0  # The integer that stands for the limit; sums are cut off at 255.
 _RENEWED = 0.97  # Tables of integers are made anew when the limit has fallen below this part of it.
 _GREATEST, _LEAST, _STEP = np.float32(3.4e38), np.float32(1.2e-38), np.float32(2.0**-23)  # Of normal numbers of 32 bits.
+_MOST = float(_GREATEST)
 _SAMPLED, _POWERS = 256, 8  # The number of items whose spread gives the direction of a cut, and of steps that find it.
 
 
@@ -49,30 +50,79 @@ class ListArrays(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """The range of positions in each bin (E, 64), empty where low > high.
+    """The range of positions in each bin (E, 64), empty where low > high, and where its ends lie on the scales.
 
-    ``order`` (E, 64) are the low ends, those of empty bins filled up by the next so that they increase.
+    ``order`` (E, 64) are the low ends, those of empty bins filled up by the next so that they increase. The cell, fraction and
+    rise outside the range are those of both ends, (E, 2 * 64), low ones first.
     """
 
     low: np.ndarray
     high: np.ndarray
     order: np.ndarray
+    cell: np.ndarray
+    fraction: np.ndarray
+    rise: np.ndarray
+
+
+class Cuts(NamedTuple):
+    """Rows that are cut into lists: rows (n,), their keys (n,), and the starts of lists (L + 1,).
+
+    The first ``left[0]`` of the parts (128, 4) are still to be cut: the first row and the end of each, its first list and the
+    end of its lists.
+    """
+
+    rows: np.ndarray
+    keys: np.ndarray
+    starts: np.ndarray
+    parts: np.ndarray
+    left: np.ndarray
+
+
+class SearchedLists(NamedTuple):
+    """Items in lists that are searched: their positions, or codes of these, and the mask ``keep`` (n,), empty for all."""
+
+    items: SearchedItems
+    places: PlaceCodes
+    lists: ListArrays
+    keep: np.ndarray
+
+
+class QueryBounds(NamedTuple):
+    """Least values of queries: over bins, above the least of a feature (B, E, 64), and over cells (B, 16 E).
+
+    ``rest`` (B, E + 1) are sums of the least values of the features from each on, and ``slack`` (B,) what rounding may change.
+    """
+
+    above: np.ndarray
+    cells: np.ndarray
+    rest: np.ndarray
+    slack: np.ndarray
+
+
+class ChosenRows(NamedTuple):
+    """Rows of a list and their sums of bins, (256,), of which the first ``found[0]`` are there."""
+
+    rows: np.ndarray
+    sums: np.ndarray
+    found: np.ndarray
 
 
 class Limits(NamedTuple):
     """Limits of the sums of each query (B,), what estimates of sums may err by (B,), and the size of the tables.
 
-    Bounds may err by what rounding changes in sums of that size.
+    Bounds may err by what rounding changes in sums of that size. They are held in 32 bits, times ``unit``, a power of 2 that
+    brings the size near 1.
     """
 
     sums: np.ndarray
     room: np.ndarray
     size: float
+    unit: float
 
 
 @kernel
-def _direction(bins, values, sample, out):
-    """Fill ``out`` (E,) with about the direction in which a sample of items varies most; return False if it does not vary.
+def _direction(bins, values, sample):
+    """Return about the direction (E,) in which a sample of items varies most; zeros if it does not vary.
 
     It is found by the power method from the feature of the greatest variance.
     """
@@ -85,35 +135,34 @@ def _direction(bins, values, sample, out):
         spread = (X[:, e] * X[:, e]).sum()
         if spread > best:
             widest, best = e, spread
-    out[:] = 0.0
-    if not best > 0.0:
-        return False
-    out[widest] = 1.0
-    X /= np.sqrt(best)
-    of_rows = np.empty(n)
-    for _ in range(_POWERS):
-        for r in range(n):
-            of_rows[r] = (X[r] * out).sum()
-        for e in range(n_parts):
-            out[e] = (X[:, e] * of_rows).sum()
-        out /= np.sqrt((out * out).sum())
-    return True
+    direction = np.zeros(n_parts)
+    if best > 0.0:
+        direction[widest] = 1.0
+        X /= np.sqrt(best)
+        of_rows = np.empty(n)
+        for _ in range(_POWERS):
+            for r in range(n):
+                of_rows[r] = (X[r] * direction).sum()
+            for e in range(n_parts):
+                direction[e] = (X[:, e] * of_rows).sum()
+            direction /= np.sqrt((direction * direction).sum())
+    return direction
 
 
 @kernel
 def _kth(keys, k):
-    """Return the k-th smallest key, from 0 on; the keys are reordered (Hoare 1961)."""
-    low, high = 0, keys.shape[0] - 1
+    """Return the k-th smallest key, from 0 on (Hoare 1961)."""
+    own, low, high = keys.copy(), 0, keys.shape[0] - 1
     while low < high:
-        middle = keys[(low + high) // 2]
+        middle = own[(low + high) // 2]
         i, j = low, high
         while i <= j:
-            while keys[i] < middle:
+            while own[i] < middle:
                 i += 1
-            while keys[j] > middle:
+            while own[j] > middle:
                 j -= 1
             if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
+                own[i], own[j] = own[j], own[i]
                 i += 1
                 j -= 1
         if k <= j:
@@ -122,14 +171,14 @@ def _kth(keys, k):
             low = i
         else:
             break
-    return keys[k]
+    return own[k]
 
 
 @kernel
 def _cut(bins, rows, keys, first):
     """Reorder bins (n, E) and rows (n,) such that those of the ``first`` smallest keys come first."""
     n = rows.shape[0]
-    middle = _kth(keys.copy(), first)
+    middle = _kth(keys, first)
     equal = first - (keys < middle).sum()  # So many of those with the middle key belong to the first.
     kept_bins, kept_rows, at, kept = np.empty_like(bins), np.empty_like(rows), 0, 0
     for r in range(n):
@@ -148,43 +197,41 @@ def _cut(bins, rows, keys, first):
 
 
 @kernel
-def in_lists(bins, values, rows, n_lists, least):
-    """Order the rows of items and their bins (n, E) such that near ones are consecutive; return the starts of the lists.
+def cut_lists(bins, values, cuts, least, budget):
+    """Order rows of items and their bins (n, E) such that near ones are consecutive, and fill the starts of their lists.
 
-    There are ``n_lists`` of about the same size. Bins stand for the values (E, 64). Each cut halves the lists in the direction
-    in which a sample of their items varies most (Sproull 1991); inside a list rows are ordered on, down to ``least`` of them.
+    It ends after about ``budget`` rows; nothing is left then, or a next call goes on. Bins stand for the values (E, 64). Each
+    cut halves the lists in the direction in which a sample of their items varies most (Sproull 1991); inside a list rows are
+    ordered on, down to ``least`` of them.
     """
-    n, n_parts = bins.shape
-    starts, keys = np.empty(n_lists + 1, np.int64), np.empty(n, np.float32)
-    direction, products = np.empty(n_parts), np.empty((n_parts, BINS), np.float32)
-    parts, depth = np.empty((128, 4), np.int64), 1  # The first row and the end of each part, and its lists.
-    parts[0] = (0, n, 0, n_lists)
-    while depth:
-        depth -= 1
-        a, z, u, v = parts[depth]
+    n_features, products = bins.shape[1], np.empty((bins.shape[1], BINS), np.float32)
+    while cuts.left[0] and budget > 0:
+        cuts.left[0] -= 1
+        depth = cuts.left[0]
+        a, z, u, v = cuts.parts[depth]
         if v - u == 1:
-            starts[u] = a
+            cuts.starts[u] = a
         if v - u <= 1 and z - a <= least:
             continue
+        budget -= z - a
         half = (v - u) // 2
         middle = a + (z - a) // 2 if v - u <= 1 else a + (z - a) * half // (v - u)
-        if _direction(bins, values, np.arange(a, z, max((z - a) // _SAMPLED, 1)), direction):
-            for e in range(n_parts):
+        direction = _direction(bins, values, np.arange(a, z, max((z - a) // _SAMPLED, 1)))
+        if direction.any():
+            for e in range(n_features):
                 for c in range(BINS):
                     products[e, c] = direction[e] * values[e, c]
             for r in range(a, z):
                 total = np.float32(0.0)
-                for e in range(n_parts):
+                for e in range(n_features):
                     total += products[e, bins[r, e]]
-                keys[r] = total
-            _cut(bins[a:z], rows[a:z], keys[a:z], middle - a)
+                cuts.keys[r] = total
+            _cut(bins[a:z], cuts.rows[a:z], cuts.keys[a:z], middle - a)
         if v - u <= 1:  # Both are parts of a list, which are only ordered on.
-            parts[depth], parts[depth + 1] = (middle, z, u, u), (a, middle, u, u)
+            cuts.parts[depth], cuts.parts[depth + 1] = (middle, z, u, u), (a, middle, u, u)
         else:
-            parts[depth], parts[depth + 1] = (middle, z, u + half, v), (a, middle, u, u + half)
-        depth += 2
-    starts[n_lists] = n
-    return starts
+            cuts.parts[depth], cuts.parts[depth + 1] = (middle, z, u + half, v), (a, middle, u, u + half)
+        cuts.left[0] += 2
 
 
 @kernel
@@ -247,14 +294,14 @@ def _down(value):
 
 
 @kernel
-def place_bins(scales, bins, ends):
-    """Fill the places of both ends of every bin: ``ends.cell`` and the others, (E, 2 * 64), low ones first."""
+def place_bins(scales, bins):
+    """Fill where both ends of every bin lie on the scales."""
     for e in range(bins.low.shape[0]):
         for c in range(2 * BINS):
             at = bins.low[e, c] if c < BINS else bins.high[e, c - BINS]
             k, t, beyond = cell_of(at if abs(at) < np.inf else 0.0, scales.size[e])
-            ends.cell[e, c], ends.fraction[e, c] = k, t
-            ends.rise[e, c] = rise(beyond, scales.epsilon[e, 0], scales.epsilon[e, 1])
+            bins.cell[e, c], bins.fraction[e, c] = k, t
+            bins.rise[e, c] = rise(beyond, scales.epsilon[e, 0], scales.epsilon[e, 1])
 
 
 @kernel
@@ -271,20 +318,20 @@ def _bin_at(low, x):
 
 
 @kernel
-def _bin_minima(scales, profiles, b, bins, ends, values, rest, out):
-    """out[e, c]: the least value of feature e over bin c, above the least of all its bins, rounded down; infinite if empty.
+def bin_minima(scales, profiles, b, bins, limits, out):
+    """Fill what is least for query b over every bin and every cell, rounded down, infinite where one is empty.
 
-    ``rest[e]`` becomes the sum of the least values of the features from e on. Return the sum of the largest absolute values of
-    the features. The least value in a bin is at an end of it, or where the function of the item breaks: at a knot, at the
-    fraction of the query in any cell, and at the query itself. ``values`` (64,) is scratch.
+    The least value in a bin is at an end of it, or where the function of the item breaks: at a knot, at the fraction of the
+    query in any cell, and at the query itself.
     """
-    size = 0.0
-    for e in range(bins.low.shape[0]):
+    size, values, n_parts = limits.size, np.empty(BINS), bins.low.shape[0]
+    out.rest[b] = 0.0
+    for e in range(n_parts):
         first, own, beyond = scales.first[e], profiles.fraction[b, e], profiles.beyond[b, e]
         for c in range(2 * BINS):
-            t = ends.fraction[e, c]
-            piece = first + 2 * ends.cell[e, c] + (t > own)
-            value = profiles.pieces[b, piece, 0] + profiles.pieces[b, piece, 1] * t + abs(beyond - ends.rise[e, c])
+            t = bins.fraction[e, c]
+            piece = first + 2 * bins.cell[e, c] + (t > own)
+            value = profiles.pieces[b, piece, 0] + profiles.pieces[b, piece, 1] * t + abs(beyond - bins.rise[e, c])
             if c < BINS:
                 values[c] = value
             else:
@@ -298,19 +345,21 @@ def _bin_minima(scales, profiles, b, bins, ends, values, rest, out):
         c = _bin_at(bins.order[e], profiles.position[b, e])
         if c >= 0 and profiles.position[b, e] < bins.high[e, c]:
             values[c] = min(values[c], _value(profiles.position[b, e], e, scales, profiles, b))
-        lowest, most = np.inf, 0.0
+        lowest = np.inf
         for c in range(BINS):
-            if bins.low[e, c] > bins.high[e, c]:
-                values[c] = np.inf
-            else:
-                lowest, most = min(lowest, values[c]), max(most, abs(values[c]))
-        rest[e] = lowest
-        size += most
+            if bins.low[e, c] <= bins.high[e, c]:
+                lowest = min(lowest, values[c])
+        out.rest[b, e] = lowest
+        size += abs(lowest)
         for c in range(BINS):
-            out[e, c] = _down(values[c] - lowest)
-    for e in range(bins.low.shape[0] - 2, -1, -1):
-        rest[e] += rest[e + 1]
-    return size
+            above = min((values[c] - lowest) * limits.unit, _MOST)  # A product may be infinite.
+            out.above[b, e, c] = _down(above) if bins.low[e, c] <= bins.high[e, c] else np.float32(np.inf)
+        for c in range(16):
+            of_cell = out.above[b, e, 4 * c : 4 * c + 4]
+            out.cells[b, 16 * e + c] = min(min(of_cell[0], of_cell[1]), min(of_cell[2], of_cell[3]))
+    for e in range(n_parts - 2, -1, -1):
+        out.rest[b, e] += out.rest[b, e + 1]
+    out.slack[b] = _ROUNDING * size
 
 
 @kernel
@@ -335,15 +384,6 @@ def _bound(minima, span, room):
         if e % 8 == 7 and bound > room:
             break
     return bound
-
-
-@kernel
-def _cell_minima(above, out):
-    """out[16 e + c]: the least of the values (E, 64) of the four bins of cell c of feature e."""
-    for e in range(above.shape[0]):
-        for c in range(16):
-            one, other = min(above[e, 4 * c], above[e, 4 * c + 1]), min(above[e, 4 * c + 2], above[e, 4 * c + 3])
-            out[16 * e + c] = min(one, other)
 
 
 @kernel
@@ -401,17 +441,15 @@ def _nearest_lists(above, lists, count, each):
 
 
 @kernel
-def _lists_within(above, room, lists, searched, bounds, promise):
-    """Find the lists that may hold an item within the room of a query; return them in the order of their promise.
+def _lists_within(above, room, lists, searched):
+    """Return the lists that may hold an item within the room of a query, and bounds for all lists and queries, (L, B).
 
-    ``above`` (B, E, 64) are the values of bins, and ``room`` (B,) what a sum may be above the least. The bounds of each query
-    (L, B) are infinite where a list, or its group, is left out, as are lists that are marked in ``searched``. The promise of a
-    list is the least of its bounds.
+    ``above`` (B, E, 64) are the values of bins, and ``room`` (B,) what a sum may be above the least. Bounds are infinite where
+    a list, or its group, is left out, as are lists that are marked in ``searched``. Lists come in the order of their least
+    bounds.
     """
-    minima = np.empty((above.shape[1], _SPANS * BINS), np.float32)
-    n_lists = lists.spans.shape[0]
-    bounds[:] = np.float32(np.inf)
-    promise[:] = np.inf
+    minima, n_lists = np.empty((above.shape[1], _SPANS * BINS), np.float32), lists.spans.shape[0]
+    bounds, promise = np.full((n_lists, above.shape[0]), np.inf, np.float32), np.full(n_lists, np.inf)
     for b in range(above.shape[0]):
         _span_minima(above[b], minima)
         for g in range(lists.of_groups.shape[0]):
@@ -424,7 +462,7 @@ def _lists_within(above, room, lists, searched, bounds, promise):
                         bounds[i, b] = _down(bound)
                         promise[i] = min(promise[i], bound)
     found = np.flatnonzero(promise < np.inf)
-    return found[np.argsort(promise[found])]
+    return found[np.argsort(promise[found])], bounds
 
 
 class Collected(NamedTuple):
@@ -439,8 +477,10 @@ class Collected(NamedTuple):
 def _larger(collected):
     """Return arrays of the same items with twice the room."""
     n, room = collected.rows.shape
-    out = Collected(np.empty((n, 2 * room), np.int64), np.empty((n, 2 * room)), collected.found)
-    out.rows[:, :room], out.sums[:, :room] = collected.rows, collected.sums
+    out = Collected(np.empty((n, 2 * room), np.int64), np.empty((n, 2 * room)), collected.found.copy())
+    for b in range(n):  # What no query has found stays untouched, and takes no memory.
+        found = collected.found[b]
+        out.rows[b, :found], out.sums[b, :found] = collected.rows[b, :found], collected.sums[b, :found]
     return out
 
 
@@ -510,8 +550,8 @@ def _rounded_up(room, n_parts):
 
 
 @kernel
-def _candidates(lists, i, keep, integers, above, room, sums, out):
-    """Fill ``out`` with eligible rows of list i whose cells and bins may be within the room, and sums of bins; count them."""
+def _candidates(lists, i, keep, integers, above, room, out):
+    """Fill ``out`` with the eligible rows of list i whose cells and bins may be within the room, and their sums of bins."""
     n, n_parts, size = 0, above.shape[0], lists.starts[i + 1] - lists.starts[i]
     most = _rounded_up(room, n_parts)
     for block in range(lists.blocks[i + 1] - lists.blocks[i]):
@@ -525,14 +565,14 @@ def _candidates(lists, i, keep, integers, above, room, sums, out):
             row = np.int64(lists.rows[lists.starts[i] + block * LANES + lane])
             total = _bin_sum(above, lists.bins, first + lane)
             if not total > most and (not keep.shape[0] or keep[row]):
-                out[n], sums[n] = row, total
+                out.rows[n], out.sums[n] = row, total
                 n += 1
-    return n
+    out.found[0] = n
 
 
 @kernel
-def _by_bins(lists, i, keep, above, sums, out):
-    """Fill ``out`` with the eligible rows of list i, and their sums of bins, small ones first to a 64th; count them."""
+def _by_bins(lists, i, keep, above, out):
+    """Fill ``out`` with the eligible rows of list i and their sums of bins, small ones first to a 64th of their range."""
     n, n_parts, rows = 0, above.shape[0], np.empty(MOST_IN_LIST, np.int64)
     unsorted, ends = np.empty(MOST_IN_LIST, np.float32), np.zeros(BINS + 1, np.int64)
     for r in range(lists.starts[i + 1] - lists.starts[i]):
@@ -541,9 +581,10 @@ def _by_bins(lists, i, keep, above, sums, out):
             rows[n] = row
             unsorted[n] = _bin_sum(above, lists.bins, (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES)
             n += 1
-    if not n:
-        return 0
-    low, high = unsorted[:n].min(), unsorted[:n].max()
+    out.found[0] = n
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    for r in range(n):
+        low, high = min(low, unsorted[r]), max(high, unsorted[r])
     scale = np.float32(BINS - 1) / (high - low) if low < high < np.inf else np.float32(0.0)
     for r in range(n):
         ends[_bucket(unsorted[r], low, scale) + 1] += 1
@@ -551,9 +592,8 @@ def _by_bins(lists, i, keep, above, sums, out):
         ends[c] += ends[c - 1]
     for r in range(n):
         c = _bucket(unsorted[r], low, scale)
-        out[ends[c]], sums[ends[c]] = rows[r], unsorted[r]
+        out.rows[ends[c]], out.sums[ends[c]] = rows[r], unsorted[r]
         ends[c] += 1
-    return n
 
 
 @kernel
@@ -564,80 +604,90 @@ def _bucket(value, low, scale):
 
 
 @kernel
-def search_lists(scales, profiles, items, places, lists, bins, ends, limits, keep, near, best, at_once):
+def _room(limit, least, slack, unit):
+    """Return what the bounds of an item may add up to above the least, times ``unit``, if its sum is within the limit.
+
+    The rounding of a sum is relative to its terms, which are at most the least ones and what the sum is above them.
+    """
+    return ((limit - least) * (1.0 + _ROUNDING) + slack) * unit
+
+
+@kernel
+def search_lists(scales, profiles, searched, bins, limits, near, k):
     """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest.
 
-    The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. With items whose positions are
-    known, the nearest are in ``best``, (B, k) and (B,), and nothing is collected. With ``places``, or k = 0, the items whose
-    sums, or estimates of them, may be within the limits are collected, and ``best.sums`` are the smallest estimates.
-    ``near`` are a number of near lists, that of those each query visits first, and True if no others follow. Items may then be
-    missed, and their sums are the least of their bins, whatever the positions are. The mask ``keep`` (n,) is empty where all
-    items are eligible. ``best.refined`` counts sums or estimates, and ``at_once`` (B,) becomes False where the lists beyond the
-    near ones had some of the nearest.
+    The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. ``near`` are a number of near
+    lists, that of those each query visits first, and True if no others follow. Items may then be missed, and their sums are
+    about the least of their bins, whatever the positions are.
+
+    Return the sums and rows (B, k) of the nearest, how many sums or estimates were computed (B,), where no list beyond the near
+    ones had some of the nearest (B,), and what was collected. With items whose positions are known nothing is collected. With
+    places, or k = 0, items whose sums, or estimates of them, may be within the limits are, and the sums are the smallest
+    estimates.
     """
-    n, k, coded = profiles.position.shape[0], best.sums.shape[1], places.codes.shape[0] > 0
-    gather, n_parts = (coded or k == 0) and not near[2], bins.low.shape[0]
-    first = n if gather else 0
+    items, places, lists, keep = searched
+    n, n_parts, coded, unit = profiles.position.shape[0], bins.low.shape[0], places.codes.shape[0] > 0, limits.unit
+    count, each, alone = near
+    each, gather = each if alone else count, (coded or k == 0) and not alone
+    sums, rows = np.full((n, k), np.inf), np.full((n, k), -1, np.int64)
+    refined, at_once, first = np.zeros(n, np.int64), np.ones(n, np.bool_), n if gather else 0
     collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
     above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
-    integers, made_for, sums = np.empty((n, 16 * n_parts), np.uint8), np.full(n, np.inf), np.empty(MOST_IN_LIST, np.float32)
-    limit, searched, rows = np.empty(n), np.zeros(lists.spans.shape[0], np.bool_), np.empty(MOST_IN_LIST, np.int64)
-    values, rest, room, slack = np.empty(BINS), np.zeros((n, scales.size.shape[0] + 1)), np.empty(n), np.empty(n)
-    bounds, promise = np.empty((lists.spans.shape[0], n), np.float32), np.empty(lists.spans.shape[0])
+    of_queries = QueryBounds(above, cells, np.zeros((n, scales.size.shape[0] + 1)), np.empty(n))
+    integers, made_for = np.empty((n, 16 * n_parts), np.uint8), np.full(n, np.inf)
+    done = np.zeros(lists.spans.shape[0], np.bool_)
+    chosen_rows = ChosenRows(np.empty(MOST_IN_LIST, np.int64), np.empty(MOST_IN_LIST, np.float32), np.zeros(1, np.int64))
+    limit, room = limits.sums.copy(), np.empty(n)
     for b in range(n):
-        slack[b] = _ROUNDING * (_bin_minima(scales, profiles, b, bins, ends, values, rest[b], above[b]) + limits.size)
-        _cell_minima(above[b], cells[b])
-        limit[b] = limits.sums[b]
-        if k:
-            limit[b] = min(limit[b], max(best.sums[b, k - 1] + limits.room[b], items.least))
-        room[b] = limit[b] + slack[b] - rest[b, 0]
-    count, each, alone = near
-    each = each if alone else count
+        bin_minima(scales, profiles, b, bins, limits, of_queries)
+        room[b] = _room(limit[b], of_queries.rest[b, 0], of_queries.slack[b], unit)
     for stage in range(2):
         if stage and alone or not stage and not count:
             continue
         if stage == 0:
-            chosen, visits = _nearest_lists(above, lists, count, each)
+            chosen, visits = _nearest_lists(of_queries.above, lists, count, each)
         else:
-            chosen = _lists_within(above, room, lists, searched, bounds, promise)
+            chosen, bounds = _lists_within(of_queries.above, room, lists, done)
         for j in range(chosen.shape[0]):
             i = chosen[j]
-            searched[i] = True
+            done[i] = True
             for b in range(n):
                 if (bounds[i, b] > room[b] if stage else not visits[j, b]) or room[b] < 0.0:
                     continue
+                own, rest = of_queries.above[b], of_queries.rest[b]
+                of_query = BestItems(sums[b], rows[b], refined[b : b + 1])
                 in_order = limit[b] == np.inf  # Then all items come, near ones first, and the first of them give a limit.
                 if in_order:
-                    n_rows = _by_bins(lists, i, keep, above[b], sums, rows)
+                    _by_bins(lists, i, keep, own, chosen_rows)
                 else:
-                    if not room[b] > _RENEWED * made_for[b]:
+                    if not room[b] > _RENEWED * made_for[b] and room[b] != made_for[b]:
                         made_for[b] = room[b]
-                        _make_integers(cells[b], room[b], integers[b])
-                    n_rows = _candidates(lists, i, keep, integers[b], above[b], room[b], sums, rows)
-                for r in range(n_rows):
-                    if in_order and limit[b] < np.inf and sums[r] > _rounded_up(limit[b] + slack[b] - rest[b, 0], n_parts):
+                        _make_integers(of_queries.cells[b], room[b], integers[b])
+                    _candidates(lists, i, keep, integers[b], own, room[b], chosen_rows)
+                for r in range(chosen_rows.found[0]):
+                    row, most = chosen_rows.rows[r], _room(limit[b], rest[0], of_queries.slack[b], unit)
+                    if in_order and limit[b] < np.inf and chosen_rows.sums[r] > _rounded_up(most, n_parts):
                         continue
-                    best.refined[b] += 1
-                    row = rows[r]
+                    of_query.refined[0] += 1
                     if alone:
-                        value = sums[r] + rest[b, 0]
+                        value = chosen_rows.sums[r] / unit + rest[0]
                     elif coded:
                         value = _estimate(places.codes[row], places, scales, profiles, b)
                     else:
-                        value = _sum_within(items.positions[row], scales, profiles, b, rest[b], limit[b] + slack[b])
+                        value = _sum_within(items.positions[row], scales, profiles, b, rest, rest[0] + most / unit)
                         value = max(value, items.least)
                     if not gather:
-                        if not value > best.sums[b, k - 1]:
+                        if not value > limit[b]:
                             at_once[b] = at_once[b] and not stage
-                            _insert(value, row, items.rank, BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1]))
-                            limit[b] = min(limit[b], best.sums[b, k - 1])
+                            _insert(value, row, items.rank, of_query)
+                            limit[b] = min(limit[b], of_query.sums[k - 1])
                         continue
                     if value > limit[b] + limits.room[b]:
                         continue
                     if k:
-                        at_once[b] = at_once[b] and (not stage or value > best.sums[b, k - 1])
-                        _keep_smallest(value, best.sums[b])
-                        limit[b] = min(limit[b], max(best.sums[b, k - 1] + limits.room[b], items.least))
+                        at_once[b] = at_once[b] and (not stage or value > of_query.sums[k - 1])
+                        _keep_smallest(value, of_query.sums)
+                        limit[b] = min(limit[b], max(of_query.sums[k - 1] + limits.room[b], items.least))
                     if collected.found[b] == collected.rows.shape[1]:
                         _compacted(collected, b, limit[b] + limits.room[b])
                         if 2 * collected.found[b] > collected.rows.shape[1]:
@@ -645,8 +695,8 @@ def search_lists(scales, profiles, items, places, lists, bins, ends, limits, kee
                     at_end = collected.found[b]
                     collected.rows[b, at_end], collected.sums[b, at_end] = row, value
                     collected.found[b] += 1
-                room[b] = limit[b] + slack[b] - rest[b, 0]
+                room[b] = _room(limit[b], rest[0], of_queries.slack[b], unit)
     if gather:
         for b in range(n):
             _compacted(collected, b, limit[b] + limits.room[b])
-    return collected
+    return sums, rows, refined, at_once, collected

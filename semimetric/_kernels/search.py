@@ -179,14 +179,17 @@ def cell_means(scales, profiles, entry, typical, out):
 def encode(positions, entry, edges, low, high, codes):
     """Fill the cells of all items, (n, P), and the range of positions in each cell, which grows by these items.
 
-    A position is in the first cell whose upper edge is >= it; edges (P, C - 1) may be infinite, and C is a power of 2.
+    A position is in the first cell whose upper edge is >= it; edges (P, C - 1) may be infinite.
     """
     for i in range(positions.shape[0]):
         for p in range(entry.shape[0]):
-            x, a, half = positions[i, entry[p]], 0, (edges.shape[1] + 1) // 2
-            while half:
-                a += half if edges[p, a + half - 1] < x else 0
-                half //= 2
+            x, a, z = positions[i, entry[p]], 0, edges.shape[1]
+            while a < z:
+                middle = (a + z) // 2
+                if x <= edges[p, middle]:
+                    z = middle
+                else:
+                    a = middle + 1
             codes[i, p] = a
             low[p, a], high[p, a] = min(low[p, a], x), max(high[p, a], x)
 

@@ -6,7 +6,7 @@ again on the same grid keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._foundation.threads import short_blocks
+from ..._foundation.threads import end_if_interrupted, short_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.graph_search import LevelPlaces
 from ..._kernels.list_scan import (
     BINS,
     GROUP,
@@ -24,21 +23,25 @@ from ..._kernels.list_scan import (
     QUERIES,
     Bins,
     Collected,
+    Cuts,
     Limits,
     ListArrays,
+    SearchedLists,
+    cut_lists,
     fill_lists,
-    in_lists,
     place_bins,
     search_lists,
 )
 from ..._kernels.places import PlaceCodes
-from ..._kernels.search import BestItems, Profiles, SearchedItems, encode
+from ..._kernels.search import Profiles, SearchedItems, encode
 from ..._kernels.simd import LANES
 from .cells import Warp
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, estimate_errors
 
 _SAMPLE = 20_000  # The number of items that place the bins.
+_BUDGET = 1 << 25  # So many bins are looked at in one compiled call that cuts lists, in some 0.1 s.
+_SEARCHED = 1 << 30  # The number of items times queries of a call, if nothing is left out.
 _NEAR = 16  # The lists that give the first limits of an exact search.
 _ALL = np.empty(0, dtype=bool)  # The mask of eligible items where all are.
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
@@ -48,7 +51,7 @@ _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))
 class NearLists(NamedTuple):
     """The lists that a search visits first: ``n_lists`` near all queries together, of which each visits the ``each`` nearest.
 
-    If ``alone``, no others follow, so that items may be missed, and sums are bounds; else all queries visit all of them.
+    If ``alone``, no others follow, so that items may be missed, and sums are about bounds; else all queries visit all of them.
     """
 
     n_lists: int = _NEAR
@@ -64,7 +67,7 @@ class ItemLists:
     """Items of a segment in lists of at most 256, and the bins of their features: 64 of each, of which four are a cell."""
 
     arrays: ListArrays
-    bins: Bins
+    ranges: tuple[Floats, Floats]  # (E, 64), the least and the greatest position of the items in each bin
     edges: Floats  # (E, 63), the upper edges of the bins
     values: NDArray[np.float32]  # (E, 64), what the bins are on the scales that the tables rise evenly on
 
@@ -78,13 +81,10 @@ class ItemLists:
         shape = edges.shape[0], BINS
         low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
         bins = _encoded(points, edges, low, high)
-        middle, filled = np.zeros(shape), low <= high
-        middle[filled] = (low[filled] + high[filled]) / 2
-        values = np.array([np.interp(m, w.knots, w.scale) for m, w in zip(middle, warps, strict=True)])
-        values = (values / (np.ptp(values, axis=1).max() or 1.0)).astype(np.float32)
+        values = _values(low, high, warps)
         n_lists = -(-n // MOST_IN_LIST)
         rows = np.arange(n, dtype=np.int32 if n <= np.iinfo(np.int32).max else np.int64)
-        starts = in_lists(bins, values, rows, n_lists, QUERIES)
+        starts = _cut(bins, values, rows, n_lists)
         blocks = np.append(0, np.cumsum(-(-np.diff(starts) // LANES)))
         of_lists, of_groups = (n_lists, len(edges)), (-(-n_lists // GROUP), len(edges))
         arrays = ListArrays(
@@ -93,8 +93,7 @@ class ItemLists:
             np.empty((*of_lists, 2), np.uint16), np.empty((*of_groups, 2), np.uint16),
         )  # fmt: skip
         fill_lists(bins, arrays)
-        order = np.minimum.accumulate(np.where(low > high, np.inf, low)[:, ::-1], axis=1)[:, ::-1].copy()
-        return cls(arrays, Bins(low, high, order), edges, values)
+        return cls(arrays, (low, high), edges, values)
 
     @property
     def all_arrays(self) -> list[NDArray[np.generic]]:
@@ -110,8 +109,29 @@ class ItemLists:
         )
         for rows in short_blocks(len(X), _SAMPLE):
             bins[rows] = _encoded(view.points(X[rows]), self.edges, unused.copy(), -unused)
-        in_lists(bins, self.values, numbers, 1, QUERIES)
+        _cut(bins, self.values, numbers, 1)
         return numbers
+
+
+def _values(low: Floats, high: Floats, warps: Sequence[Warp]) -> NDArray[np.float32]:
+    """Return the middles of bins (E, 64) on scales that rise evenly, from 0 on; 1 is the length of the longest."""
+    out = np.zeros(low.shape)
+    for e, warp in enumerate(warps):
+        filled = low[e] <= high[e]
+        middles = np.interp((low[e, filled] + high[e, filled]) / 2, warp.knots, warp.scale)
+        out[e, filled] = middles - middles.min()
+    return (out / (out.max() or 1.0)).astype(np.float32)
+
+
+def _cut(bins: NDArray[np.uint8], values: NDArray[np.float32], rows: NDArray[Any], n_lists: int) -> Integers:
+    """Order rows and their bins (n, E) such that near ones are consecutive; return the starts of the lists (n_lists + 1,)."""
+    starts, parts = np.full(n_lists + 1, len(rows)), np.empty((128, 4), np.int64)
+    parts[0] = (0, len(rows), 0, n_lists)
+    cuts = Cuts(rows, np.empty(len(rows), np.float32), starts, parts, np.ones(1, np.int64))
+    while cuts.left[0]:
+        end_if_interrupted()
+        cut_lists(bins, values, cuts, QUERIES, _BUDGET // max(bins.shape[1], 1))
+    return starts
 
 
 def _encoded(points: ItemArrays, edges: Floats, low: Floats, high: Floats) -> NDArray[np.uint8]:
@@ -135,11 +155,13 @@ class ListScan:
         return self.refinement.view
 
     @cached_property
-    def _ends(self) -> LevelPlaces:
-        shape = (len(self.lists.bins.low), 2 * BINS)
-        ends = LevelPlaces(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-        place_bins(self.view.scales, self.lists.bins, ends)
-        return ends
+    def bins(self) -> Bins:
+        """The bins as kernels take them."""
+        (low, high), shape = self.lists.ranges, (len(self.lists.edges), 2 * BINS)
+        order = np.minimum.accumulate(np.where(low > high, np.inf, low)[:, ::-1], axis=1)[:, ::-1].copy()
+        bins = Bins(low, high, order, np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+        place_bins(self.view.scales, bins)
+        return bins
 
     @cached_property
     def _items(self) -> tuple[SearchedItems, PlaceCodes]:
@@ -153,19 +175,21 @@ class ListScan:
     ) -> SegmentResult:
         """Find the k nearest eligible items of each query; finite ``limits`` (B,) exclude those of larger sums."""
         answer = SegmentResult.empty(len(queries), k)
-        answer.at_once[:] = True
         sums = np.full(len(queries), np.inf) if limits is None else limits
         near = near if near.alone or not np.isfinite(sums).all() else NearLists(0, 0)
-        for part, collected in self._searched(queries, sums, eligible, near, answer):
+        for part, found in self._searched(queries, sums, eligible, near, k):
+            answer.refined[part], answer.at_once[part] = found[2], found[3]
             if isinstance(self.refinement, CodedRefinement) and not near.alone:
-                rows, starts = _flat(collected)
+                rows, starts = _flat(found[4])
                 self.refinement.keep(queries, np.arange(part.start, part.stop), rows, NO_VALUES, starts, answer)
+            else:
+                answer.sums[part], answer.rows[part] = found[0], found[1]
         return answer
 
     def within(self, queries: QueryBlock, limit: float, eligible: Mask) -> list[tuple[Floats, Integers]]:
         """Return for each query sums and rows of at least all eligible items whose sum is <= ``limit``."""
-        answer, sums, found = SegmentResult.empty(len(queries), 0), np.full(len(queries), limit), []
-        for part, collected in self._searched(queries, sums, eligible, NearLists(0, 0), answer):
+        sums, found = np.full(len(queries), limit), []
+        for part, (*_, collected) in self._searched(queries, sums, eligible, NearLists(0, 0), 0):
             for q, n, rows, values in zip(
                 range(part.start, part.stop), collected.found, collected.rows, collected.sums, strict=True
             ):
@@ -176,23 +200,19 @@ class ListScan:
         return found
 
     def _searched(
-        self, queries: QueryBlock, sums: Floats, eligible: Mask, near: NearLists, answer: SegmentResult
-    ) -> Iterator[tuple[slice, Collected]]:
-        """Search for some queries after others; yield their slice, and the items that were collected for them."""
+        self, queries: QueryBlock, sums: Floats, eligible: Mask, near: NearLists, k: int
+    ) -> Iterator[tuple[slice, tuple[Floats, Integers, Integers, NDArray[np.bool_], Collected]]]:
+        """Search for some queries after others; yield their slice, and what `search_lists` returns for them."""
         room = np.zeros(len(queries))
-        coded = isinstance(self.refinement, CodedRefinement) and not near.alone
-        if isinstance(self.refinement, CodedRefinement) and coded:
+        if isinstance(self.refinement, CodedRefinement) and not near.alone:
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
-        keep = _ALL if eligible is None else eligible
-        for part in short_blocks(len(queries), QUERIES):
+        searched = SearchedLists(*self._items, self.lists.arrays, _ALL if eligible is None else eligible)
+        most, exponent = max(min(QUERIES, _SEARCHED // max(len(self.lists.arrays.rows), 1)), 8), np.frexp(self.view.size)[1]
+        unit = float(np.ldexp(1.0, -int(np.clip(exponent, -1000, 1000))))
+        for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
-            smallest = np.full_like(answer.sums[part], np.inf) if coded else answer.sums[part]
-            best = BestItems(smallest, answer.rows[part], answer.refined[part])
-            limits = Limits(sums[part], room[part], self.view.size)
-            yield part, search_lists(
-                self.view.scales, profiles, *self._items, self.lists.arrays, self.lists.bins, self._ends, limits, keep,
-                (near.n_lists, near.each, near.alone), best, answer.at_once[part],
-            )  # fmt: skip
+            limits = Limits(sums[part], room[part], self.view.size, unit)
+            yield part, search_lists(self.view.scales, profiles, searched, self.bins, limits, tuple(near), k)
 
 
 def _flat(collected: Collected) -> tuple[Integers, Integers]:

@@ -180,7 +180,7 @@ class SegmentedItems(NamedTuple):
 
         With ``linked=False`` distances are the sums before the link, by which answers of several are merged.
         """
-        order = self._order(X) if search.algorithm == "exact" else None
+        order = self._order(X, search.k) if search.algorithm == "exact" else None
 
         def answer(block: QueryBlock, _: Any) -> Neighbors:
             return self.nearest_of_block(block, search)
@@ -193,17 +193,17 @@ class SegmentedItems(NamedTuple):
 
         Distances are sums before the link, infinite where there are fewer items.
         """
-        order = self._order(X)
+        order = self._order(X, search.k)
 
         def answer(block: QueryBlock, rows: slice | Integers) -> Neighbors:
             return self._nearest_in_order(block, search, limits[rows])
 
         return _in_rows(self.by_blocks(answer, X, order=order, n_jobs=n_jobs), order)
 
-    def _order(self, X: NDArray[Any]) -> Integers | None:
+    def _order(self, X: NDArray[Any], k: int = 0) -> Integers | None:
         """Return the numbers of queries such that near ones, whose lists are mostly the same, are answered together."""
-        largest = max(self.segments, key=len)
-        return largest.list_scan.lists.order(self.view, X) if len(X) > _FEW and largest.scans_lists else None
+        segment, mask = max(zip(self.segments, self.masks, strict=True), key=lambda masked: len(masked[0]))
+        return segment.list_scan.lists.order(self.view, X) if len(X) > _FEW and segment.scans_lists(mask, k) else None
 
     def by_blocks(
         self,

@@ -210,6 +210,7 @@ class Lists(NamedTuple):
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one;
 _FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them.
 SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
+_RARE = 0.015  # Where less than this share of the items is eligible, they are looked at one by one.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
@@ -448,10 +449,10 @@ class Segment:
         """True if exact searches go through lists of items: under sums over single features, some of which have tables."""
         return self.view.simple and self.searchable
 
-    @property
-    def scans_lists(self) -> bool:
-        """True if exact searches among all items go through lists."""
-        return self.listed and len(self) > _FEW
+    def scans_lists(self, keep: Mask, k: int = 0) -> bool:
+        """Return True if exact searches for k neighbours among the eligible items go through lists."""
+        n = self.eligible(keep).n
+        return self.listed and not self._few(n, k) and n >= _RARE * len(self)
 
     @cached_property
     def _item_lists(self) -> ItemLists:
@@ -498,7 +499,12 @@ class Segment:
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
         if self.listed:
-            return self.list_scan.nearest(queries, search.k, eligible, limits)
+            rare = n < _RARE * len(self)
+            return (
+                self._brute(queries, search.k, chosen.rows)
+                if rare
+                else self.list_scan.nearest(queries, search.k, eligible, limits)
+            )
         boxes, survivors = self.scan_choice
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
@@ -520,7 +526,7 @@ class Segment:
         """Return for each query sums and rows of at least all eligible items whose sum is <= limit (rounding aside)."""
         chosen, scanned = self.eligible(keep), len(self) > _FEW
         eligible = chosen.mask
-        if scanned and self.listed:
+        if scanned and self.listed and chosen.n >= _RARE * len(self):
             return self.list_scan.within(queries, limit, eligible)
         bounds = self._bounds(queries) if scanned and self.searchable and self._boxes is None else None
         found = []

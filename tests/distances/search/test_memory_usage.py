@@ -29,9 +29,16 @@ def test_every_array_is_counted_once(dtype):
     assert {name: usage[name] for name in want} == want
     assert (usage["alive"], usage["faiss"], usage["mapped"], usage["joint"]) == (320, 0, 0, 0)
     index.kneighbors(queries, 3)
+    exact = index.memory_usage()
+    lists = index.segments_[0].list_scan.lists.arrays
+    assert lists.rows.nbytes == 4 * 320
+    assert 320 * n_features <= lists.bins.nbytes < 1.5 * 320 * n_features  # lists are filled up to a multiple of 64
+    assert (usage["codes"], exact["codes"]) == (320 * n_bytes, 320 * n_bytes + lists.rows.nbytes + lists.bins.nbytes)
+    assert exact["faiss"] == 0
+    index.kneighbors(queries, 3, algorithm="approximate")
     after = index.memory_usage()
     assert after["faiss"] == 320 * (n_bytes + 8)
-    assert (usage["codes"], after["codes"]) == (320 * n_bytes, 0)  # which FAISS holds then
+    assert exact["codes"] - after["codes"] == 320 * n_bytes  # which FAISS holds then
     assert after["ids"] == 2 * 8 * 320  # their order too
     assert index.nbytes == sum(after.values())
 
@@ -55,7 +62,9 @@ def test_what_lies_in_files_is_no_memory(tmp_path):
     assert usage["mapped"] == whole.nbytes
     assert mapped.nbytes == 0
     mapped.kneighbors(queries, 3)
-    assert mapped.nbytes == mapped.memory_usage()["faiss"] > 0
+    assert mapped.nbytes == mapped.memory_usage()["codes"] > 0
+    mapped.kneighbors(queries, 3, algorithm="approximate")
+    assert mapped.memory_usage()["faiss"] > 0
 
 
 def test_an_index_that_is_not_fitted_holds_nothing_to_count():
