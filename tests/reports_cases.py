@@ -73,6 +73,8 @@ DISTANCES = {
     "one weight": lambda: of(PairEmbedding(grid()).with_one_weight({2})),
     "scales and tables": lambda: of(scales_of(grid(), [(f,) for f in range(4)])),
     "scales and roots": lambda: of(scales_of(grid(), [(f,) for f in range(4)]), link="sqrt"),
+    "scales with gaps": lambda: of(scales_of(grid(True), [(f,) for f in range(4)])),
+    "scales with gaps and roots": lambda: of(scales_of(grid(True), [(f,) for f in range(4)]), link="sqrt"),
     "a constant column": lambda: of(PairEmbedding(Grid([[1.0], *KNOTS[1:]], KINDS))),
 }
 

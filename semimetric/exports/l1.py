@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from .._foundation.types import Floats
-from .parts import JointTable, Parts
+from .parts import JointTable, Parts, Scale
 
 _MOST_PAIRS = 20_000  # of grid points, whose values the weights of the cuts of one table follow
 _MOST_ARCS = 400  # of a circle; of more, the single levels and the half circles are taken
@@ -32,11 +32,12 @@ class Coordinate(NamedTuple):
     values: Floats  # (n_vertices,)
     below: float = 0.0  # slopes outside the range
     above: float = 0.0
+    scale: Scale | None = None  # that it is
 
     @property
     def is_level(self) -> bool:
-        """True if all vertices but one have the value 0."""
-        return np.count_nonzero(self.values) == 1 and not self.below and not self.above
+        """True if it is no scale, and all vertices but one have the value 0."""
+        return self.scale is None and np.count_nonzero(self.values) == 1 and not self.below and not self.above
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,6 @@ class L1Coordinates:
         """Return the coordinates of the parts of a distance: scales, the other rises, then levels and what tables need."""
         grid, slopes = parts.distance.embedding.grid, parts.distance.epsilon
         lines: dict[int, Floats] = {}
-        for scale in parts.scales:
-            lines[scale.feature] = lines.get(scale.feature, 0.0) + scale.values
         cuts: list[Coordinate] = []
         exact = True
         for table in parts.tables:
@@ -65,7 +64,8 @@ class L1Coordinates:
                     cuts.append(cut)
         for f in parts.rises:
             lines.setdefault(f, np.zeros(len(grid.knots[f])))
-        straight = [Coordinate(f, np.asarray(values), *slopes[f]) for f, values in sorted(lines.items())]
+        straight = [Coordinate(s.feature, s.values, *s.slopes, s) for s in parts.scales]
+        straight += [Coordinate(f, np.asarray(values), *slopes[f]) for f, values in sorted(lines.items())]
         levels = [
             Coordinate(jump.feature, np.where(np.arange(n) == k, jump.value / 2, 0.0))
             for jump in parts.jumps

@@ -89,7 +89,12 @@ class _Reader:
         code = g.op("Add", below, g.constant(float(n)))
         if not text:
             return g.op("Where", g.op("IsNaN", column), column, code)
-        if feature.missing and "" not in feature.categories:
+        if feature.missing:
+            if "" in feature.categories:
+                raise NotSupportedError(
+                    f"the column {feature.name!r} has missing values and the category '', and text of ONNX has '' for both; "
+                    "write another text for one of them, and learn again"
+                )
             return g.op("Where", g.op("Equal", column, g.constant([[""]], object)), g.constant(np.nan), code)
         return code
 
@@ -97,12 +102,15 @@ class _Reader:
         """Return encoded rows on the grid."""
         g, d, grid = self.graph, self.d, self.d.embedding.grid
         values, leaves = self.with_directions(encoded)
-        scaled = [scale.feature for scale in self.parts.scales]
-        scales = ""
+        scaled, scales = [scale.feature for scale in self.parts.scales], ""
         if scaled:
             rising = self.climb(values, scaled, [scale.values for scale in self.parts.scales])
-            scales = g.op("Add", rising, self.rise(values, scaled))
-        rises = self.rise(values, self.parts.rises) if self.parts.rises else ""
+            scales = g.op("Add", rising, self.rise(values, scaled, np.array([scale.slopes for scale in self.parts.scales])))
+            if any(grid.missing[f] for f in scaled):
+                gone = g.op("IsNaN", g.take(values, scaled))
+                scales = g.op("Where", gone, g.constant([[scale.values[-1] for scale in self.parts.scales]]), scales)
+        sloped = list(self.parts.rises)
+        rises = self.rise(values, sloped, d.epsilon[sloped]) if sloped else ""
         n_values = d.n_features + (d.directions.n_linear if d.directions else 0)
         found: dict[int, str] = {}
         between = [f for f in self.parts.placed if f < n_values and grid.kinds[f] != "categorical"]
@@ -139,9 +147,9 @@ class _Reader:
         knots = [self.d.embedding.grid.knots[f] for f in (columns if of is None else of)]
         return climbed(self.graph, self.graph.take(values, list(columns)), knots, heights)
 
-    def rise(self, values: str, features: Sequence[int]) -> str:
-        """Return the rise outside of the range, 0 where a value is missing: shape (n, n_features)."""
-        g, grid, slopes = self.graph, self.d.embedding.grid, self.d.epsilon[list(features)]
+    def rise(self, values: str, features: Sequence[int], slopes: Floats) -> str:
+        """Return the rise outside of the range, 0 where a value is missing, by ``slopes`` (n_features, 2)."""
+        g, grid = self.graph, self.d.embedding.grid
         columns = g.take(values, list(features))
         zero = g.constant(0.0)
         over = g.op("Max", g.op("Sub", columns, g.constant([grid.high[list(features)]])), zero)
@@ -217,9 +225,12 @@ class _Reader:
         features = with_directions(d.directions, encoded)
         located = d.embedding.locate(features).located
         places = located.lower + located.fraction
-        rise = rise_outside(d.value_limits.excess(features), d.epsilon)
+        excess = d.value_limits.excess(features)
+        rise = rise_outside(excess, d.epsilon)
         scales = [
-            np.interp(places[:, s.feature], np.arange(len(s.values)), s.values) + rise[:, s.feature] for s in self.parts.scales
+            np.interp(places[:, s.feature], np.arange(len(s.values)), s.values)
+            + rise_outside(excess[:, [s.feature]], np.array([s.slopes]))[:, 0]
+            for s in self.parts.scales
         ]
         sides = np.column_stack(scales) if scales else None, rise[:, list(self.parts.rises)], places[:, list(self.parts.placed)]
         return Rows(*("" if side is None or not side.shape[1] else g.constant(side) for side in sides))

@@ -1,9 +1,10 @@
 """The parts of a distance, as another language can say them: scales, jumps and tables of positions, and rises outside.
 
-    d(x, y) = h( sum_f |s_f(x) - s_f(y)| + sum_f w_f [x_f != y_f] + sum_S T_S(p_S(x), p_S(y)) + sum_f |r_f(x) - r_f(y)| )
+    d(x, y) = h( sum_s |s(x_f) - s(y_f)| + sum_f w_f [x_f != y_f] + sum_S T_S(p_S(x), p_S(y)) + sum_f |r_f(x) - r_f(y)| )
 
-A scale s_f holds its rise outside of the range too. The position p_f of a value is the number of the vertex below it plus the
-fraction of the way to the next one; an integer is a vertex. The names are those of `Semimetric`.
+A scale s of a feature f holds its rise outside of the range too; a number that may be missing has two. The position p_f of a
+value is the number of the vertex below it plus the fraction of the way to the next one; an integer is a vertex. The names are
+those of `Semimetric`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..distances.pairs.monotone_scales import WarpedEmbedding
 from ..distances.pairs.scales_and_tables import MixedEmbedding
 
 _ROUNDING = 1e-12  # of the value of a jump, by which its entries may differ, as in `Semimetric.transform`
+_KINDS = {(True, True): "scale", (False, True): "missing below", (True, False): "missing above"}  # by where a scale goes on
 MOST_VALUES = 1 << 16  # of a table that is written out: more would be some megabytes of text
 ROUTE = (
     "let an index of L1 coordinates name candidates, such as the 100 nearest by another distance that has them, and compute "
@@ -31,10 +33,16 @@ ROUTE = (
 
 
 class Scale(NamedTuple):
-    """The scale of one feature."""
+    """A scale of one feature: a number has one, and a number that may be missing has two."""
 
     feature: int  # among the embedded ones
-    values: Floats  # (n_knots,), which increase from 0
+    values: Floats  # (n_vertices,), which increase from 0 over the knots; a missing value is below or above these
+    slopes: tuple[float, float]  # below the range, and above it
+    kind: str  # "scale", "missing below" or "missing above"
+
+    def named(self, feature: str) -> str:
+        """Return its name from that of the feature, as `Semimetric.coordinate_names` has it."""
+        return feature if self.kind == "scale" else f"{feature}, {self.kind}"
 
 
 class Jump(NamedTuple):
@@ -92,10 +100,10 @@ class Parts:
         jumps: list[Jump] = []
         tables: list[JointTable] = []
         if isinstance(embedding, WarpedEmbedding):
-            scales = _scales(embedding, weights)
+            scales = _scales(embedding, weights, d.epsilon)
         elif isinstance(embedding, MixedEmbedding):
             of_scales, of_tables = np.split(weights, [embedding.scales.n_columns])
-            scales = _scales(embedding.scales, of_scales)
+            scales = _scales(embedding.scales, of_scales, d.epsilon)
             jumps, tables = _tables(embedding.side_tables, of_tables, d)
         elif isinstance(embedding, PairEmbedding):
             jumps, tables = _tables(embedding, weights, d)
@@ -111,13 +119,11 @@ class Parts:
         return tuple(sorted({f for table in self.tables for f in table.features} | {jump.feature for jump in self.jumps}))
 
 
-def _scales(embedding: WarpedEmbedding, weights: Floats) -> list[Scale]:
-    parts = np.split(weights, np.flatnonzero(np.diff(embedding.group_of_column)) + 1) if len(weights) else []
-    found = iter(parts)
-    return [  # a feature with one knot has no weight
-        Scale(g[0], np.append(0.0, np.cumsum(next(found)) if len(embedding.grid.knots[g[0]]) > 1 else []))
-        for g in embedding.groups
-    ]
+def _scales(embedding: WarpedEmbedding, weights: Floats, epsilon: Floats) -> list[Scale]:
+    features, goes_on = embedding.feature_of_coordinate.tolist(), embedding.rises_outside
+    slopes = np.where(goes_on, epsilon[features], 0.0).tolist()
+    parts = zip(features, embedding.heights(weights), slopes, goes_on.tolist(), strict=True)
+    return [Scale(f, values, (below, above), _KINDS[tuple(sides)]) for f, values, (below, above), sides in parts]
 
 
 def _tables(embedding: PairEmbedding, weights: Floats, d: Semimetric) -> tuple[list[Jump], list[JointTable]]:

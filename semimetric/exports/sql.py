@@ -25,7 +25,7 @@ from ..distances.features.partitions import Partitions
 from ..distances.model.semimetric import Semimetric
 from .dialects import DIALECTS, Dialect, case, chained, has_floats
 from .l1 import Coordinate, L1Coordinates
-from .parts import JointTable, Parts
+from .parts import JointTable, Parts, Scale
 
 _MOST_DENSE = 2_000  # coordinates of a vector that pgvector indexes
 _MOST_SPARSE = 1_000  # coordinates of a sparse one that are not 0
@@ -38,7 +38,7 @@ class Stored(NamedTuple):
     """One number that is stored for a row."""
 
     name: str
-    kind: str  # "scale", "position" or "rise"
+    kind: str  # that of a scale, "position" or "rise"
     feature: int  # among the embedded ones
 
 
@@ -149,7 +149,7 @@ class SqlDistance:
         k : int
         candidates : int or None, default None
             None computes the distance of every row. A number takes so many rows from the `index`, which may miss some, and
-            their exact distances. Of more than 40, pgvector asks for ``SET hnsw.ef_search = candidates`` before the query.
+            their exact distances. For more than 40 pgvector asks for ``SET hnsw.ef_search = candidates`` before the query.
         of : str or None, default None
             None is the row of the table whose key is the parameter of the query, ``$1``, in SQLite ``?1``; it is its own
             nearest row. A relation as SQL, see `coordinates`, is one row that has no key.
@@ -168,7 +168,7 @@ class SqlDistance:
     def _stored(self) -> tuple[Stored, ...]:
         names, parts = self.parts.distance.columns, self.parts
         found = [
-            *((names[s.feature], "scale", s.feature) for s in parts.scales),
+            *((s.named(names[s.feature]), s.kind, s.feature) for s in parts.scales),
             *((names[f], "position", f) for f in parts.placed),
             *((f"{names[f]} outside range", "rise", f) for f in parts.rises),
         ]
@@ -296,13 +296,17 @@ class _Writer(ABC):
 
     # Coordinates of values
 
+    def scale_of(self, stored: Stored) -> Scale | None:
+        """Return the scale that a stored number is; None if it is something else."""
+        return next((s for s in self.parts.scales if (s.kind, s.feature) == (stored.kind, stored.feature)), None)
+
     def coordinate(self, stored: Stored, value: str) -> str:
         """Return a stored number from the value of its feature."""
         f = stored.feature
         knots, (below, above) = self.grid.knots[f], self.d.epsilon[f].tolist()
-        if stored.kind == "scale":
-            (scale,) = (s for s in self.parts.scales if s.feature == f)
-            return self.line(knots, Coordinate(f, scale.values, below, above), value)
+        if (scale := self.scale_of(stored)) is not None:
+            gap = [(f"{value} IS NULL", self.say.number(scale.values[-1]))] if self.grid.missing[f] else []
+            return self.line(knots, Coordinate(f, scale.values, *scale.slopes), value, gap)
         if stored.kind == "rise":
             low, high = (self.say.number(end) for end in (knots[0], knots[-1]))
             rises = [(f"{value} > {high}", f"({value} - {high}) * {self.say.number(above)}")]
@@ -436,16 +440,17 @@ class _Writer(ABC):
     def about(self, stored: Stored) -> str:
         """Return a comment that says what a stored number is."""
         f, name = stored.feature, self.d.columns[stored.feature]
+        scale = self.scale_of(stored)
         if stored.kind == "rise":
             return self.say.remark(f"{name}: how far the distance rises outside of the range")
         if f >= self.d.n_features and name in self.d.rules:
             return self.say.remark(f"{name}: the number of its leaf, of {len(self.d.rules[name])}")
         column = self.d.schema.features[f] if f < self.d.n_features else Feature(name)
-        what = "the scale" if stored.kind == "scale" else "the position"
+        what = "the position" if stored.kind == "position" else "the scale"
         if column.kind == "categorical":
             return self.say.remark(f"{name}: the number of the category, {len(column.categories)} is any other")
         knots = ", ".join(map(cell_text, Schema((column,)).display(self.grid.knots[f][:, None])[:, 0]))
-        return self.say.remark(f"{name}: {what} over the knots {knots}")
+        return self.say.remark(f"{name if scale is None else scale.named(name)}: {what} over the knots {knots}")
 
     def about_table(self, table: JointTable) -> str:
         """Return a comment that says what a table is."""
@@ -737,8 +742,8 @@ class _PostgresWriter(_Writer):
         """Return a coordinate of the index from the stored numbers of a row, around 0 and in the unit."""
         place, n = self.sql._place, self.say.number
         middle = unit * float(c.values.min() + c.values.max()) / 2
-        if ("scale", c.feature) in place:
-            return f"c[{place['scale', c.feature] + 1}] * {n(unit)} - {n(middle)}"
+        if c.scale is not None:
+            return f"c[{place[c.scale.kind, c.feature] + 1}] * {n(unit)} - {n(middle)}"
         found = []
         if ("position", c.feature) in place and c.values.any():
             at = f"c[{place['position', c.feature] + 1}]"

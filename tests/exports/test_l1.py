@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import Grid, PairEmbedding, Semimetric
+from semimetric.distances.pairs.monotone_scales import WarpedEmbedding
 from semimetric.exports.l1 import L1Coordinates
 from semimetric.exports.parts import Parts
 
@@ -50,6 +51,20 @@ def test_sums_of_cuts_are_found_exactly(seed, missing):
     assert found.exact
     assert table.shape == (size, size)
     np.testing.assert_allclose(l1(found.coordinates, d, X), d.pairwise(X), rtol=1e-9, atol=1e-9)
+
+
+@given(st.integers(0, 10_000))
+def test_scales_of_numbers_that_may_be_missing_are_their_coordinates(seed):
+    rng = np.random.default_rng(seed)
+    embedding = WarpedEmbedding(Grid([KNOTS["numeric"]], ["numeric"], [True]))
+    weights = rng.random(embedding.n_columns) * (rng.random(embedding.n_columns) < 0.8)
+    d = Semimetric(embedding, weights, rng.random((1, 2)), ("f",))
+    found = L1Coordinates.of(Parts.of(d))
+    X = np.append(rng.uniform(-3, 7, 12), np.nan)[:, None]
+    assert found.exact
+    assert len(found.coordinates) == 2
+    assert not any(c.is_level for c in found.coordinates)
+    np.testing.assert_allclose(l1(found.coordinates, d, X), d.pairwise(X), rtol=1e-12, atol=1e-12)
 
 
 def test_categories_that_are_sums_of_levels_are_found_exactly():

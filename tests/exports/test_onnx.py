@@ -61,6 +61,40 @@ def test_coordinates_of_scales_and_trees(tmp_path):
     assert found.shape[1] == len(d.coordinate_names)
 
 
+@pytest.mark.parametrize("directions", [None, "pca", sm.PartitionFeatures("random", n_trees=5, random_state=0)])
+def test_scales_of_numbers_with_gaps(directions, tmp_path):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    rng = np.random.default_rng(6)
+    X = X[["alcohol", "flavanoids", "proline"]]
+    X = X.mask(rng.random(X.shape) < 0.25)
+    learner = sm.LargeMarginLearner(n_knots=4, alpha=1e-2, tables="warped", directions=directions, random_state=0)
+    model = sm.SemimetricClassifier(learner, n_neighbors=5, weights="distance", random_state=0).fit(X, y)
+    d, path = model.semimetric_, str(tmp_path / "t.onnx")
+    odd = pd.DataFrame(np.vstack([X.to_numpy()[:40] * [1.3, 1.0, -2.0], [[np.nan] * 3]]), columns=X.columns)
+    rows = odd.to_numpy()
+    d.to_onnx(path)
+    found = run(path, {"X": rows})["coordinates"]
+    np.testing.assert_allclose(found, d.transform(rows), rtol=1e-12, atol=1e-12)
+    assert_distance(d, rows, rows[::-1], path)
+    model.to_onnx(path)
+    np.testing.assert_allclose(run(path, {"X": rows})["probabilities"], model.predict_proba(odd), rtol=1e-9, atol=1e-12)
+
+
+def test_gower_with_gaps(tmp_path):
+    rng = np.random.default_rng(7)
+    colours, numbers = rng.choice(["red", "blue", "it's"], 30), rng.normal(size=(2, 30))
+    table = pd.DataFrame({"colour": colours, "n": numbers[0], "m": numbers[1].round()})
+    table = table.mask(rng.random(table.shape) < 0.3)
+    d, path = Semimetric.gower(table), str(tmp_path / "d.onnx")
+    X = np.vstack([d.schema.encode(table), [[np.nan] * 3, [3.0, 1e4, -7.0]]])
+    d.to_onnx(path)
+    rows = d.schema.display(X)
+    np.testing.assert_allclose(run(path, input_arrays(d.schema, X))["coordinates"], d.transform(rows), rtol=1e-12, atol=1e-12)
+    assert_distance(d, X, X[::-1], path)
+    empty = Semimetric.gower(table.replace({"colour": {"red": ""}}), categorical_features=["colour"])
+    assert_refused(lambda: empty.to_onnx(path), "'colour'", "has '' for both", "learn again", NotSupportedError)
+
+
 def test_columns_of_text_are_inputs_of_their_own(tmp_path):
     table = pd.DataFrame(
         {"colour": ["red", "blue", "red", "green"], "n": [1.0, 2.0, 3.0, 5.0], "ok": [True, False, True, True]}

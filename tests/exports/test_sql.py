@@ -123,6 +123,48 @@ def test_gower_with_gaps(base):
     assert_as_python(base, Semimetric.gower(table, periodic={"hour": 24}, categorical_features=["colour"]), table)
 
 
+def numbers_with_gaps(n=40):
+    """Numbers of which a quarter is missing, two classes, and rows outside the range of the numbers, one of them all gaps."""
+    rng = np.random.default_rng(16)
+    table = pd.DataFrame({"age": rng.uniform(18, 80, n).round(), "pay": rng.lognormal(7, 0.5, n), "age, missing below": 1.0})
+    table["age, missing below"] = rng.integers(0, 3, n)
+    table = table.mask(rng.random(table.shape) < 0.25)
+    y = (table["age"].fillna(40) > 45).to_numpy().astype(int)
+    far = pd.DataFrame([[900, -1e5, 2], [-900, np.nan, 9], [np.nan, 1e6, np.nan], [np.nan] * 3, [18, 1e3, 0]])
+    return table, y, pd.concat([table, far.set_axis(table.columns, axis=1)], ignore_index=True)
+
+
+def learned_with_gaps(directions=None):
+    table, y, odd = numbers_with_gaps()
+    options = {"n_knots": 5, "alpha": 1e-3, "tables": "warped", "directions": directions, "random_state": 0}
+    return sm.LargeMarginLearner(**options).fit(table, y).semimetric_, odd
+
+
+TREES = sm.PartitionFeatures("random", n_trees=5, random_state=0)
+
+
+@pytest.mark.parametrize("directions", [None, "pca", TREES], ids=["alone", "directions", "trees"])
+def test_scales_of_numbers_with_gaps(base, directions):
+    d, odd = learned_with_gaps(directions)
+    sql = assert_as_python(base, d, odd)
+    assert sql.index_is_exact
+    assert sql.columns[:3] == ("age, missing below", "age, missing above", "pay, missing below")
+    assert len(set(sql.columns)) == len(sql.columns)
+    assert "-- age, missing above: the scale over the knots" in sql.script
+    stored = base.rows(sql.coordinates("things"))
+    if directions != TREES:
+        rows = np.array([row[0] if base.dialect == "postgres" else row for row in stored])
+        np.testing.assert_allclose(rows, d.transform(odd), rtol=1e-12, atol=1e-12)
+    gaps = ", ".join(f"NULL AS {name}" for name in ('"age"', '"pay"', '"age, missing below"'))
+    found = base.rows(sql.nearest(5, of=f"(SELECT {gaps})"))
+    np.testing.assert_allclose([row[1] for row in found], np.sort(d.pairwise(odd)[43])[:5], rtol=1e-12, atol=1e-12)
+
+
+def test_gower_of_numbers_with_gaps(base):
+    table, _, odd = numbers_with_gaps()
+    assert assert_as_python(base, Semimetric.gower(table), odd).index_is_exact
+
+
 def test_categories_that_are_numbers_and_truth_values(base):
     table = pd.DataFrame({"zone": [1, 2, 3, 1, 2], "share": [0.1, 0.2, 0.30000000000000004, 0.1, 0.2]})
     table["paid"] = [True, False, True, True, False]
@@ -360,6 +402,19 @@ def test_an_index_of_scales_and_trees_has_the_distance_in_single_precision(postg
     postgres.run(sql.index)
     assert sql.index_is_exact
     np.testing.assert_allclose(l1_distances(postgres, sql, 80), d.pairwise(table), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("directions", [None, TREES], ids=["alone", "trees"])
+def test_an_index_of_numbers_with_gaps_has_the_distance(postgres, directions):
+    d, odd = learned_with_gaps(directions)
+    sql = filled(postgres, d, odd)
+    postgres.run(sql.index)
+    assert sql.index_is_exact
+    want = d.pairwise(odd)
+    np.testing.assert_allclose(l1_distances(postgres, sql, len(odd)), want, rtol=1e-6, atol=1e-6 * want.max())
+    postgres.run("SET hnsw.ef_search = 45")
+    found = postgres.rows(sql.nearest(4, 45), 43)
+    np.testing.assert_allclose([row[1] for row in found], np.sort(want[43])[:4], rtol=1e-12, atol=1e-12)
 
 
 def test_more_coordinates_than_a_vector_has_are_sparse(postgres):

@@ -697,8 +697,8 @@ class Semimetric(FrozenValue):
         Returns
         -------
         ndarray or csr_array of shape (n, n_coordinates)
-            The scale of every group, then the rise outside its range of each feature that is in no group, then the leaves of
-            every tree. `coordinate_names` names them.
+            The scale of every group, of which a number that may be missing has two; the rise outside its range of each feature
+            that is in no group; then the leaves of every tree. `coordinate_names` names them.
 
         Raises
         ------
@@ -1055,11 +1055,11 @@ def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_r
         apart = table.values[:n, :n][~np.eye(n, dtype=bool)]
         values[k] = apart.max()
         if tables.grid.kinds[f] != "categorical" or apart.min() < 0 or np.ptp(apart) > _ROUNDING * values[k]:
-            kind = f"{tables.grid.kinds[f]}{' and may be missing' if tables.grid.missing[f] else ''}"
-            advice = (
-                {} if tables.grid.extends[f] and not tables.grid.missing[f] else {"advice": "give it as numbers without gaps"}
-            )
-            raise _no_coordinates(f", and {names[f]!r}, which is {kind}, has a table of many values", **advice)
+            missing = tables.grid.missing[f]
+            kind = f"{tables.grid.kinds[f]}{' and may be missing' if missing else ''}"
+            of_number = 'fit with tables="warped"' + ' and missing="level"' * missing
+            advice = of_number if tables.grid.extends[f] else "give it as numbers"
+            raise _no_coordinates(f", and {names[f]!r}, which is {kind}, has a table of many values", advice)
     return Levels(features, counts, values)
 
 

@@ -135,6 +135,17 @@ class WarpedEmbedding(PairMap):
         """The feature of each of the `coordinates`, of which a number that may be missing has two."""
         return self._features[self._owner_of_coordinate]
 
+    @property
+    def rises_outside(self) -> NDArray[np.bool_]:
+        """True for coordinates that go on below the range of their feature, and above it: shape (n_coordinates, 2).
+
+        Both do, but of a number that may be missing the second coordinate goes on below, and the first above.
+        """
+        owner = self._owner_of_coordinate
+        is_first = self._first[owner] == np.arange(len(owner))
+        may_miss = self._may_miss[owner]
+        return np.column_stack([~(may_miss & is_first), ~may_miss | is_first])
+
     def select(self, keep: Integers, features: Integers) -> WarpedEmbedding:
         number = {int(f): k for k, f in enumerate(features)}
         return WarpedEmbedding(self.grid.select(features), [(number[self.groups[g][0]],) for g in keep])
@@ -171,9 +182,9 @@ class WarpedEmbedding(PairMap):
         A number has phi_f(x_f), and one that may be missing its two scales. ``rise``, of shape (n, n_features), is how far
         values outside their range go on: up on the first scale, and down on the second, away from missing values.
         """
-        scales = self._scales(w)
+        scales = self.heights(w)
         heights, first = np.concatenate([np.empty(0), *scales]), np.cumsum([0, *map(len, scales)])[:-1]
-        owner, feature = self._owner_of_coordinate, self.feature_of_coordinate
+        feature = self.feature_of_coordinate
         low = heights[first + x.located.lower[:, feature]]
         high = heights[first + x.located.upper[:, feature]]
         out: Floats = low + x.located.fraction[:, feature] * (high - low)
@@ -181,12 +192,11 @@ class WarpedEmbedding(PairMap):
             return out
         rise = rise[:, feature]
         if self.has_gaps:
-            is_first = self._first[owner] == np.arange(len(owner))
-            up, down = is_first | ~self._may_miss[owner], ~is_first | ~self._may_miss[owner]
-            rise = np.clip(rise, np.where(down, -np.inf, 0.0), np.where(up, np.inf, 0.0))
+            below, above = self.rises_outside.T
+            rise = np.clip(rise, np.where(below, -np.inf, 0.0), np.where(above, np.inf, 0.0))
         return out + rise
 
-    def _scales(self, w: Floats) -> list[Floats]:
+    def heights(self, w: Floats) -> list[Floats]:
         """Return each coordinate at the vertices of its feature; it is 0 at the first knot."""
         scales: list[Floats] = []
         for part, gap in zip(np.split(w, self._starts[1:-1]), self._may_miss, strict=False):
@@ -206,7 +216,7 @@ class WarpedEmbedding(PairMap):
         return l1_pairwise(self.coordinates(x, w), self.coordinates(y, w), n_jobs=n_jobs)
 
     def tables(self, w: Floats) -> list[Table]:
-        apart = [np.abs(scale[:, None] - scale[None, :]) for scale in self._scales(w)]
+        apart = [np.abs(scale[:, None] - scale[None, :]) for scale in self.heights(w)]
         sums = [sum(apart[k + 1 : k + 1 + gap], apart[k]) for k, gap in zip(self._first, self._may_miss, strict=True)]
         return [Table((f,), (self.grid.vertices(f),), values) for (f,), values in zip(self.groups, sums, strict=True)]
 
