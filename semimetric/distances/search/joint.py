@@ -53,8 +53,7 @@ class JointBoxes(NamedTuple):
         sample = _positions(items, rows, groups.column)
         counts = _counts(groups.first, [len(np.unique(x)) for x in sample.T])
         ends, codes = zip(*map(_cut, sample.T, sizes, steepness, counts), strict=True)
-        width = (1 << max(map(len, ends), default=0).bit_length()) - 1  # `encode` halves a power of 2
-        edges = np.full((len(ends), width), np.inf)
+        edges = np.full((len(ends), max(map(len, ends), default=0)), np.inf)
         for k, of_feature in enumerate(ends):
             edges[k, : len(of_feature)] = of_feature
         low = np.full((len(ends), edges.shape[1] + 1), np.inf)

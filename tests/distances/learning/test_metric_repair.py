@@ -19,7 +19,7 @@ def fitted(**options):
 
 OPTIONS = [
     {}, {"groups": "pairs", "n_knots": 3}, {"axioms": "premetric"}, {"link": "sqrt", "groups": [(0, 1), (2,)]},
-    {"tables": "warped", "missing": "level"},
+    {"missing": "level"},
 ]  # fmt: skip
 
 

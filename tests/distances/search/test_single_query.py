@@ -47,22 +47,16 @@ def test_single_queries_are_answered_as_blocks_are(algorithm, options, link, sid
         np.round(items, 1), ids=np.random.default_rng(0).permutation(N)
     )
     nearest = index.searcher(6, n_candidates=30, **options)
-    assert is_prepared(nearest)
+    assert is_prepared(nearest) == (algorithm == "graph")
     assert_answers(nearest, queries, index.kneighbors(queries, 6, n_candidates=30, **options))
     assert_answers(nearest, np.round(queries, 1), index.kneighbors(np.round(queries, 1), 6, n_candidates=30, **options))
 
 
-@pytest.mark.parametrize("n_lists", [1, 7])
-@pytest.mark.parametrize("sampled", [False, True])
 @pytest.mark.parametrize("n_features", [1, 3, 40])
-def test_whatever_names_the_first_items(monkeypatch, n_features, sampled, n_lists):
-    monkeypatch.setattr(segment, "_LARGE", 0 if sampled else 65_536)
-    monkeypatch.setattr(segment, "_PROBE", 50)
+def test_exact_queries_are_answered_as_by_brute_force(n_features):
     d, items, queries = search_problem(N, n_features)
-    index = NeighborIndex(d, n_lists=n_lists, n_probe=2).fit(items).remove(np.arange(9))
-    nearest = index.searcher(4)
-    assert is_prepared(nearest)
-    assert_answers(nearest, queries, index.kneighbors(queries, 4, algorithm="brute"))
+    index = NeighborIndex(d).fit(items).remove(np.arange(9))
+    assert_answers(index.searcher(4), queries, index.kneighbors(queries, 4, algorithm="brute"))
 
 
 @pytest.mark.parametrize("algorithm", ["exact", "graph"])
@@ -94,7 +88,6 @@ def test_equal_items_and_constant_tables():
 def test_values_that_no_distance_takes_are_refused(algorithm, wrong):
     d, items, queries = search_problem(N)
     nearest = NeighborIndex(d, algorithm=algorithm).fit(items).searcher(3)
-    assert is_prepared(nearest)
     queries[0, 1] = wrong
     assert_refused(lambda: nearest(queries[0]), "x1" if wrong == 1.7e308 else "NaN", "correct it" if wrong == np.inf else "")
     assert len(nearest(queries[1])[0]) == 3
