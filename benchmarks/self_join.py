@@ -10,7 +10,6 @@ are left out.
 """
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -121,7 +120,7 @@ def main() -> None:
     about = {"benchmark": "self_join", "points": options.points, "features": 32, "k": K, "threads": options.threads}
     report(f"self join: {options.points} points x 32 features, k = {K}, {options.threads} threads", rows)
     for row in rows:
-        append(options.results, with_origin(about | {"load": os.getloadavg()[0]} | row, "semimetric"))
+        append(options.results, with_origin(about | row, "semimetric"))
 
 
 if __name__ == "__main__":
