@@ -2,7 +2,7 @@
 
 Points, distance and queries are those of search.py. Times are those of the processor (medians), as other programs may run
 beside: microseconds of one query, and of each query that 1, 2, 4 and 8 Python threads ask of one searcher. "overhead_us" is
-what an exact query takes beside the scans and the refinement of what they name. Rows by name are read of a table of 15 columns:
+what an exact query takes beside the compiled search in lists. Rows by name are read of a table of 15 columns:
 numbers, truth values, an angle and categories. Seconds to build an index are those of the clock and of the processor, on two
 threads.
 
@@ -19,7 +19,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import faiss
 import numpy as np
 import pandas as pd
 from report import add_results, append, report, with_origin
@@ -27,7 +26,7 @@ from search import K, learned, more
 
 import semimetric
 from semimetric import NeighborIndex, Semimetric, SemimetricWarning
-from semimetric.distances.search import single_query
+from semimetric.distances.search import item_lists
 
 WIDTH = 24  # nearest that a walk keeps
 THREADS, SECONDS = (1, 2, 4, 8), 1.0
@@ -63,7 +62,7 @@ def service(ask: Callable, queries: np.ndarray, threads: int) -> dict:
 
 
 def overhead(ask: Callable, queries: np.ndarray) -> float:
-    """Median microseconds of an exact query outside of FAISS's scans and of the refinement of what they name."""
+    """Median microseconds of an exact query outside of the compiled search in lists."""
     spent = [0]
 
     def timed(function: Callable) -> Callable:
@@ -76,20 +75,15 @@ def overhead(ask: Callable, queries: np.ndarray) -> float:
 
         return call
 
-    scan = faiss.IndexIVFPQFastScan
-    places = [(scan, "search_preassigned_c"), (scan, "range_search_c"), (single_query, "nearest_of_scanned")]
-    before = [getattr(owner, name) for owner, name in places]
-    for (owner, name), function in zip(places, before, strict=True):
-        setattr(owner, name, timed(function))
-    rest = []
+    before, rest = item_lists.search_lists, []
+    item_lists.search_lists = timed(before)
     try:
         for query in queries:
             spent[0], start = 0, time.process_time_ns()
             ask(query)
             rest.append(time.process_time_ns() - start - spent[0])
     finally:
-        for (owner, name), function in zip(places, before, strict=True):
-            setattr(owner, name, function)
+        item_lists.search_lists = before
     return statistics.median(rest) / 1e3
 
 
