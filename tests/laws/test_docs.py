@@ -72,7 +72,8 @@ def readme(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("page", "package"), [(name, package) for name, text in PAGES.items() for package in set(re.findall("needs: (\\w+)", text))]
+    ("page", "package"),
+    [(name, package) for name, text in PAGES.items() for package in sorted(set(re.findall("needs: (\\w+)", text)))],
 )
 def test_python_that_needs_another_package_runs_where_it_is_installed(page, package, tmp_path):
     if importlib.util.find_spec(package) is None:
