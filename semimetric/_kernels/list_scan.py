@@ -49,7 +49,7 @@ class ListArrays(NamedTuple):
     of_groups: np.ndarray
 
 
-class Bins(NamedTuple):
+class BinRanges(NamedTuple):
     """The range of positions in each bin (E, 64), empty where low > high, and where its ends lie on the scales.
 
     ``order`` (E, 64) are the low ends, those of empty bins filled up by the next so that they increase. The cell, fraction and
@@ -87,7 +87,7 @@ class SearchedLists(NamedTuple):
     keep: np.ndarray
 
 
-class QueryBounds(NamedTuple):
+class BinTables(NamedTuple):
     """Least values of queries: over bins, above the least of a feature (B, E, 64), and over cells (B, 16 E).
 
     ``rest`` (B, E + 1) are sums of the least values of the features from each on, and ``slack`` (B,) what rounding may change.
@@ -99,7 +99,7 @@ class QueryBounds(NamedTuple):
     slack: np.ndarray
 
 
-class ChosenRows(NamedTuple):
+class ListCandidates(NamedTuple):
     """Rows of a list and their sums of bins, (256,), of which the first ``found[0]`` are there."""
 
     rows: np.ndarray
@@ -107,7 +107,7 @@ class ChosenRows(NamedTuple):
     found: np.ndarray
 
 
-class Limits(NamedTuple):
+class SumLimits(NamedTuple):
     """Limits of the sums of each query (B,), what estimates of sums may err by (B,), and the size of the tables.
 
     Bounds may err by what rounding changes in sums of that size. They are held in 32 bits, times ``unit``, a power of 2 that
@@ -633,10 +633,10 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
     refined, at_once, first = np.zeros(n, np.int64), np.ones(n, np.bool_), n if gather else 0
     collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
     above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
-    of_queries = QueryBounds(above, cells, np.zeros((n, scales.size.shape[0] + 1)), np.empty(n))
+    of_queries = BinTables(above, cells, np.zeros((n, scales.size.shape[0] + 1)), np.empty(n))
     integers, made_for = np.empty((n, 16 * n_parts), np.uint8), np.full(n, np.inf)
     done = np.zeros(lists.spans.shape[0], np.bool_)
-    chosen_rows = ChosenRows(np.empty(MOST_IN_LIST, np.int64), np.empty(MOST_IN_LIST, np.float32), np.zeros(1, np.int64))
+    chosen_rows = ListCandidates(np.empty(MOST_IN_LIST, np.int64), np.empty(MOST_IN_LIST, np.float32), np.zeros(1, np.int64))
     limit, room = limits.sums.copy(), np.empty(n)
     for b in range(n):
         bin_minima(scales, profiles, b, bins, limits, of_queries)

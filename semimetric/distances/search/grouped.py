@@ -25,7 +25,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.columns import column_of
 from ...data.payload import PayloadColumn, as_column
 from ...data.schema import Schema
-from .groups import Groups, Keys
+from .groups import KeyGroups, Keys
 from .items import ItemColumns, ItemRows, Neighbors, SegmentedItems, merged, no_neighbors
 from .segment import SearchRequest, Segment
 
@@ -133,12 +133,12 @@ def _of_feature(name: str, schema: Schema, k: int, codes: NDArray[Any]) -> Paylo
     return PayloadColumn(name, "number", np.asarray(codes))
 
 
-def groups_of(segment: Segment, part: ItemRows, names: Sequence[str], columns: ItemColumns) -> Groups:
+def groups_of(segment: Segment, part: ItemRows, names: Sequence[str], columns: ItemColumns) -> KeyGroups:
     """Return the rows of a segment, whose items are ``part``, by columns of these names; they are sorted at the first call."""
     key = tuple(columns.names.index(name) if name in columns.names else name for name in names)
     found = segment.groups.get(key)
     if found is None:
-        found = Groups.of([_cells(name, columns, part) for name in names], segment.alive)
+        found = KeyGroups.of([_cells(name, columns, part) for name in names], segment.alive)
         while len(segment.groups) >= _MOST:
             segment.groups.pop(next(iter(segment.groups)), None)
         segment.groups[key] = found
@@ -150,7 +150,7 @@ class GroupedItems:
     """Segments whose eligible items are grouped by key, and queries with a key each."""
 
     items: SegmentedItems
-    groups: Sequence[Groups]  # of each segment
+    groups: Sequence[KeyGroups]  # of each segment
     of_query: Integers  # (n_queries, n_segments), the group of each query in each segment; -1 for none
 
     @classmethod
@@ -228,7 +228,7 @@ class GroupedItems:
                 else:
                     large.append(rows)
             few = np.flatnonzero(is_few)
-            few = few[np.argsort(sizes[few], kind="stable")]  # Groups of a block are of about one size.
+            few = few[np.argsort(sizes[few], kind="stable")]  # KeyGroups of a block are of about one size.
 
             def answered(part: slice) -> None:
                 of_few(few[part])

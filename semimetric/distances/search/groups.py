@@ -68,7 +68,7 @@ def _missing(column: PayloadColumn) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class KeyGroups:
     """Rows of a segment by key: group g has the rows ``order[starts[g]:starts[g + 1]]``, which increase."""
 
     order: Integers  # (n_rows_with_a_key,)
@@ -107,7 +107,7 @@ class Groups:
             group = np.where((group >= 0) & (place >= 0) & (pairs[at] == pair), at, -1)
         return group
 
-    def among(self, mask: NDArray[np.bool_] | None) -> Groups:
+    def among(self, mask: NDArray[np.bool_] | None) -> KeyGroups:
         """Return the groups without the rows that a mask leaves out; None leaves out none."""
         if mask is None:
             return self

@@ -21,12 +21,12 @@ from ..._kernels.list_scan import (
     GROUP,
     MOST_IN_LIST,
     QUERIES,
-    Bins,
+    BinRanges,
     Collected,
     Cuts,
-    Limits,
     ListArrays,
     SearchedLists,
+    SumLimits,
     cut_lists,
     fill_lists,
     place_bins,
@@ -155,11 +155,11 @@ class ListScan:
         return self.refinement.view
 
     @cached_property
-    def bins(self) -> Bins:
+    def bins(self) -> BinRanges:
         """The bins as kernels take them."""
         (low, high), shape = self.lists.ranges, (len(self.lists.edges), 2 * BINS)
         order = np.minimum.accumulate(np.where(low > high, np.inf, low)[:, ::-1], axis=1)[:, ::-1].copy()
-        bins = Bins(low, high, order, np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+        bins = BinRanges(low, high, order, np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
         place_bins(self.view.scales, bins)
         return bins
 
@@ -211,7 +211,7 @@ class ListScan:
         unit = float(np.ldexp(1.0, -int(np.clip(exponent, -1000, 1000))))
         for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
-            limits = Limits(sums[part], room[part], self.view.size, unit)
+            limits = SumLimits(sums[part], room[part], self.view.size, unit)
             yield part, search_lists(self.view.scales, profiles, searched, self.bins, limits, tuple(near), k)
 
 

@@ -27,7 +27,7 @@ from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
-from .groups import Groups
+from .groups import KeyGroups
 from .item_lists import ItemLists, ListScan
 from .joint import JointCodes, JointScan, has_boxes
 from .neighbor_graph import GRAPH_FROM, GraphWalk, NeighborGraph
@@ -328,7 +328,7 @@ class Segment:
         return int(self.alive.sum())
 
     @cached_property
-    def groups(self) -> dict[tuple[Hashable, ...], Groups]:
+    def groups(self) -> dict[tuple[Hashable, ...], KeyGroups]:
         """The rows by their values in columns that queries have named; see `grouped.groups_of`."""
         return {}
 

@@ -271,7 +271,7 @@ def blocks_of_items(locations: Sequence[ShardLocation]) -> list[QueryRows]:
 
 
 @dataclass(eq=False)
-class _Block(Generic[T]):
+class _AskedBlock(Generic[T]):
     """Queries that were opened together, and how far each of them is."""
 
     rows: QueryRows
@@ -308,7 +308,7 @@ class _ShardSearch(ABC, Generic[T]):
         self.dtype = np.result_type(*(s.dtype for _, s in own)) if own else np.dtype(np.int64)
         self.bounds = bounds_of([s for _, s in own]) if bounded else None
         self.blocks, self.take, self.width, self.traffic, self.bar = iter(blocks), take, width, traffic, bar
-        self.pools: list[deque[tuple[_Block[T], Integers]]] = [deque() for _ in own]
+        self.pools: list[deque[tuple[_AskedBlock[T], Integers]]] = [deque() for _ in own]
         self.counts = np.zeros(len(own), np.int64)  # of the queries in each pool
         self.calls, self.n_open = np.zeros(max(len(own), 1), np.int64), 0
 
@@ -317,7 +317,7 @@ class _ShardSearch(ABC, Generic[T]):
         """Return what n queries have found before any shard was asked."""
 
     @abstractmethod
-    def limits(self, block: _Block[T], rows: Integers) -> Floats:
+    def limits(self, block: _AskedBlock[T], rows: Integers) -> Floats:
         """Return the sums that items must not exceed to be among the answers to these queries."""
 
     @abstractmethod
@@ -325,11 +325,11 @@ class _ShardSearch(ABC, Generic[T]):
         """Return what a shard is asked."""
 
     @abstractmethod
-    def add(self, block: _Block[T], rows: Integers, answer: Any, first: int) -> None:
+    def add(self, block: _AskedBlock[T], rows: Integers, answer: Any, first: int) -> None:
         """Add answers to queries of a block, the first of which is number ``first`` of those that asked."""
 
     @abstractmethod
-    def result(self, block: _Block[T]) -> T:
+    def result(self, block: _AskedBlock[T]) -> T:
         """Return the answers to a block whose queries are done."""
 
     def run(self, engine: Engine, request: Any) -> None:
@@ -376,12 +376,12 @@ class _ShardSearch(ABC, Generic[T]):
     def _begin(self, rows: QueryRows, queries: NDArray[Any], least: Floats) -> None:
         self._advance(self._block(rows, queries, least), np.arange(rows.n))
 
-    def _block(self, rows: QueryRows, queries: NDArray[Any], least: Floats, own: NDArray[Any] | None = None) -> _Block[T]:
+    def _block(self, rows: QueryRows, queries: NDArray[Any], least: Floats, own: NDArray[Any] | None = None) -> _AskedBlock[T]:
         order, n = np.argsort(least, axis=1, kind="stable"), rows.n
         wave = np.full(n, len(self.locations) if self.eager or self.bounds is None else 1)
         asked, waiting = np.zeros((2, n), np.int64)
         least = np.take_along_axis(least, order, axis=1)
-        return _Block(rows, queries, order, least, self.empty(n), asked, waiting, wave, n, own)
+        return _AskedBlock(rows, queries, order, least, self.empty(n), asked, waiting, wave, n, own)
 
     def _join(self, rows: QueryRows, joined: JoinedItems) -> None:
         """Begin with items that their own shard has answered; the others are asked for those that may have nearer ones."""
@@ -395,7 +395,7 @@ class _ShardSearch(ABC, Generic[T]):
         self.add(block, np.arange(rows.n), joined.found, 0)
         self._advance(block, np.arange(rows.n))
 
-    def _advance(self, block: _Block[T], rows: Integers) -> None:
+    def _advance(self, block: _AskedBlock[T], rows: Integers) -> None:
         """Let queries that wait for no shard wait for the next ones, or be done."""
         near = (block.least[rows] <= self.limits(block, rows)[:, None]) & (block.least[rows] < np.inf)
         count = np.clip(near.sum(axis=1) - block.asked[rows], 0, block.wave[rows])
@@ -421,7 +421,7 @@ class _ShardSearch(ABC, Generic[T]):
     def _ask(self, shard: int) -> Call:
         """Return a call for queries that wait for a shard: all of them, or so many that all workers are busy."""
         size = int(np.clip(-(-self.counts.sum() // (2 * self.width)), _FEW, _MOST))
-        taken: list[tuple[_Block[T], Integers]] = []
+        taken: list[tuple[_AskedBlock[T], Integers]] = []
         pool = self.pools[shard]
         while pool and size > 0:
             block, rows = pool.popleft()
@@ -435,7 +435,7 @@ class _ShardSearch(ABC, Generic[T]):
         some = self.bounds is not None and bool(np.isfinite(limits).any())
         return self._call(shard, self.step(queries, limits if some else None), lambda answer: self._heard(taken, answer))
 
-    def _heard(self, taken: Sequence[tuple[_Block[T], Integers]], answer: Any) -> None:
+    def _heard(self, taken: Sequence[tuple[_AskedBlock[T], Integers]], answer: Any) -> None:
         first = 0
         for block, rows in taken:
             self.add(block, rows, answer, first)
@@ -450,13 +450,13 @@ class _NearestSearch(_ShardSearch[Neighbors]):
     def empty(self, n: int) -> Neighbors:
         return no_neighbors(n, self.dtype, self.k)
 
-    def limits(self, block: _Block[Neighbors], rows: Integers) -> Floats:
+    def limits(self, block: _AskedBlock[Neighbors], rows: Integers) -> Floats:
         return block.found.distances[rows, -1]
 
     def step(self, queries: NDArray[Any], limits: Floats | None) -> AskNearest:
         return AskNearest(queries, limits)
 
-    def add(self, block: _Block[Neighbors], rows: Integers, answer: FoundNearest, first: int) -> None:
+    def add(self, block: _AskedBlock[Neighbors], rows: Integers, answer: FoundNearest, first: int) -> None:
         found, part = block.found, slice(*np.searchsorted(answer.rows, (first, first + len(rows))))
         found.refined[rows] += answer.refined[first : first + len(rows)]
         found.at_once[rows] &= answer.at_once[first : first + len(rows)]
@@ -468,7 +468,7 @@ class _NearestSearch(_ShardSearch[Neighbors]):
         both = merged([before, new], self.k)
         found.distances[at], found.ids[at] = both.distances, both.ids
 
-    def result(self, block: _Block[Neighbors]) -> Neighbors:
+    def result(self, block: _AskedBlock[Neighbors]) -> Neighbors:
         found = block.found if block.own is None else without_own(block.found, block.own)
         return found._replace(distances=self.view.linked(found.distances))
 
@@ -485,19 +485,19 @@ class _WithinSearch(_ShardSearch[list[Within]]):
     def empty(self, n: int) -> list[Within]:
         return [[(np.empty(0), np.empty(0, self.dtype))] for _ in range(n)]
 
-    def limits(self, block: _Block[list[Within]], rows: Integers) -> Floats:
+    def limits(self, block: _AskedBlock[list[Within]], rows: Integers) -> Floats:
         return np.full(len(rows), self.limit)
 
     def step(self, queries: NDArray[Any], limits: Floats | None) -> AskWithin:
         return AskWithin(queries)
 
-    def add(self, block: _Block[list[Within]], rows: Integers, answer: FoundWithin, first: int) -> None:
+    def add(self, block: _AskedBlock[list[Within]], rows: Integers, answer: FoundWithin, first: int) -> None:
         ends = np.cumsum(np.append(0, answer.counts))[first : first + len(rows) + 1]
         for row, a, b in zip(rows, ends[:-1], ends[1:], strict=True):
             if a < b:
                 block.found[row].append((answer.sums[a:b], answer.ids[a:b].astype(self.dtype)))
 
-    def result(self, block: _Block[list[Within]]) -> list[Within]:
+    def result(self, block: _AskedBlock[list[Within]]) -> list[Within]:
         whole = [merged_within(found) for found in block.found]
         return [[(self.view.linked(sums), ids)] for sums, ids in whole]
 

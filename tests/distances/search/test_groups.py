@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric.data.payload import PayloadColumn
-from semimetric.distances.search.groups import Groups, Keys
+from semimetric.distances.search.groups import KeyGroups, Keys
 
 TEXTS = st.sampled_from([None, "", "a", "b", "aa", "é"])
 NUMBERS = st.sampled_from([np.nan, -0.0, 0.0, 1.0, 2.5])
@@ -30,7 +30,7 @@ def keys_of(rows, names):
 @given(items=ROWS, queries=ROWS, names=st.sampled_from([("text",), ("number",), ("text", "number"), ("number", "text")]))
 def test_the_group_of_a_query_has_the_rows_of_its_key(items, queries, names):
     alive = np.array([there for _, _, there in items], dtype=bool)
-    groups = Groups.of(columns_of(items, names), alive)
+    groups = KeyGroups.of(columns_of(items, names), alive)
     found = groups.find(Keys(tuple(columns_of(queries, names))))
     keys = keys_of(items, names)
     want = [
@@ -50,7 +50,7 @@ def test_the_group_of_a_query_has_the_rows_of_its_key(items, queries, names):
 
 def test_numbers_of_single_precision_are_found_by_the_number_that_was_meant():
     column = PayloadColumn.read(np.array([0.1, 0.2], np.float32), "price")
-    groups = Groups.of([column], np.ones(2, dtype=bool))
+    groups = KeyGroups.of([column], np.ones(2, dtype=bool))
     assert groups.find(Keys((PayloadColumn.read([0.2, 0.1, 0.3], "price", column),))).tolist() == [1, 0, -1]
 
 

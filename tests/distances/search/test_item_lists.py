@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from searches import rough_distance
 
 from semimetric import Grid, NeighborIndex, Semimetric
-from semimetric._kernels.list_scan import BINS, MOST_IN_LIST, Limits, QueryBounds, _down, bin_minima
+from semimetric._kernels.list_scan import BINS, MOST_IN_LIST, BinTables, SumLimits, _down, bin_minima
 from semimetric._kernels.search import _value
 from semimetric._kernels.simd import LANES
 from semimetric.distances.search import items as answers
@@ -144,9 +144,9 @@ def test_the_value_of_a_bin_is_its_least():
     block = view.block(view.points(queries))
     n, n_parts = len(queries), len(bins.low)
     shapes = (n, n_parts, BINS), (n, 16 * n_parts)
-    out = QueryBounds(*(np.empty(shape, np.float32) for shape in shapes), np.zeros((n, n_parts + 1)), np.empty(n))
+    out = BinTables(*(np.empty(shape, np.float32) for shape in shapes), np.zeros((n, n_parts + 1)), np.empty(n))
     for q in range(n):
-        bin_minima(view.scales, block.profiles, q, bins, Limits(np.empty(n), np.empty(n), 1.0, 1.0), out)
+        bin_minima(view.scales, block.profiles, q, bins, SumLimits(np.empty(n), np.empty(n), 1.0, 1.0), out)
         for e, c in zip(*np.nonzero(bins.low <= bins.high), strict=True):
             fine = np.linspace(bins.low[e, c], bins.high[e, c], 200)
             own = np.array([_value(x, e, view.scales, block.profiles, q) for x in fine])
