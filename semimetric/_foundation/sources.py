@@ -96,9 +96,21 @@ def _read(read: Callable[[], Any], name: str) -> Any:
 
 
 def _plain(table: Any) -> Any:
-    """Return a table of pyarrow with decimal numbers as float64, each the nearest to its digits."""
+    """Return a table of pyarrow with decimal numbers as float64, each the nearest to its digits.
+
+    Numbers of categories become signed, as older releases of pyarrow hand no others to pandas.
+    """
     arrow = optional("pyarrow")
     for k, field in enumerate(table.schema):
+        if arrow.types.is_dictionary(field.type) and arrow.types.is_unsigned_integer(field.type.index_type):
+            kind = arrow.dictionary(arrow.int32(), field.type.value_type, field.type.ordered)
+            signed = [
+                arrow.DictionaryArray.from_arrays(
+                    chunk.indices.cast(arrow.int32()), chunk.dictionary, ordered=field.type.ordered
+                )
+                for chunk in table.column(k).chunks
+            ]
+            table = table.set_column(k, field.with_type(kind), arrow.chunked_array(signed, kind))
         if arrow.types.is_decimal(field.type):
             numbers = table.column(k).cast(arrow.string()).cast(arrow.float64())
             table = table.set_column(k, field.with_type(arrow.float64()), numbers)

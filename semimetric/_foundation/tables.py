@@ -110,7 +110,8 @@ def without_columns(X: Any, names: Sequence[str]) -> Any:
         found = [label for label in labels if isinstance(label, str) and label in names]
         return table.drop(found, axis=len(table.shape) - 1) if found else X
     found = [name for name in getattr(table, "columns", ()) if name in names]
-    return table.drop(found) if found else X
+    rest = table.drop(found) if found else X
+    return rest.to_native() if hasattr(rest, "to_native") else rest
 
 
 def take_rows(X: Any, rows: Any) -> Any:
