@@ -27,6 +27,7 @@ _TOP = 254.0  # The integer that stands for the limit; sums are cut off at 255.
 _RENEWED = 0.97  # Tables of integers are made anew when the limit has fallen below this part of it.
 _GREATEST, _LEAST, _STEP = np.float32(3.4e38), np.float32(1.2e-38), np.float32(2.0**-23)  # Of normal numbers of 32 bits.
 _MOST = float(_GREATEST)
+_ROOM = 1e300  # More than the bounds of any item add up to.
 _SAMPLED, _POWERS = 256, 8  # The number of items whose spread gives the direction of a cut, and of steps that find it.
 
 
@@ -473,6 +474,19 @@ class Collected(NamedTuple):
     found: np.ndarray
 
 
+class ListAnswers(NamedTuple):
+    """The nearest of each query: sums and rows (B, k), how many sums or estimates were computed (B,), and what was collected.
+
+    ``at_once`` (B,) says where no list beyond the near ones had some of the nearest.
+    """
+
+    sums: np.ndarray
+    rows: np.ndarray
+    refined: np.ndarray
+    at_once: np.ndarray
+    collected: Collected
+
+
 @kernel
 def _larger(collected):
     """Return arrays of the same items with twice the room."""
@@ -607,9 +621,11 @@ def _bucket(value, low, scale):
 def _room(limit, least, slack, unit):
     """Return what the bounds of an item may add up to above the least, times ``unit``, if its sum is within the limit.
 
-    The rounding of a sum is relative to its terms, which are at most the least ones and what the sum is above them.
+    The rounding of a sum is relative to its terms, which are at most the least ones and what the sum is above them. What does
+    not fit into a number is more than all bounds, and stays finite, as no limit is infinite.
     """
-    return ((limit - least) * (1.0 + _ROUNDING) + slack) * unit
+    room = ((limit - least) * (1.0 + _ROUNDING) + slack) * unit
+    return min(room, _ROOM) if limit < np.inf else np.inf
 
 
 @kernel
@@ -620,10 +636,8 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
     lists, that of those each query visits first, and True if no others follow. Items may then be missed, and their sums are
     about the least of their bins, whatever the positions are.
 
-    Return the sums and rows (B, k) of the nearest, how many sums or estimates were computed (B,), where no list beyond the near
-    ones had some of the nearest (B,), and what was collected. With items whose positions are known nothing is collected. With
-    places, or k = 0, items whose sums, or estimates of them, may be within the limits are, and the sums are the smallest
-    estimates.
+    With items whose positions are known nothing is collected. With places, or k = 0, items whose sums, or estimates of them,
+    may be within the limits are collected, and the sums are the smallest estimates.
     """
     items, places, lists, keep = searched
     n, n_parts, coded, unit = profiles.position.shape[0], bins.low.shape[0], places.codes.shape[0] > 0, limits.unit
@@ -674,7 +688,8 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
                     elif coded:
                         value = _estimate(places.codes[row], places, scales, profiles, b)
                     else:
-                        value = _sum_within(items.positions[row], scales, profiles, b, rest, rest[0] + most / unit)
+                        at_most = rest[0] + _room(limit[b], rest[0], of_queries.slack[b], 1.0)
+                        value = _sum_within(items.positions[row], scales, profiles, b, rest, at_most)
                         value = max(value, items.least)
                     if not gather:
                         if not value > limit[b]:
@@ -699,4 +714,4 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
     if gather:
         for b in range(n):
             _compacted(collected, b, limit[b] + limits.room[b])
-    return sums, rows, refined, at_once, collected
+    return ListAnswers(sums, rows, refined, at_once, collected)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from .._foundation.types import Floats
-from .parts import JointTable, Parts, Scale
+from .parts import DistanceParts, JointTable, StoredScale
 
 _MOST_PAIRS = 20_000  # of grid points, whose values the weights of the cuts of one table follow
 _MOST_ARCS = 400  # of a circle; of more, the single levels and the half circles are taken
@@ -32,7 +32,7 @@ class Coordinate(NamedTuple):
     values: Floats  # (n_vertices,)
     below: float = 0.0  # slopes outside the range
     above: float = 0.0
-    scale: Scale | None = None  # that it is
+    scale: StoredScale | None = None  # that it is
 
     @property
     def is_level(self) -> bool:
@@ -48,7 +48,7 @@ class L1Coordinates:
     exact: bool  # True if their L1 distance is the sum of the distance before the link
 
     @classmethod
-    def of(cls, parts: Parts) -> L1Coordinates:
+    def of(cls, parts: DistanceParts) -> L1Coordinates:
         """Return the coordinates of the parts of a distance: scales, the other rises, then levels and what tables need."""
         grid, slopes = parts.distance.embedding.grid, parts.distance.epsilon
         lines: dict[int, Floats] = {}
@@ -81,7 +81,7 @@ class L1Coordinates:
         return 1.0 / float(np.median(levels)) if levels else 1.0
 
 
-def _n_levels(parts: Parts, f: int) -> int:
+def _n_levels(parts: DistanceParts, f: int) -> int:
     """Return the number of levels that a value can have: of a tree its leaves, of a category also that of new ones."""
     return int(parts.distance.embedding.grid.sizes[f]) - (f >= parts.distance.n_features)
 
@@ -90,7 +90,7 @@ def _rises(values: Floats) -> bool:
     return bool((np.diff(values) >= 0).all())
 
 
-def _cuts_of(table: JointTable, parts: Parts) -> tuple[list[Coordinate], bool]:
+def _cuts_of(table: JointTable, parts: DistanceParts) -> tuple[list[Coordinate], bool]:
     """Return the weighted cuts of a table, and True if their sum is the table."""
     grid = parts.distance.embedding.grid
     places = np.unravel_index(np.arange(len(table.values)), table.sizes)
@@ -123,7 +123,7 @@ def _cuts_of(table: JointTable, parts: Parts) -> tuple[list[Coordinate], bool]:
     return found, fits and single and all(_is_straight(cut, parts) for cut in found)
 
 
-def _is_straight(cut: Coordinate, parts: Parts) -> bool:
+def _is_straight(cut: Coordinate, parts: DistanceParts) -> bool:
     """Return True if the coordinate of a cut is as exact between vertices as at them: if it never rises and falls."""
     grid, f = parts.distance.embedding.grid, cut.feature
     return grid.kinds[f] == "categorical" or (grid.kinds[f] == "numeric" and _rises(cut.values[: len(grid.knots[f])]))

@@ -28,7 +28,7 @@ from ..distances.model.limits import rise_outside
 from ..distances.model.semimetric import Semimetric
 from ..distances.search.votes import VoteRule
 from .graph import Graph
-from .parts import JointTable, Parts
+from .parts import DistanceParts, JointTable
 
 _TOLERANCE = 1e-12  # of the largest value, by which a graph may differ from Python
 _N_PROBES = 40  # rows on which it must not
@@ -36,7 +36,7 @@ _MOST_ITEMS = 20_000  # that a graph holds: a row is compared with each of them
 _TIE = 1e-12  # relative, as in `search.votes`
 
 
-class Rows(NamedTuple):
+class RowValues(NamedTuple):
     """Rows on the grid, as values of a graph."""
 
     scales: str  # (n, n_scales), with what rises outside; "" if there are none
@@ -45,11 +45,11 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Reader:
+class _RowReader:
     """Reads the columns of a table in a graph, and places them on the grid of a distance."""
 
     graph: Graph
-    parts: Parts
+    parts: DistanceParts
 
     @property
     def d(self) -> Semimetric:
@@ -98,7 +98,7 @@ class _Reader:
             return g.op("Where", g.op("Equal", column, g.constant([[""]], object)), g.constant(np.nan), code)
         return code
 
-    def rows(self, encoded: str) -> Rows:
+    def rows(self, encoded: str) -> RowValues:
         """Return encoded rows on the grid."""
         g, d, grid = self.graph, self.d, self.d.embedding.grid
         values, leaves = self.with_directions(encoded)
@@ -127,7 +127,7 @@ class _Reader:
             found.setdefault(f, raw)
             if grid.missing[f]:
                 found[f] = g.op("Where", g.op("IsNaN", raw), g.constant(float(len(grid.knots[f]))), found[f])
-        return Rows(scales, rises, g.concat([found[f] for f in self.parts.placed]) if found else "")
+        return RowValues(scales, rises, g.concat([found[f] for f in self.parts.placed]) if found else "")
 
     def turned(self, values: str, features: Sequence[int]) -> str:
         """Return columns with angles in the turn that begins at the first knot of their feature."""
@@ -219,7 +219,7 @@ class _Reader:
         shape = g.concat([n, g.constant([len(roots)], np.int64)], axis=0)
         return g.op("Expand", g.constant([roots], np.int64), shape)
 
-    def stored(self, encoded: Floats) -> Rows:
+    def stored(self, encoded: Floats) -> RowValues:
         """Return rows that the graph holds, on the grid."""
         d, g = self.d, self.graph
         features = with_directions(d.directions, encoded)
@@ -233,7 +233,7 @@ class _Reader:
             for s in self.parts.scales
         ]
         sides = np.column_stack(scales) if scales else None, rise[:, list(self.parts.rises)], places[:, list(self.parts.placed)]
-        return Rows(*("" if side is None or not side.shape[1] else g.constant(side) for side in sides))
+        return RowValues(*("" if side is None or not side.shape[1] else g.constant(side) for side in sides))
 
 
 def parted(g: Graph, values: str, knots: Sequence[Floats]) -> str:
@@ -258,7 +258,7 @@ def climbed(g: Graph, values: str, knots: Sequence[Floats], heights: Sequence[Fl
     return g.op("Add", total, g.constant([first])) if first.any() else total
 
 
-def summed(g: Graph, parts: Parts, x: Rows, y: Rows) -> str:
+def summed(g: Graph, parts: DistanceParts, x: RowValues, y: RowValues) -> str:
     """Return the distance of rows whose values go together by the rules of arrays: the last axis is added up."""
     found = [g.total(g.op("Abs", g.op("Sub", own, other))) for own, other in ((x.scales, y.scales), (x.rises, y.rises)) if own]
     number = {f: k for k, f in enumerate(parts.placed)}
@@ -376,8 +376,8 @@ def distance_to_onnx(d: Semimetric, path: str | os.PathLike[str], what: str) -> 
     check_choice("what", what, ("transform", "distance"))
     real_path(path)
     names = d.coordinate_names if what == "transform" else ()
-    parts, g = Parts.of(d), Graph(d.feature_names)
-    reader, rows = _Reader(g, parts), probes(d)
+    parts, g = DistanceParts.of(d), Graph(d.feature_names)
+    reader, rows = _RowReader(g, parts), probes(d)
     if what == "transform":
         encoded, odd = reader.inputs("X", "")
         out = _coordinates(g, parts, reader.rows(encoded))
@@ -396,7 +396,7 @@ def distance_to_onnx(d: Semimetric, path: str | os.PathLike[str], what: str) -> 
     _write(g, path, f"semimetric {what}", str(d), given, wanted)
 
 
-def _coordinates(g: Graph, parts: Parts, rows: Rows) -> str:
+def _coordinates(g: Graph, parts: DistanceParts, rows: RowValues) -> str:
     found = [side for side in (rows.scales, rows.rises) if side]
     if parts.jumps:
         n_raw, sizes = parts.distance.n_features, parts.distance.embedding.grid.sizes
@@ -421,10 +421,10 @@ def model_to_onnx(model: LearnedNeighbors, path: str | os.PathLike[str]) -> None
             'items, or export d.to_onnx(path, what="transform") and search for the neighbors in an index of L1 distances'
         )
     g, rows = Graph(d.feature_names), probes(d)
-    reader = _Reader(g, Parts.of(d))
+    reader = _RowReader(g, DistanceParts.of(d))
     encoded, odd = reader.inputs("X", "")
     own = reader.rows(encoded)
-    distances = summed(g, reader.parts, Rows(*(g.axis(side, 1) if side else "" for side in own)), reader.stored(centers))
+    distances = summed(g, reader.parts, RowValues(*(g.axis(side, 1) if side else "" for side in own)), reader.stored(centers))
     classes = getattr(model, "classes_", None)
     answer = _machine(g, machine, distances) if machine is not None else _votes(g, model, classes, distances)
     named = [dict(zip(d.feature_names, row, strict=True)) for row in d.schema.display(rows).tolist()]

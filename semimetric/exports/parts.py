@@ -32,7 +32,7 @@ ROUTE = (
 )
 
 
-class Scale(NamedTuple):
+class StoredScale(NamedTuple):
     """A scale of one feature: a number has one, and a number that may be missing has two."""
 
     feature: int  # among the embedded ones
@@ -67,17 +67,17 @@ class JointTable(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class DistanceParts:
     """The parts that a distance adds up before its link."""
 
     distance: Semimetric
-    scales: tuple[Scale, ...]
+    scales: tuple[StoredScale, ...]
     jumps: tuple[Jump, ...]
     tables: tuple[JointTable, ...]
     rises: tuple[int, ...]  # the features that have a slope outside their range, and no scale
 
     @classmethod
-    def of(cls, d: Semimetric) -> Parts:
+    def of(cls, d: Semimetric) -> DistanceParts:
         """Return the parts of a distance.
 
         Raises
@@ -96,7 +96,7 @@ class Parts:
                 f"the distance of the numbers as columns of their own, or {ROUTE}"
             )
         embedding, weights = d.embedding, d.weights
-        scales: list[Scale] = []
+        scales: list[StoredScale] = []
         jumps: list[Jump] = []
         tables: list[JointTable] = []
         if isinstance(embedding, WarpedEmbedding):
@@ -119,11 +119,11 @@ class Parts:
         return tuple(sorted({f for table in self.tables for f in table.features} | {jump.feature for jump in self.jumps}))
 
 
-def _scales(embedding: WarpedEmbedding, weights: Floats, epsilon: Floats) -> list[Scale]:
+def _scales(embedding: WarpedEmbedding, weights: Floats, epsilon: Floats) -> list[StoredScale]:
     features, goes_on = embedding.feature_of_coordinate.tolist(), embedding.rises_outside
     slopes = np.where(goes_on, epsilon[features], 0.0).tolist()
     parts = zip(features, embedding.heights(weights), slopes, goes_on.tolist(), strict=True)
-    return [Scale(f, values, (below, above), _KINDS[tuple(sides)]) for f, values, (below, above), sides in parts]
+    return [StoredScale(f, values, (below, above), _KINDS[tuple(sides)]) for f, values, (below, above), sides in parts]
 
 
 def _tables(embedding: PairEmbedding, weights: Floats, d: Semimetric) -> tuple[list[Jump], list[JointTable]]:

@@ -25,7 +25,7 @@ from ..distances.features.partitions import Partitions
 from ..distances.model.semimetric import Semimetric
 from .dialects import DIALECTS, Dialect, case, chained, has_floats
 from .l1 import Coordinate, L1Coordinates
-from .parts import JointTable, Parts, Scale
+from .parts import DistanceParts, JointTable, StoredScale
 
 _MOST_DENSE = 2_000  # coordinates of a vector that pgvector indexes
 _MOST_SPARSE = 1_000  # coordinates of a sparse one that are not 0
@@ -53,7 +53,7 @@ class SqlDistance:
 
     Parameters
     ----------
-    parts : Parts
+    parts : DistanceParts
         The parts of the distance.
     dialect : {"postgres", "duckdb", "sqlite"}
     table : tuple of str
@@ -80,16 +80,19 @@ class SqlDistance:
     0.25
     """
 
-    parts: Parts
+    parts: DistanceParts
     dialect: str
     table: tuple[str, ...]
     key: str
     name: str = "semimetric"
 
+    def __post_init__(self) -> None:
+        self._writer.check()
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the numbers that are stored for a row, in their order."""
-        return tuple(stored.name for stored in self._stored)
+        return tuple(stored.name for stored in self._writer.stored)
 
     @cached_property
     def script(self) -> str:
@@ -98,7 +101,7 @@ class SqlDistance:
         It changes no column of the table, and replaces what an earlier script made under the same names: the table and `name`,
         with ``_`` between. In PostgreSQL it adds one column, and refuses to replace one that is not generated.
         """
-        return _WRITERS[self.dialect](self).script
+        return self._writer.script
 
     @cached_property
     def index(self) -> str:
@@ -112,12 +115,12 @@ class SqlDistance:
         NotSupportedError
             If the dialect has no index of L1 distances, or the index does not take as many coordinates.
         """
-        return _WRITERS[self.dialect](self).index
+        return self._writer.index
 
     @property
     def index_is_exact(self) -> bool:
         """True if the L1 distance of the index is the sum of the distance, but for single precision."""
-        return self._l1.exact
+        return self._writer.l1.exact
 
     def distance(self, x: str, y: str) -> str:
         """Return the exact distance of two rows as an expression.
@@ -128,7 +131,8 @@ class SqlDistance:
             Aliases, in the query that holds the expression, of what has the coordinates: in PostgreSQL the table, in DuckDB and
             SQLite the view or table that the script makes. It is called as the table with ``_semimetric`` at its end.
         """
-        return _WRITERS[self.dialect](self).distance(self._dialect.quote(x), self._dialect.quote(y))
+        quote = self._writer.say.quote
+        return self._writer.distance(quote(x), quote(y))
 
     def coordinates(self, of: str) -> str:
         """Return a query of the coordinates of rows that are in no table, such as new ones.
@@ -139,7 +143,7 @@ class SqlDistance:
             A relation as SQL, with the columns of the table that the distance compares: the name of another table, or a query
             in brackets, ``"(SELECT 'red' AS colour, 3 AS size)"``. It is taken as it is, so let nobody else write it.
         """
-        return _WRITERS[self.dialect](self).rows_of(of)
+        return self._writer.rows_of(of)
 
     def nearest(self, k: int, candidates: int | None = None, *, of: str | None = None) -> str:
         """Return a query of the keys and the distances of the k nearest rows, the nearest first; ties are in order of keys.
@@ -162,36 +166,16 @@ class SqlDistance:
         check_count("k", k)
         if candidates is not None and check_count("candidates", candidates) < k:
             raise InputError(f"candidates={candidates} are fewer than k={k}; give at least k, better ten times as many")
-        return _WRITERS[self.dialect](self).nearest(k, candidates, of)
+        return self._writer.nearest(k, candidates, of)
 
     @cached_property
-    def _stored(self) -> tuple[Stored, ...]:
-        names, parts = self.parts.distance.columns, self.parts
-        found = [
-            *((s.named(names[s.feature]), s.kind, s.feature) for s in parts.scales),
-            *((names[f], "position", f) for f in parts.placed),
-            *((f"{names[f]} outside range", "rise", f) for f in parts.rises),
-        ]
-        taken = distinct([self.key, *(name for name, _, _ in found)])[1:]
-        return tuple(Stored(name, kind, f) for name, (_, kind, f) in zip(taken, found, strict=True))
-
-    @cached_property
-    def _place(self) -> dict[tuple[str, int], int]:
-        """The place among the stored numbers of each kind of each feature."""
-        return {(stored.kind, stored.feature): k for k, stored in enumerate(self._stored)}
-
-    @cached_property
-    def _l1(self) -> L1Coordinates:
-        return L1Coordinates.of(self.parts)
-
-    @property
-    def _dialect(self) -> Dialect:
-        return DIALECTS[self.dialect]
+    def _writer(self) -> _Writer:
+        return _WRITERS[self.dialect](self)
 
     def __repr__(self) -> str:
         return (
             f"SqlDistance of {len(self.columns)} stored numbers a row, for the table {'.'.join(self.table)} of "
-            f"{self._dialect.label}"
+            f"{self._writer.say.label}"
         )
 
 
@@ -201,9 +185,7 @@ def to_sql(d: Semimetric, dialect: str, *, table: str | Sequence[str], key: str,
     parts = (table,) if isinstance(table, str) else tuple(table)
     if not parts or not all(isinstance(part, str) for part in (*parts, key, name)):
         raise InputError(f"table={table!r}, key={key!r} and name={name!r} are given; names are required, as text")
-    sql = SqlDistance(Parts.of(d), dialect, parts, key, name)
-    _WRITERS[dialect](sql).check()
-    return sql
+    return SqlDistance(DistanceParts.of(d), dialect, parts, key, name)
 
 
 class _Writer(ABC):
@@ -211,8 +193,30 @@ class _Writer(ABC):
 
     def __init__(self, sql: SqlDistance) -> None:
         self.sql, self.parts, self.d = sql, sql.parts, sql.parts.distance
-        self.say = sql._dialect
+        self.say: Dialect = DIALECTS[sql.dialect]
         self.grid: Grid = self.d.embedding.grid
+
+    @cached_property
+    def stored(self) -> tuple[Stored, ...]:
+        """The numbers that are stored for a row."""
+        names, parts = self.d.columns, self.parts
+        found = [
+            *((s.named(names[s.feature]), s.kind, s.feature) for s in parts.scales),
+            *((names[f], "position", f) for f in parts.placed),
+            *((f"{names[f]} outside range", "rise", f) for f in parts.rises),
+        ]
+        taken = distinct([self.sql.key, *(name for name, _, _ in found)])[1:]
+        return tuple(Stored(name, kind, f) for name, (_, kind, f) in zip(taken, found, strict=True))
+
+    @cached_property
+    def place(self) -> dict[tuple[str, int], int]:
+        """The place among the stored numbers of each kind of each feature."""
+        return {(stored.kind, stored.feature): k for k, stored in enumerate(self.stored)}
+
+    @cached_property
+    def l1(self) -> L1Coordinates:
+        """The coordinates whose L1 distance is the sum of the distance, or near to it."""
+        return L1Coordinates.of(self.parts)
 
     def check(self) -> None:
         """Refuse names that the database cannot hold, and what the dialect cannot say."""
@@ -296,7 +300,7 @@ class _Writer(ABC):
 
     # Coordinates of values
 
-    def scale_of(self, stored: Stored) -> Scale | None:
+    def scale_of(self, stored: Stored) -> StoredScale | None:
         """Return the scale that a stored number is; None if it is something else."""
         return next((s for s in self.parts.scales if (s.kind, s.feature) == (stored.kind, stored.feature)), None)
 
@@ -356,10 +360,10 @@ class _Writer(ABC):
     def total(self, x: Callable[[int], str], y: Callable[[int], str]) -> str:
         """Return the distance of two rows, whose stored numbers ``x`` and ``y`` name."""
         terms = []
-        for k, stored in enumerate(self.sql._stored):
+        for k, stored in enumerate(self.stored):
             if stored.kind != "position":
                 terms.append(f"abs({x(k)} - {y(k)})")
-        place = self.sql._place
+        place = self.place
         for jump in self.parts.jumps:
             if jump.value:
                 k = place["position", jump.feature]
@@ -480,7 +484,7 @@ class _Writer(ABC):
         """See `SqlDistance.nearest`."""
 
 
-class _Columns(_Writer):
+class _ColumnWriter(_Writer):
     """DuckDB and SQLite: coordinates stand in a relation of their own, one column each."""
 
     def rows_of(self, of: str, keyed: bool = False, where: str = "") -> str:
@@ -492,7 +496,7 @@ class _Columns(_Writer):
         given = ",\n  ".join([*key, *(f"{value} AS {quote(name)}" for value, name in zip(values, inner, strict=True))])
         computed = [
             f"{self.about(stored)}\n  {self.coordinate(stored, f'v.{quote(inner[stored.feature])}')} AS {quote(stored.name)}"
-            for stored in self.sql._stored
+            for stored in self.stored
         ]
         columns = ",\n  ".join([*(["v." + self.key] if keyed else []), *computed])
         odd = self.odd(lambda f: f"t.{quote(names[f])}")
@@ -500,7 +504,7 @@ class _Columns(_Writer):
         return f"SELECT\n  {columns}\nFROM (SELECT\n  {given}\nFROM {of} AS t\nWHERE {rule}) AS v"
 
     def distance(self, x: str, y: str) -> str:
-        names = [self.say.quote(stored.name) for stored in self.sql._stored]
+        names = [self.say.quote(stored.name) for stored in self.stored]
         return self.total(lambda k: f"{x}.{names[k]}", lambda k: f"{y}.{names[k]}")
 
     def nearest(self, k: int, candidates: int | None, of: str | None) -> str:
@@ -517,7 +521,7 @@ class _Columns(_Writer):
         raise _no_index(self.say)
 
 
-class _DuckDBWriter(_Columns):
+class _DuckDBWriter(_ColumnWriter):
     @property
     def script(self) -> str:
         made = []
@@ -531,7 +535,7 @@ class _DuckDBWriter(_Columns):
         return "\n\n".join(made) + "\n"
 
 
-class _SQLiteWriter(_Columns):
+class _SQLiteWriter(_ColumnWriter):
     @property
     def script(self) -> str:
         quote, made = self.say.quote, self.made
@@ -551,7 +555,7 @@ class _SQLiteWriter(_Columns):
                 f"{self.about_table(part)}\nINSERT INTO {made('values')} VALUES\n{', '.join(rows[first : first + 500])}"
                 for first in range(0, len(rows), 500)
             ]
-        columns = ", ".join([f"{self.key} PRIMARY KEY", *(f"{quote(stored.name)} REAL" for stored in self.sql._stored)])
+        columns = ", ".join([f"{self.key} PRIMARY KEY", *(f"{quote(stored.name)} REAL" for stored in self.stored)])
         statements.append(f"CREATE TABLE {made()} ({columns})")
         statements.append(f"INSERT INTO {made()}\n{self.rows_of(self.table, keyed=True)}")
         new = self.rows_of(table, keyed=True, where=f"t.{self.key} = NEW.{self.key}")
@@ -621,8 +625,8 @@ class _PostgresWriter(_Writer):
         """Return the coordinates of a row as one expression, NULL for a row that has none."""
         values = self.values(column)
         numbers = [
-            f"  {self.call(k, stored, values[stored.feature])}{',' * (k + 1 < len(self.sql._stored))} {self.about(stored)}"
-            for k, stored in enumerate(self.sql._stored)
+            f"  {self.call(k, stored, values[stored.feature])}{',' * (k + 1 < len(self.stored))} {self.about(stored)}"
+            for k, stored in enumerate(self.stored)
         ]
         array = "ARRAY[\n{}\n]::double precision[]".format("\n".join(numbers))
         return f"CASE WHEN {self.odd(column)} THEN NULL ELSE {array} END"
@@ -643,7 +647,7 @@ class _PostgresWriter(_Writer):
         made = ["BEGIN;"]
         for name in (f"{self.sql.name}_l1", self.sql.name):
             made.append(self.dropped(name))
-        for k, stored in enumerate(self.sql._stored):
+        for k, stored in enumerate(self.stored):
             if self.call(k, stored, "v") == "v":
                 continue
             kind = self.type_of(stored.feature)
@@ -663,7 +667,7 @@ class _PostgresWriter(_Writer):
         made.append(
             f"ALTER TABLE {self.table} ADD COLUMN {self.column} double precision[]\nGENERATED ALWAYS AS ({array}) STORED;"
         )
-        storage = "PLAIN" if len(self.sql._stored) <= _MOST_PLAIN else "EXTERNAL"
+        storage = "PLAIN" if len(self.stored) <= _MOST_PLAIN else "EXTERNAL"
         made.append(f"ALTER TABLE {self.table} ALTER COLUMN {self.column} SET STORAGE {storage};")
         return "\n\n".join([*made, "COMMIT;"]) + "\n"
 
@@ -702,7 +706,7 @@ class _PostgresWriter(_Writer):
 
     @property
     def index(self) -> str:
-        coordinates = self.sql._l1.coordinates
+        coordinates = self.l1.coordinates
         n, dense, sparse = len(coordinates), *_split(coordinates)
         n_filled = len(dense) + len({c.feature for c in sparse})
         if not n:
@@ -715,7 +719,7 @@ class _PostgresWriter(_Writer):
             )
         kind, class_ = ("sparsevec", "sparsevec_l1_ops") if is_sparse else ("vector", "vector_l1_ops")
         returns = f"{kind}({n})"
-        unit = self.sql._l1.unit
+        unit = self.l1.unit
         numbers = [self.l1_number(c, unit) for c in dense]
         if not sparse:
             body = "CAST(ARRAY[\n  {}\n]::double precision[] AS {})".format(",\n  ".join(numbers), returns)
@@ -724,7 +728,7 @@ class _PostgresWriter(_Writer):
             pieces += self.l1_levels(sparse, len(dense), unit)
             text = f"'{{' || concat_ws(',', {', '.join(pieces)}) || '}}/{n}'"
             body = f"CAST(CAST({text} AS sparsevec({n})) AS {returns})"
-        exact = "but for single precision the sum of the distance" if self.sql._l1.exact else "near the sum of the distance"
+        exact = "but for single precision the sum of the distance" if self.l1.exact else "near the sum of the distance"
         array = self.array(lambda f: self.say.quote(self.d.feature_names[f]))
         function = self.function("l1", "c double precision[]", kind, f"CASE WHEN c IS NOT NULL THEN {body} END")
         return "\n\n".join(
@@ -740,7 +744,7 @@ class _PostgresWriter(_Writer):
 
     def l1_number(self, c: Coordinate, unit: float) -> str:
         """Return a coordinate of the index from the stored numbers of a row, around 0 and in the unit."""
-        place, n = self.sql._place, self.say.number
+        place, n = self.place, self.say.number
         middle = unit * float(c.values.min() + c.values.max()) / 2
         if c.scale is not None:
             return f"c[{place[c.scale.kind, c.feature] + 1}] * {n(unit)} - {n(middle)}"
@@ -758,7 +762,7 @@ class _PostgresWriter(_Writer):
         pieces, k = [], first
         for f in dict.fromkeys(c.feature for c in sparse):
             own = [c for c in sparse if c.feature == f]
-            at = f"c[{self.sql._place['position', f] + 1}]"
+            at = f"c[{self.place['position', f] + 1}]"
             height = float(own[0].values.max()) * unit
             pieces.append(f"CAST({k + 1} + {at} AS integer) || ':{height!r}'")
             k += len(own)

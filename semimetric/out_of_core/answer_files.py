@@ -69,7 +69,7 @@ def _digest_of_items(locations: Sequence[ShardLocation]) -> str:
     return total.hexdigest()
 
 
-class _Columns:
+class _AnswerColumns:
     """An array (n, k) in a .npy file that is written block by block, without a map: a full disc is an error then."""
 
     def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype) -> None:
@@ -110,7 +110,7 @@ class NeighborFiles:
         self.folder, self.run, self.k, self.suffix = folder, dict(run), k, suffix
         self._number, shape = {start: number for number, start in enumerate(starts[:-1])}, (starts[-1], k)
         arrays = {} if suffix else {"distances": np.dtype(np.float64), "ids": dtype}
-        self._columns = [_Columns(folder / f"{name}.npy", shape, own) for name, own in arrays.items()]
+        self._columns = [_AnswerColumns(folder / f"{name}.npy", shape, own) for name, own in arrays.items()]
         self.done, self.traffic, self._recorded = set[int](), SearchTraffic(), monotonic()
         if (folder / RUN).exists():
             self._go_on()

@@ -24,6 +24,7 @@ from ..._kernels.list_scan import (
     BinRanges,
     Collected,
     Cuts,
+    ListAnswers,
     ListArrays,
     SearchedLists,
     SumLimits,
@@ -72,9 +73,9 @@ class ItemLists:
     values: NDArray[np.float32]  # (E, 64), what the bins are on the scales that the tables rise evenly on
 
     @classmethod
-    def of(cls, view: QueryView, points: ItemArrays, *, seed: int | None = 0) -> ItemLists:
+    def of(cls, view: QueryView, points: ItemArrays) -> ItemLists:
         """Return the lists of located items, which need a table at least."""
-        n, rng = len(points), np.random.default_rng(seed)
+        n, rng = len(points), np.random.default_rng(0)
         sample = points.positions[np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))][:, : view.n_tables]
         warps = [Warp.of(view, of_feature, e, rng) for e, of_feature in enumerate(sample.T)]
         edges = np.array([warp.edges(BINS) for warp in warps])
@@ -102,11 +103,8 @@ class ItemLists:
 
     def order(self, view: QueryView, X: NDArray[Any]) -> Integers:
         """Return the numbers of queries X (n, n_features) such that near ones are consecutive, shape (n,)."""
-        numbers, bins, unused = (
-            np.arange(len(X)),
-            np.empty((len(X), len(self.edges)), np.uint8),
-            np.full(self.values.shape, np.inf),
-        )
+        numbers, bins = np.arange(len(X)), np.empty((len(X), len(self.edges)), np.uint8)
+        unused = np.full(self.values.shape, np.inf)
         for rows in short_blocks(len(X), _SAMPLE):
             bins[rows] = _encoded(view.points(X[rows]), self.edges, unused.copy(), -unused)
         _cut(bins, self.values, numbers, 1)
@@ -178,18 +176,19 @@ class ListScan:
         sums = np.full(len(queries), np.inf) if limits is None else limits
         near = near if near.alone or not np.isfinite(sums).all() else NearLists(0, 0)
         for part, found in self._searched(queries, sums, eligible, near, k):
-            answer.refined[part], answer.at_once[part] = found[2], found[3]
+            answer.refined[part], answer.at_once[part] = found.refined, found.at_once
             if isinstance(self.refinement, CodedRefinement) and not near.alone:
-                rows, starts = _flat(found[4])
+                rows, starts = _flat(found.collected)
                 self.refinement.keep(queries, np.arange(part.start, part.stop), rows, NO_VALUES, starts, answer)
             else:
-                answer.sums[part], answer.rows[part] = found[0], found[1]
+                answer.sums[part], answer.rows[part] = found.sums, found.rows
         return answer
 
     def within(self, queries: QueryBlock, limit: float, eligible: Mask) -> list[tuple[Floats, Integers]]:
         """Return for each query sums and rows of at least all eligible items whose sum is <= ``limit``."""
         sums, found = np.full(len(queries), limit), []
-        for part, (*_, collected) in self._searched(queries, sums, eligible, NearLists(0, 0), 0):
+        for part, answers in self._searched(queries, sums, eligible, NearLists(0, 0), 0):
+            collected = answers.collected
             for q, n, rows, values in zip(
                 range(part.start, part.stop), collected.found, collected.rows, collected.sums, strict=True
             ):
@@ -201,8 +200,8 @@ class ListScan:
 
     def _searched(
         self, queries: QueryBlock, sums: Floats, eligible: Mask, near: NearLists, k: int
-    ) -> Iterator[tuple[slice, tuple[Floats, Integers, Integers, NDArray[np.bool_], Collected]]]:
-        """Search for some queries after others; yield their slice, and what `search_lists` returns for them."""
+    ) -> Iterator[tuple[slice, ListAnswers]]:
+        """Search for some queries after others; yield their slice and their answers."""
         room = np.zeros(len(queries))
         if isinstance(self.refinement, CodedRefinement) and not near.alone:
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)

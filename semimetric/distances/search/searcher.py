@@ -70,7 +70,7 @@ class Searcher:
         if len(queries) == 1 and self._single is not None:
             one = self._single.nearest(queries)
             if one is not None:
-                sums, ids = items.view.linked(one.sums), items.segments[0].ids[one.rows]
+                sums, ids = items.view.linked(one[0]), items.segments[0].ids[one[1]]
                 return (sums, ids) if single else (sums[None], ids[None])
         if len(queries) == 1:
             with query_lock(self._request.algorithm):

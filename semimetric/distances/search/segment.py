@@ -452,7 +452,11 @@ class Segment:
     def scans_lists(self, keep: Mask, k: int = 0) -> bool:
         """Return True if exact searches for k neighbours among the eligible items go through lists."""
         n = self.eligible(keep).n
-        return self.listed and not self._few(n, k) and n >= _RARE * len(self)
+        return self.listed and not self._few(n, k) and self._lists_pay(n)
+
+    def _lists_pay(self, n: int) -> bool:
+        """Return True if lists are expected to cost less than to refine all n eligible items."""
+        return n >= _RARE * len(self)
 
     @cached_property
     def _item_lists(self) -> ItemLists:
@@ -498,13 +502,10 @@ class Segment:
             return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
+        if self.listed and self._lists_pay(n):
+            return self.list_scan.nearest(queries, search.k, eligible, limits)
         if self.listed:
-            rare = n < _RARE * len(self)
-            return (
-                self._brute(queries, search.k, chosen.rows)
-                if rare
-                else self.list_scan.nearest(queries, search.k, eligible, limits)
-            )
+            return self._brute(queries, search.k, chosen.rows)
         boxes, survivors = self.scan_choice
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
@@ -526,7 +527,7 @@ class Segment:
         """Return for each query sums and rows of at least all eligible items whose sum is <= limit (rounding aside)."""
         chosen, scanned = self.eligible(keep), len(self) > _FEW
         eligible = chosen.mask
-        if scanned and self.listed and chosen.n >= _RARE * len(self):
+        if scanned and self.listed and self._lists_pay(chosen.n):
             return self.list_scan.within(queries, limit, eligible)
         bounds = self._bounds(queries) if scanned and self.searchable and self._boxes is None else None
         found = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,6 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.graph_search import WalkedItems, nearest_by_walk
 from ..._kernels.search import BestItems
 from .segment import Mask, SearchRequest, Segment
-
-
-class Found(NamedTuple):
-    """Sums, increasing, and rows of the k nearest items of one query."""
-
-    sums: Floats
-    rows: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +28,10 @@ class SingleQueries:
         """All that a walk reads; None where queries are answered in another way."""
         return self.segment.walked(self.search, self.segment.eligible(self.keep))
 
-    def nearest(self, x: NDArray[Any]) -> Found | None:
-        """Return the k nearest of a query (1, n_features), encoded; None if it is to be answered as a block is."""
+    def nearest(self, x: NDArray[Any]) -> tuple[Floats, Integers] | None:
+        """Return sums and rows of the k nearest of an encoded query (1, n_features); None if a block of one is to answer it."""
         if self.walked is None:
             return None
         best = BestItems(np.empty(self.search.k), np.empty(self.search.k, np.int64), np.zeros(1, np.int64))
         nearest_by_walk(x, self.walked, best)
-        return Found(best.sums, best.rows) if best.rows[-1] >= 0 else None
+        return (best.sums, best.rows) if best.rows[-1] >= 0 else None

@@ -91,10 +91,14 @@ def test_missing_periodic_and_categorical_features_and_points_outside(data, seed
         assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("outside", [1.0, 0.0, 1e300])
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e-37, 1.0, 1e37, 1e40, 1e300])
-def test_distances_of_any_size_are_bounded(scale):
+def test_distances_of_any_size_are_bounded(scale, outside):
+    """Also where they rise far more steeply outside of the range than their tables, or not at all."""
     d, items, queries = problem(3, 700)
-    scaled = Semimetric(d.embedding, d.weights * scale, d.epsilon * scale, d.feature_names)
+    items[::7] *= 40
+    slopes = d.epsilon * min(scale * max(outside, 1.0), 1e290) * (outside > 0)
+    scaled = Semimetric(d.embedding, d.weights * scale, slopes, d.feature_names)
     segment = segment_of(scaled, items)
     block = segment.view.block(segment.view.points(queries))
     found, want = segment.list_scan.nearest(block, 5, None), segment._brute(block, 5, np.arange(700))
