@@ -633,8 +633,8 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
     """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest.
 
     The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. ``near`` are a number of near
-    lists, that of those each query visits first, and True if no others follow. Items may then be missed, and their sums are
-    about the least of their bins, whatever the positions are.
+    lists, the number of those that each query visits first, and True if no others follow. Items may then be missed, and
+    their sums are those of the least values of their bins, but for rounding in 32 bits.
 
     With items whose positions are known nothing is collected. With places, or k = 0, items whose sums, or estimates of them,
     may be within the limits are collected, and the sums are the smallest estimates.

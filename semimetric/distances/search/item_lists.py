@@ -52,7 +52,8 @@ _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))
 class NearLists(NamedTuple):
     """The lists that a search visits first: ``n_lists`` near all queries together, of which each visits the ``each`` nearest.
 
-    If ``alone``, no others follow, so that items may be missed, and sums are about bounds; else all queries visit all of them.
+    If ``alone``, no other lists follow: items may be missed, and the sums are lower bounds, but for rounding in 32 bits.
+    Otherwise all queries visit all of these lists.
     """
 
     n_lists: int = _NEAR
