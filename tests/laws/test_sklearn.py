@@ -304,8 +304,6 @@ def expected_failures(estimator):
     if isinstance(estimator, (LargeMarginLearner, KernelRidgeLearner)):
         if release < parse_version("1.8"):
             failures["check_positive_only_tag_during_fit"] = "it subtracts a fraction from integers, the codes of categories"
-        if isinstance(estimator, LargeMarginLearner) and estimator.get_params().get("columns__missing") == "level":
-            failures["check_dtype_object"] = "an InputError, a ValueError and no TypeError, names the column of objects"
     if isinstance(estimator, (EmbeddedLinearClassifier, EmbeddedLinearRegressor)):
         if release < parse_version("1.7") and not get_tags(estimator).input_tags.sparse:
             failures["check_sample_weight_equivalence_on_sparse_data"] = (

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import as_cells, as_vector, check_feature_names, validated
+from ..._foundation.arrays import as_cells, as_vector, check_feature_names, record_features, validated
 from ..._foundation.errors import InputError, NotSupportedError, silent, warn
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import Stored, StoredIfSet
@@ -396,8 +396,12 @@ class LearnedCoordinates(TransformerMixin, LearnedDistance):
         """
         check_is_fitted(self, "semimetric_")
         d, X = self.semimetric_, items_named(X, self.preprocessor)
-        by_name = d.schema.table(X) is not X
-        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
+        if d.schema.table(X) is not X:  # a frame whose columns are taken by name
+            return d.transform(X)
+        if not d.schema.plain:
+            record_features(self, X, reset=False)
+            return d.transform(X)
+        return d.transform(validated(self, X, reset=False, dtype=np.float64))
 
 
 # The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.

@@ -272,7 +272,9 @@ class Warp(NamedTuple):
         mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts))])
         cuts = np.interp(np.arange(1, n_cells) / n_cells * mass[-1], mass, ends)
         out = np.full(max(CODES, n_cells) - 1, np.inf)
-        out[: n_cells - 1] = np.interp(cuts, self.scale, self.knots)
+        whole = self.scale[-1]  # in whose unit no slope of usual positions overflows
+        at = np.interp(cuts / whole, self.scale / whole, self.knots)
+        out[: n_cells - 1] = np.maximum.accumulate(at)  # An edge may be infinite and must not fall: its cell is then empty.
         return out
 
 

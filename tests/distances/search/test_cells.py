@@ -11,7 +11,7 @@ from searches import rough_distance, search_problem
 
 from semimetric import Grid
 from semimetric.distances.search import cells as cells_module
-from semimetric.distances.search.cells import CODES, MOST_COLUMNS, CellLayout, Cells, Filter, packed_codes
+from semimetric.distances.search.cells import CODES, MOST_COLUMNS, CellLayout, Cells, Filter, Warp, packed_codes
 from semimetric.distances.search.query_tables import QueryView
 
 
@@ -60,6 +60,17 @@ def test_the_least_value_of_one_feature_is_reached():
             assert np.median(inside.min(axis=1) - tables[:, c]) < 0.01 * true.max()
         else:
             assert np.isinf(tables[:, c]).all()
+
+
+@pytest.mark.parametrize("far", [1.0, 1e100, 1e303, 1e308])
+@pytest.mark.parametrize("rise", [1e-9, 1.0, 1e200])
+def test_edges_never_fall_however_far_the_items_are(far, rise):
+    knots, scale = np.array([-far, 0.0, 1e-11 * far]), rise * np.array([0.0, 1.0, 2.0])
+    edges = Warp(knots, scale, rise * np.linspace(0.0, 1.9, 40)).edges(CODES)
+    assert (edges[1:] >= edges[:-1]).all()
+    if far < 1e308:
+        assert np.isfinite(edges).all()
+        assert edges[0] < 0 < edges[-1]
 
 
 @pytest.mark.parametrize("n_parts", [1, 255, 256, 257, 400, 512, 513, 900, 1024, 1500])
