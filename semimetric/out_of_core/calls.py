@@ -14,7 +14,7 @@ file may be given. It is read once, block by block, into such a file in the temp
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -375,6 +375,7 @@ def kneighbors(
     *,
     algorithm: str | None = None,
     n_candidates: int | None = None,
+    by: str | Sequence[str] | Mapping[str, Any] | None = None,
     client: Any = None,
     memory_limit: str | int = "1 GiB",
     key: bytes | None = None,
@@ -396,7 +397,8 @@ def kneighbors(
         `ShardedIndex.ids_`: each shard is joined with itself, then with those that may hold nearer items. No item is among its
         own neighbours.
     n_neighbors : int
-    algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    algorithm, n_candidates, by : as in `NeighborIndex.kneighbors`
+        With ``by``, X is an array or a frame that fits in memory, and ``to`` is not given.
     client : as in `fit`
     memory_limit : str or int, default "1 GiB"
         For the queries, without a client and ``to``; the answers are held in memory besides.
@@ -418,6 +420,8 @@ def kneighbors(
     ------
     InputError
         If ``to`` is there already with other answers, or NAME.unfinished was begun with other items, queries or options.
+    NotSupportedError
+        If ``by`` is given with ``to``, with a path, or without X.
     StorageError
         If another process fills the folder, or it cannot be written.
 
@@ -437,7 +441,13 @@ def kneighbors(
     >>> ids.ravel()
     array([0, 1])
     """
-    engine, whole = _engine(client), client is not None or X is None
+    if by is not None and (to is not None or X is None or isinstance(X, (str, os.PathLike))):
+        given = "to=" if to is not None else "X=None" if X is None else f"X={os.fspath(X)!r}"
+        raise NotSupportedError(
+            f"by={by!r:.80} with {given}: within groups, queries in memory are answered in memory; give X as a frame or an "
+            "array and leave out to=, or ask sm.load(folder).kneighbors(by=...)"
+        )
+    engine, whole = _engine(client), client is not None or X is None or by is not None
     queries = computed(X) if whole or to is not None else None
     how: dict[str, Any] = {"algorithm": algorithm, "n_candidates": n_candidates}
     if to is not None:
@@ -451,7 +461,7 @@ def kneighbors(
 
     def search(locations: list[ShardLocation]) -> list[Neighbors]:
         def ask(rows: Any) -> Neighbors:
-            return nearest(engine, locations, rows, n_neighbors, verbose=verbose, **how)
+            return nearest(engine, locations, rows, n_neighbors, by=by, verbose=verbose, **how)
 
         return [ask(queries)] if whole else [_call(ask, part) for part in parts]
 
@@ -460,7 +470,13 @@ def kneighbors(
 
 
 def radius_neighbors(
-    folder: Any, X: Any, radius: float = 1.0, *, client: Any = None, key: bytes | None = None
+    folder: Any,
+    X: Any,
+    radius: float = 1.0,
+    *,
+    by: str | Sequence[str] | Mapping[str, Any] | None = None,
+    client: Any = None,
+    key: bytes | None = None,
 ) -> list[tuple[Floats, NDArray[Any]]]:
     """Return distances and ids of all items within ``radius`` of every row of X, nearest first: two arrays for each row.
 
@@ -469,6 +485,7 @@ def radius_neighbors(
     folder : as in `kneighbors`
     X : array-like or Dask array of shape (n, n_features), or frame
     radius : float, default 1.0
+    by : as in `NeighborIndex.kneighbors`
     client, key : as in `kneighbors`
 
     Examples
@@ -478,7 +495,7 @@ def radius_neighbors(
     >>> found = out_of_core.radius_neighbors("shards", X, radius=0.5, client=client)  # doctest: +SKIP
     """
     engine, queries = _engine(client), computed(X)
-    return read_locations(folder, lambda places: within(engine, places, queries, radius), key=key)
+    return read_locations(folder, lambda places: within(engine, places, queries, radius, by=by), key=key)
 
 
 def kneighbors_graph(

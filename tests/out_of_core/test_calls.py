@@ -2,12 +2,13 @@
 
 import cases
 import numpy as np
+import pandas
 import pytest
 from cases import assert_refused
 from learners import made
 from scipy import sparse
 
-from semimetric import DistanceRegressor, NeighborIndex, PL1Embedding, StorageError, out_of_core
+from semimetric import DistanceRegressor, NeighborIndex, NotSupportedError, PL1Embedding, StorageError, out_of_core
 from semimetric.out_of_core import pairwise_files
 
 ITEMS, INDEX, Y = cases.sample()
@@ -93,6 +94,28 @@ def test_a_plain_saved_index_is_asked_block_by_block(saved, tmp_path):
         found, wanted = out_of_core.kneighbors(folder, queries, 4, **options), index.kneighbors(queries, 4, **options)
         for one, two in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(one, two)
+
+
+def test_groups_are_asked_as_the_index_is(tmp_path):
+    rng = np.random.default_rng(0)
+    items, queries, names = rng.random((60, 2)), rng.random((9, 2)), ["a", "b", "c"]
+    index = NeighborIndex("l1").fit(pandas.DataFrame(items, columns=["x0", "x1"]), payload={"shop": rng.choice(names, 60)})
+    index.save(tmp_path / "one")
+    shops = rng.choice(names, 9)
+    frame, by = pandas.DataFrame({"x0": queries[:, 0], "x1": queries[:, 1], "shop": shops}), {"shop": shops}
+    ask = lambda X, **how: out_of_core.kneighbors(tmp_path / "one", X, 30, **how)  # noqa: E731
+    for found in (ask(frame, by="shop"), ask(frame[["x0", "x1"]], by=by)):
+        for one, two in zip(found, index.kneighbors(frame, 30, by="shop"), strict=True):
+            np.testing.assert_array_equal(one, two)
+    for found, *want in zip(
+        out_of_core.radius_neighbors(tmp_path / "one", frame, 0.5, by="shop"),
+        *index.radius_neighbors(frame, 0.5, by="shop"),
+        strict=True,
+    ):
+        for one, two in zip(found, want, strict=True):
+            np.testing.assert_array_equal(one, two)
+    for X, how in ((None, {}), (queries, {"to": tmp_path / "answers"}), (tmp_path / "queries.npy", {})):
+        assert_refused(lambda X=X, how=how: ask(X, by="shop", **how), "by='shop' with ", "in memory", error=NotSupportedError)
 
 
 def test_queries_that_cannot_be_asked_are_named(saved):

@@ -114,6 +114,11 @@ def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
     for (distances, ids), *expected in zip(found, *one.radius_neighbors(queries, 0.3), strict=True):
         assert (distances == expected[0]).all()
         assert (ids == expected[1]).all()
+    by = {"x0": queries[:, 0].round(1)}  # which few items equal
+    found = out_of_core.kneighbors(tmp_path / "index", queries, 7, by=by, client=client)
+    assert np.isfinite(found[0]).any()
+    assert np.isinf(found[0]).any()
+    assert all((a == b).all() for a, b in zip(found, one.kneighbors(queries, 7, by=by), strict=True))
     graph = out_of_core.kneighbors_graph(tmp_path / "index", queries, 4, "distance", client=client)
     assert (graph != one.kneighbors_graph(queries, 4, "distance")).nnz == 0
     there = out_of_core.rebalance(tmp_path / "index", 2, client=client)

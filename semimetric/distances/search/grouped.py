@@ -167,8 +167,13 @@ class GroupedItems:
         of_segments = [g.sizes(groups) for g, groups in zip(self.groups, self.of_query.T, strict=True)]
         return np.asarray(np.sum(of_segments, axis=0))
 
-    def nearest(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool | None) -> Neighbors:
-        """Find the k nearest items of the group of every row of X; infinite distances, and ids -1 or "", fill up."""
+    def nearest(
+        self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool | None, linked: bool = True
+    ) -> Neighbors:
+        """Find the k nearest items of the group of every row of X; infinite distances, and ids -1 or "", fill up.
+
+        Without ``linked`` they are the sums before the link for distances.
+        """
         found = no_neighbors(len(X), np.result_type(*(s.ids.dtype for s in self.items.segments)), search.k)
         none: Any = -1 if found.ids.dtype.kind == "i" else ""
         found.ids[:] = none
@@ -185,13 +190,21 @@ class GroupedItems:
         self._answer(of_few, of_many, scanned=scanned, n_jobs=n_jobs, verbose=verbose)
         there = np.isfinite(found.distances)
         found.ids[~there] = none
-        found.distances[there] = self.items.view.linked(found.distances[there])
+        if linked:
+            found.distances[there] = self.items.view.linked(found.distances[there])
         return found
 
     def within(
         self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool | None
     ) -> list[tuple[Floats, NDArray[Any]]]:
         """Find distances and ids of all items of the group of every row of X within ``radius``, nearest first."""
+        view = self.items.view
+        return [(view.linked(sums), ids) for sums, ids in self.sums_within(X, radius, n_jobs=n_jobs, verbose=verbose)]
+
+    def sums_within(
+        self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool | None
+    ) -> list[tuple[Floats, NDArray[Any]]]:
+        """Answer as `within` with the sums before the link for distances, by which answers of several are merged."""
         nothing = np.empty(0), self.items.segments[0].ids[:0]
         found = [nothing] * len(X)
 
@@ -206,7 +219,7 @@ class GroupedItems:
                 found[row] = answer
 
         self._answer(of_few, of_many, scanned=False, n_jobs=n_jobs, verbose=verbose)
-        return [(self.items.view.linked(sums), ids) for sums, ids in found]
+        return found
 
     def _answer(
         self, of_few: Callable[[Integers], None], of_many: Callable[[Integers, int, Integers], None], *, scanned: bool,

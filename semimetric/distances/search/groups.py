@@ -35,6 +35,15 @@ class Keys:
         """Return the keys of these queries, given as numbers, as a mask or as a slice."""
         return Keys(tuple(replace(column, cells=column.cells[rows]) for column in self.columns))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Keys]) -> Keys:
+        """Return the keys of several lots of queries by the same columns, one lot after another."""
+        return (
+            parts[0]
+            if len(parts) == 1
+            else cls(tuple(map(PayloadColumn.joined, zip(*(p.columns for p in parts), strict=True))))
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _Values:

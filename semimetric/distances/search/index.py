@@ -718,6 +718,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def _items(self, where: ArrayLike | Iterable | None = None) -> SegmentedItems:
         return SegmentedItems(self._view, self.segments_, eligible_masks(where, self._columns, self.segments_))
 
+    def grouped(self, by: Keys | None) -> SegmentedItems | GroupedItems:
+        """Return all items for queries with these keys, see `queries_with_keys`; without keys they are in no groups."""
+        return self._grouped(SegmentedItems.all_of(self.segments_), by)
+
     def _grouped(self, items: SegmentedItems, by: Keys | None) -> SegmentedItems | GroupedItems:
         return items if by is None else GroupedItems.of(items, by, self._columns)
 

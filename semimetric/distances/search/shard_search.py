@@ -28,6 +28,8 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
 from ...data.parts.engine import Call, Engine
 from ...data.parts.row_parts import slices
+from .grouped import GroupedItems
+from .groups import Keys
 from .index import NeighborIndex
 from .items import Neighbors, SegmentedItems, as_graph, merged, merged_within, no_neighbors, without_own
 from .proofs import check_apart, range_of
@@ -155,13 +157,18 @@ class AskNearest(NamedTuple):
 
     queries: NDArray[Any]
     limits: Floats | None
+    keys: Keys | None  # of which only items with the same answer
 
     def answer(self, location: ShardLocation, request: SearchRequest) -> FoundNearest:
         """Return the nearest for the queries that have some within their limits."""
-        items = SegmentedItems.all_of(location.open().segments_)
+        items = location.open().grouped(self.keys)
         request = request._replace(k=min(request.k, location.shard.n))
-        if self.limits is None:
-            return FoundNearest.of_all(items.nearest(self.queries, request, n_jobs=None, verbose=False, linked=False))
+        if self.limits is None or isinstance(items, GroupedItems):
+            found = items.nearest(self.queries, request, n_jobs=None, verbose=False, linked=False)
+            if self.keys is None:
+                return FoundNearest.of_all(found)
+            rows = np.flatnonzero(np.isfinite(found.distances[:, 0]))
+            return FoundNearest(rows, found.distances[rows], found.ids[rows], found.refined, found.at_once)
         found = items.nearest_within(self.queries, request, self.limits, n_jobs=None)
         rows = np.flatnonzero(found.distances[:, 0] <= self.limits)
         return FoundNearest(rows, found.distances[rows], found.ids[rows], found.refined, found.at_once)
@@ -176,13 +183,14 @@ class FoundWithin(NamedTuple):
 
 
 class AskWithin(NamedTuple):
-    """Asks a shard for the items within a radius of queries."""
+    """Asks a shard for the items within a radius of queries, and with the same keys if they have any."""
 
     queries: NDArray[Any]
+    keys: Keys | None
 
     def answer(self, location: ShardLocation, radius: float) -> FoundWithin:
         """Return the items within the radius."""
-        found = SegmentedItems.all_of(location.open().segments_).sums_within(self.queries, radius, n_jobs=None, verbose=False)
+        found = location.open().grouped(self.keys).sums_within(self.queries, radius, n_jobs=None, verbose=False)
         sums, ids = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return FoundWithin(np.array([len(own) for own, _ in found]), sums, ids)
 
@@ -253,12 +261,16 @@ class QueryRows(NamedTuple):
     read: Callable[[], NDArray[Any]] | None = None
     shard: int = 0
     first: int = 0
+    keys: Keys | None = None
 
 
-def blocks_of(queries: NDArray[Any], width: int) -> list[QueryRows]:
+def blocks_of(queries: NDArray[Any], width: int, keys: Keys | None = None) -> list[QueryRows]:
     """Divide encoded queries into blocks, at least a few for each of ``width`` workers if there are enough queries."""
     size = int(np.clip(-(-len(queries) // (2 * width)), _FEW, _BLOCK))
-    return [QueryRows(s.start, s.stop - s.start, partial(queries.__getitem__, s)) for s in slices(len(queries), size)]
+    return [
+        QueryRows(s.start, s.stop - s.start, partial(queries.__getitem__, s), keys=None if keys is None else keys.take(s))
+        for s in slices(len(queries), size)
+    ]
 
 
 def blocks_of_items(locations: Sequence[ShardLocation]) -> list[QueryRows]:
@@ -321,7 +333,7 @@ class _ShardSearch(ABC, Generic[T]):
         """Return the sums that items must not exceed to be among the answers to these queries."""
 
     @abstractmethod
-    def step(self, queries: NDArray[Any], limits: Floats | None) -> Any:
+    def step(self, queries: NDArray[Any], limits: Floats | None, keys: Keys | None) -> Any:
         """Return what a shard is asked."""
 
     @abstractmethod
@@ -433,7 +445,9 @@ class _ShardSearch(ABC, Generic[T]):
         limits = np.concatenate([self.limits(block, rows) for block, rows in taken])
         self.counts[shard] -= len(queries)
         some = self.bounds is not None and bool(np.isfinite(limits).any())
-        return self._call(shard, self.step(queries, limits if some else None), lambda answer: self._heard(taken, answer))
+        of_blocks = [block.rows.keys.take(rows) for block, rows in taken if block.rows.keys is not None]
+        step = self.step(queries, limits if some else None, Keys.joined(of_blocks) if of_blocks else None)
+        return self._call(shard, step, lambda answer: self._heard(taken, answer))
 
     def _heard(self, taken: Sequence[tuple[_AskedBlock[T], Integers]], answer: Any) -> None:
         first = 0
@@ -453,8 +467,8 @@ class _NearestSearch(_ShardSearch[Neighbors]):
     def limits(self, block: _AskedBlock[Neighbors], rows: Integers) -> Floats:
         return block.found.distances[rows, -1]
 
-    def step(self, queries: NDArray[Any], limits: Floats | None) -> AskNearest:
-        return AskNearest(queries, limits)
+    def step(self, queries: NDArray[Any], limits: Floats | None, keys: Keys | None) -> AskNearest:
+        return AskNearest(queries, limits, keys)
 
     def add(self, block: _AskedBlock[Neighbors], rows: Integers, answer: FoundNearest, first: int) -> None:
         found, part = block.found, slice(*np.searchsorted(answer.rows, (first, first + len(rows))))
@@ -470,7 +484,10 @@ class _NearestSearch(_ShardSearch[Neighbors]):
 
     def result(self, block: _AskedBlock[Neighbors]) -> Neighbors:
         found = block.found if block.own is None else without_own(block.found, block.own)
-        return found._replace(distances=self.view.linked(found.distances))
+        there = np.isfinite(found.distances)  # Groups may have fewer than k items.
+        found.distances[there] = self.view.linked(found.distances[there])
+        found.ids[~there] = -1 if self.dtype.kind == "i" else ""
+        return found
 
 
 Within = list[tuple[Floats, NDArray[Any]]]
@@ -488,8 +505,8 @@ class _WithinSearch(_ShardSearch[list[Within]]):
     def limits(self, block: _AskedBlock[list[Within]], rows: Integers) -> Floats:
         return np.full(len(rows), self.limit)
 
-    def step(self, queries: NDArray[Any], limits: Floats | None) -> AskWithin:
-        return AskWithin(queries)
+    def step(self, queries: NDArray[Any], limits: Floats | None, keys: Keys | None) -> AskWithin:
+        return AskWithin(queries, keys)
 
     def add(self, block: _AskedBlock[list[Within]], rows: Integers, answer: FoundWithin, first: int) -> None:
         ends = np.cumsum(np.append(0, answer.counts))[first : first + len(rows) + 1]
@@ -506,6 +523,8 @@ def _nbytes(value: Any) -> int:
     """Return the bytes of the arrays in a tuple."""
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if isinstance(value, Keys):
+        return sum(column.cells.nbytes for column in value.columns)
     return sum(map(_nbytes, value)) if isinstance(value, tuple) else 0
 
 
@@ -518,6 +537,11 @@ def request_of(
     check_neighbors(algorithm, k, n - itself)
     candidates = candidate_count(index.n_candidates if n_candidates is None else n_candidates, k)
     return SearchRequest(k + itself, algorithm, candidates + itself, index.n_probe)
+
+
+def _blocks_of_rows(engine: Engine, locations: Sequence[ShardLocation], X: Any, by: Any) -> list[QueryRows]:
+    queries, keys = locations[0].open().queries_with_keys(X, by)
+    return blocks_of(queries.rows, engine.width, keys)
 
 
 def search_blocks(
@@ -548,12 +572,16 @@ def nearest(
     *,
     algorithm: str | None = None,
     n_candidates: int | None = None,
+    by: Any = None,
     traffic: SearchTraffic | None = None,
     verbose: bool | None = None,
 ) -> Neighbors:
-    """Return the k nearest of all items for every row of X, as one index would answer; for X=None those of every item."""
+    """Return the k nearest of all items for every row of X, as one index would answer; for X=None those of every item.
+
+    ``by`` is as in `NeighborIndex.kneighbors`, for rows that are given.
+    """
     request = request_of(locations, k, algorithm, n_candidates, itself=X is None)
-    blocks = blocks_of_items(locations) if X is None else blocks_of(locations[0].open().encode(X), engine.width)
+    blocks = blocks_of_items(locations) if X is None else _blocks_of_rows(engine, locations, X, by)
     dtype = np.result_type(*(s.dtype for s in summaries(engine, locations)))
     found = no_neighbors(sum(rows.n for rows in blocks), dtype, k)
 
@@ -571,13 +599,14 @@ def within(
     X: ArrayLike,
     radius: float,
     *,
+    by: Any = None,
     traffic: SearchTraffic | None = None,
     verbose: bool | None = None,
 ) -> Within:
-    """Return distances and ids of all items within ``radius`` of every row of X, nearest first."""
+    """Return distances and ids of all items within ``radius`` of every row of X, nearest first; ``by`` is as in `nearest`."""
     view = locations[0].open().segments_[0].view
     check_radius(radius, view.least)
-    blocks = blocks_of(locations[0].open().encode(X), engine.width)
+    blocks = _blocks_of_rows(engine, locations, X, by)
     found: Within = [(np.empty(0), np.empty(0))] * sum(rows.n for rows in blocks)
 
     def take(rows: QueryRows, answers: list[Within]) -> None:

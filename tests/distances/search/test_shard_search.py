@@ -250,3 +250,27 @@ def test_ids_that_are_text_are_joined_too(tmp_path):
         for got, want in zip(nearest(ENGINE, places, X, 3)[:2], one.kneighbors(X, 3), strict=True):
             assert_array_equal(got, want)
     assert (graph(ENGINE, places, None, 3, "distance") != one.kneighbors_graph(None, 3, "distance")).nnz == 0
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+@pytest.mark.parametrize("by", ["shop", ["x1", "shop"]])
+def test_groups_are_those_of_one_index(n_shards, by, tmp_path, monkeypatch):
+    monkeypatch.setattr(shard_search, "_FEW", 2)
+    rng = np.random.default_rng(0)
+    items, queries = ITEMS.copy(), QUERIES.copy()
+    items[:, 1], queries[:, 1] = rng.integers(0, 2, len(items)), rng.integers(0, 2, len(queries))
+    payload = {"shop": rng.choice(["a", "b", "c", ""], len(items))}
+    one = NeighborIndex(D).fit(items, payload=payload)
+    ShardedIndex.build(tmp_path / "index", D, items, n_shards=n_shards, payload=payload)
+    places, keys = shard_locations(tmp_path / "index"), {"shop": rng.choice(["a", "b", "unknown", ""], len(queries))}
+    keys |= {"x1": queries[:, 1]} if "x1" in by else {}
+    for k in (1, 7, 120):  # more than a group holds
+        found = nearest(ENGINE, places, queries, k, by=keys)
+        distances, ids = one.kneighbors(queries, k, by=keys)
+        assert_array_equal(found.ids, ids)
+        assert_array_equal(found.distances, distances)
+    radius = float(np.median(one.kneighbors(queries, 9)[0]))
+    distances, ids = one.radius_neighbors(queries, radius, by=keys)
+    for q, (found, rows) in enumerate(within(ENGINE, places, queries, radius, by=keys)):
+        assert_array_equal(found, distances[q])
+        assert_array_equal(rows, ids[q])
