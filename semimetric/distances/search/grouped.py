@@ -146,20 +146,42 @@ def groups_of(segment: Segment, part: ItemRows, names: Sequence[str], columns: I
 
 
 @dataclass(frozen=True, eq=False)
+class ItemGroups:
+    """The eligible items of segments, grouped once by columns of these names for any queries."""
+
+    items: SegmentedItems
+    columns: ItemColumns
+    names: tuple[str, ...]
+    _groups: Sequence[tuple[KeyGroups, KeyGroups]]  # of each segment: of all its items, and of those that are eligible
+
+    @classmethod
+    def of(cls, items: SegmentedItems, names: tuple[str, ...], columns: ItemColumns) -> Self:
+        """Group items by columns."""
+        every = [groups_of(s, part, names, columns) for s, part in zip(items.segments, columns.parts, strict=True)]
+        return cls(items, columns, names, [(g, g.among(mask)) for g, mask in zip(every, items.masks, strict=True)])
+
+    def asked(self, keys: Keys) -> GroupedItems:
+        """Return the items for queries with these keys."""
+        of_query = np.column_stack([every.find(keys) for every, _ in self._groups])
+        return GroupedItems(self.items, [eligible for _, eligible in self._groups], of_query)
+
+    def encode(self, X: Any, by: Any, encode: Callable[[Any], tuple[NDArray[Any], bool]]) -> tuple[NDArray[Any], bool, Keys]:
+        """Return queries as ``encode`` reads them, whether they are a single one, and their keys: of X, or of a dict ``by``."""
+        if by is not None and names_in(by) != self.names:
+            raise InputError(
+                f"by={by!r:.80} names other columns than those of this searcher; give values of {list(self.names)}"
+            )
+        queries, single = encode(beside_features(X, self.names, self.columns))
+        return queries, single, read_keys(self.names if by is None else by, X, queries, self.columns)
+
+
+@dataclass(frozen=True, eq=False)
 class GroupedItems:
     """Segments whose eligible items are grouped by key, and queries with a key each."""
 
     items: SegmentedItems
     groups: Sequence[KeyGroups]  # of each segment
     of_query: Integers  # (n_queries, n_segments), the group of each query in each segment; -1 for none
-
-    @classmethod
-    def of(cls, items: SegmentedItems, keys: Keys, columns: ItemColumns) -> Self:
-        """Group items by the columns of the keys of queries."""
-        parts = zip(items.segments, columns.parts, strict=True)
-        groups = [groups_of(segment, part, keys.names, columns) for segment, part in parts]
-        of_query = np.column_stack([of_segment.find(keys) for of_segment in groups])
-        return cls(items, [g.among(mask) for g, mask in zip(groups, items.masks, strict=True)], of_query)
 
     @property
     def sizes(self) -> Integers:

@@ -37,7 +37,7 @@ from ..model.semimetric import Semimetric
 from .cells import CellLayout
 from .files import FILE, read_segments, storage_of, write_segments
 from .graph_building import build_graph, check_walkable
-from .grouped import GroupedItems, beside_features, names_of, read_keys
+from .grouped import GroupedItems, ItemGroups, beside_features, names_of, read_keys
 from .groups import Keys
 from .items import (
     ItemColumns,
@@ -446,7 +446,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
     def searcher(
         self, k: int = 5, *, algorithm: str | None = None, n_candidates: int | None = None, where: Any = None,
-        n_jobs: int | None = None,
+        by: str | Sequence[str] | None = None, n_jobs: int | None = None,
     ) -> Searcher:  # fmt: skip
         """Make a function of queries that answers their ``k`` nearest, for services that ask one query after another.
 
@@ -455,6 +455,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         k : int, default 5
         algorithm, n_candidates, where : as in `kneighbors`
             The items that ``where`` names are looked up once; without any, or fewer than k items, an InputError is raised.
+        by : str, list of str, or None
+            Columns in which answers equal their query, as in `kneighbors`. Items are grouped once. The values of a query stand
+            beside its features, or are given with it: ``nearest(x, by={"shop": ["b"]})``.
         n_jobs : int or None
             Threads of batches; None is ``n_jobs`` of the index.
 
@@ -486,7 +489,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, wanted)
         request = SearchRequest(min(wanted, items.n_eligible), algorithm, candidates, self.n_probe)
         jobs, columns = self.n_jobs if n_jobs is None else n_jobs, getattr(self, "feature_names_in_", None)
-        return Searcher(self.encode, items, request, jobs, self._encode is not None, columns)
+        groups = None if by is None else ItemGroups.of(items, names_of(by, self._columns), self._columns)
+        return Searcher(self.encode, items, request, jobs, self._encode is not None, columns, groups)
 
     def tune(self, X: ArrayLike, *, recall: float = 0.95, n_neighbors: int = 10, max_queries: int = 1000) -> Tuning:
         """Choose the fastest search that is sure to find a share of the true neighbours of such queries; use it from now on.
@@ -723,7 +727,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return self._grouped(SegmentedItems.all_of(self.segments_), by)
 
     def _grouped(self, items: SegmentedItems, by: Keys | None) -> SegmentedItems | GroupedItems:
-        return items if by is None else GroupedItems.of(items, by, self._columns)
+        return items if by is None else ItemGroups.of(items, by.names, self._columns).asked(by)
 
     @property
     def _columns(self) -> ItemColumns:

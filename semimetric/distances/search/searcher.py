@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from threading import RLock, Semaphore
@@ -21,8 +21,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike
 from ...data.rows import RowReader, single_row
+from .grouped import ItemGroups
 from .items import SegmentedItems
 from .segment import SearchRequest
 from .single_query import SingleQueries
@@ -41,10 +43,11 @@ class Searcher:
 
     def __init__(
         self, encode: Callable[[Any], NDArray[Any]], items: SegmentedItems, request: SearchRequest, n_jobs: int | None,
-        takes_objects: bool = False, columns: Sequence[str] | None = None,
+        takes_objects: bool = False, columns: Sequence[str] | None = None, groups: ItemGroups | None = None,
     ) -> None:  # fmt: skip
         self._encode = encode
         self._items = items
+        self._groups = groups  # of the items, where answers equal their query in some columns
         self._request = request
         self.n_jobs = n_jobs
         self._takes_objects = takes_objects  # which are no rows: several are a sequence
@@ -60,13 +63,22 @@ class Searcher:
     def __repr__(self) -> str:
         return f"Searcher of the {self.k} nearest of {self._items.n_eligible} items, {self._request.algorithm}"
 
-    def __call__(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    def __call__(self, X: ArrayLike, *, by: Mapping[str, ArrayLike] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """Find the nearest items of one query (n_features,), or of each row or object of X, as `NeighborIndex.kneighbors` does.
 
-        Distances and ids are arrays of shape (k,) or (n_queries, k).
+        Distances and ids are arrays of shape (k,) or (n_queries, k). ``by`` has the values of the queries in the columns that
+        `searcher` was given, where X has not; else an InputError is raised.
         """
-        queries, single = self._queries(X)
         items = self._items
+        if self._groups is not None:
+            queries, single, keys = self._groups.encode(X, by, self._queries)
+            grouped = self._groups.asked(keys).nearest(queries, self._request, n_jobs=self.n_jobs, verbose=False)
+            return (grouped.distances[0], grouped.ids[0]) if single else (grouped.distances, grouped.ids)
+        if by is not None:
+            raise InputError(
+                f"by={by!r:.80} is given to a searcher without groups; make one by index.searcher(by={list(by)!r})"
+            )
+        queries, single = self._queries(X)
         if len(queries) == 1 and self._single is not None:
             one = self._single.nearest(queries)
             if one is not None:

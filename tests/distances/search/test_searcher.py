@@ -69,6 +69,24 @@ def test_rows_of_tables():
     assert_same(index.searcher(3)(frame.iloc[2]), [array[0] for array in index.kneighbors(frame[2:3], 3)])
 
 
+@pytest.mark.parametrize("where", [None, np.arange(0, 300, 3)])
+def test_answers_equal_their_query_in_columns(where):
+    d, items, queries = search_problem(300)
+    rng, names = np.random.default_rng(1), list(d.feature_names)
+    index = NeighborIndex(d).fit(pd.DataFrame(items, columns=names), payload={"shop": rng.choice(["a", "b"], 300)})
+    frame = pd.DataFrame(queries, columns=names).assign(shop=rng.choice(["a", "b", "c"], len(queries)))
+    nearest, want = index.searcher(60, by="shop", where=where), index.kneighbors(frame, 60, by="shop", where=where)
+    assert np.isinf(want[0]).any()
+    assert_same(nearest(frame), want)
+    for q, row in enumerate(frame.to_dict("records")):
+        assert_same(nearest(row), [array[q : q + 1] for array in want])
+        assert_same(nearest(queries[q], by={"shop": [row["shop"]]}), [array[q] for array in want])
+    assert_refused(lambda: nearest(queries[0]), "'shop'", "no column of X")
+    assert_refused(lambda: nearest(queries[0], by={"size": [3]}), "other columns", "['shop']")
+    assert_refused(lambda: index.searcher(3)(queries[0], by={"shop": ["a"]}), "without groups", "searcher(by=['shop'])")
+    assert_refused(lambda: index.searcher(3, by="shops"), "no column of the items", "shop")
+
+
 def test_what_cannot_be_answered_is_refused():
     d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items)
