@@ -75,6 +75,8 @@ from .distances.search.landmarks import LandmarkBounds as LandmarkBounds
 from .distances.search.sharded import ShardedIndex as ShardedIndex
 from .distances.search.transport import EarthMoversDistance as EarthMoversDistance
 from .distances.search.transport import TransportBounds as TransportBounds
+from .distances.search.warping import DynamicTimeWarping as DynamicTimeWarping
+from .distances.search.warping import WarpingBounds as WarpingBounds
 from .distances.solvers.cutting_plane import CuttingPlane as CuttingPlane
 from .distances.solvers.first_order import FirstOrder as FirstOrder
 from .distances.solvers.gram import Gram as Gram
@@ -126,6 +128,7 @@ __all__ = [
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
+    "DynamicTimeWarping",
     "EarthMoversDistance",
     "EditBounds",
     "EmbeddedLinearClassifier",
@@ -196,6 +199,7 @@ __all__ = [
     "TripletLearner",
     "Triplets",
     "UniformDirections",
+    "WarpingBounds",
     "calibrate_distance",
     "gower",
     "load",

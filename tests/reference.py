@@ -482,3 +482,18 @@ def shapley_values(value, n_players):
                 total = total + share * (worth[tuple(sorted((*s, j)))] - worth[s])
         found.append(total)
     return np.array(found)
+
+
+def windowed_warping(x, y, window=None):
+    """The root of the least sum of squares along a path within a window: of steps, or as a float a share of the longer."""
+    n, m = len(x), len(y)
+    steps = max(n, m) if window is None else int(window * max(n, m)) if isinstance(window, float) else window
+    steps = max(steps, abs(n - m))
+    table = np.full((n + 1, m + 1), np.inf)
+    table[0, 0] = 0.0
+    for i in range(n):
+        for j in range(m):
+            if abs(i - j) <= steps:
+                cost = ((np.asarray(x[i]) - np.asarray(y[j])) ** 2).sum()
+                table[i + 1, j + 1] = cost + min(table[i, j], table[i, j + 1], table[i + 1, j])
+    return float(np.sqrt(table[n, m]))

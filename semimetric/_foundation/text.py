@@ -21,6 +21,12 @@ def number_text(value: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def seconds_text(seconds: float) -> str:
+    """Return a duration in the unit that suits it: 1.2 s, 35 ms, 0.5 µs."""
+    unit, factor = next(((u, f) for u, f in (("s", 1.0), ("ms", 1e-3)) if seconds >= f), ("µs", 1e-6))
+    return f"{seconds / factor:.3g} {unit}"
+
+
 def time_text(value: date) -> str:
     """Return a date, or a time to the minute without its zone; a time at midnight is a date."""
     if not isinstance(value, datetime) or (value.hour, value.minute) == (0, 0):

@@ -41,12 +41,12 @@ def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, au
 
 
 def _link(text: str) -> str | float:
-    if text in ("identity", "sqrt", "power", "concave"):
+    if text in ("auto", "identity", "sqrt", "power", "concave"):
         return text
     try:
         return float(_number(float, least=0.1, below=math.nextafter(10.0, 11.0))(text))
     except argparse.ArgumentTypeError as error:
-        message = f"{text!r} must be identity, sqrt, power, concave, or an exponent from 0.1 to 10"
+        message = f"{text!r} must be auto, identity, sqrt, power, concave, or an exponent from 0.1 to 10"
         raise argparse.ArgumentTypeError(message) from error
 
 
@@ -201,10 +201,10 @@ def _add_model_options(group: Any) -> None:
     outside = "beyond the range of the items, go on at the slope at that end, or clip"
     add("--outside", choices=("extend", "clip"), default="extend", help=outside)
     link = (
-        "sqrt: learn the squared distance; power: a power of the sum, chosen on held-out pairs, or its exponent P; concave: "
-        "pieces that are learned from there on (identity)"
+        "identity: the sum itself; sqrt: learn the squared distance; power: a power of the sum, chosen on held-out pairs, or "
+        "its exponent P; concave: pieces that are learned from there on; auto: a power where it is clearly better (auto)"
     )
-    add("--link", type=_link, default="identity", metavar="KIND", help=link)
+    add("--link", type=_link, default="auto", metavar="KIND", help=link)
     relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
     add("--relative", nargs="?", type=_number(float, least=0), const=True, default=False, metavar="FLOOR", help=relative)
 

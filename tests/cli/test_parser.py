@@ -93,16 +93,16 @@ def test_the_share_that_is_held_out_leaves_some_items(share, capsys):
 
 
 def test_a_link_is_a_name_or_an_exponent(capsys):
-    kinds = ("sqrt", "power", "concave", "0.7")
+    kinds = ("auto", "sqrt", "power", "concave", "0.7")
     given = [make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", link]).link for link in kinds]
-    assert given == ["sqrt", "power", "concave", 0.7]
+    assert given == ["auto", "sqrt", "power", "concave", 0.7]
     with pytest.raises(SystemExit):
         make_parser().parse_args(["fit", "--help"])
     told = capsys.readouterr().out
-    assert all(f"{kind}:" in told for kind in kinds[:3])
-    assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).link == "identity"
+    assert all(f"{kind}:" in told for kind in kinds[:4])
+    assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).link == "auto"
     for wrong in ("log", "0", "nan"):
         with pytest.raises(SystemExit):
             make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", wrong])
-        message = f"'{wrong}' must be identity, sqrt, power, concave, or an exponent from 0.1 to 10"
+        message = f"'{wrong}' must be auto, identity, sqrt, power, concave, or an exponent from 0.1 to 10"
         assert message in capsys.readouterr().err

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Self, cast
 
 import numpy as np
@@ -27,7 +28,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, SemimetricWarning, silent, warn
 from ..._foundation.estimator import SavedEstimator
 from ..._foundation.iteration import Status
+from ..._foundation.progress import announce
 from ..._foundation.stored import Stored, StoredIfSet, storable
+from ..._foundation.text import seconds_text
 from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs, distinct
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
@@ -78,6 +81,7 @@ _LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
 _STOPPING = 0.2  # of the items, and of the budget, is the stopping set
 _MOST_STOPPING = 1_000  # pairs
 _FIRST = 500  # pairs of the first round
+_CHEAP = 3.0  # times the seconds of a learned distance: a distance that takes no longer is called as fast
 _GROWTH = 1.5
 _PATIENCE = 2  # rounds without gain
 
@@ -101,7 +105,8 @@ class DistanceApproximator(MeasuredLearner):
     objects, and learned over their features. `predict`, `pairwise` and `transform` take objects then, and `encode` gives
     their features, of which ``semimetric_`` is a distance.
 
-    Whatever ends `fit` early, an error of the distance or Ctrl-C, ``pairs_`` and ``distances_`` hold what was evaluated.
+    Whatever ends `fit` early, an error of the distance or Ctrl-C, ``pairs_`` and ``distances_`` hold what was evaluated. `fit`
+    measures what a pair costs. At a terminal, or with ``verbose=True``, it says so where the learned distance is no faster.
 
     Parameters
     ----------
@@ -250,6 +255,10 @@ class DistanceApproximator(MeasuredLearner):
                 f"learner={self.learner!r:.60} must be a DistanceRegressor, or None: it learns from the distances called"
             )
         return self.learner
+
+    @property
+    def _compares_links(self) -> bool:
+        return self.method != "vertices" and super()._compares_links
 
     def _recipe(self) -> Recipe:
         recipe = super()._recipe()
@@ -518,7 +527,11 @@ class DistanceApproximator(MeasuredLearner):
         identity = number[pairs.index]
         sides = divided(identity, np.arange(int(number.max()) + 1), seed)
         landmarks = choose_landmarks(items[learn], seed)
-        unseen = UnseenPairs.predicted_by(d, pairs, called(pairs), identity, landmarks, sides, self.n_jobs)
+        started = perf_counter()
+        truth = called(pairs)
+        seconds = perf_counter() - started
+        unseen = UnseenPairs.predicted_by(d, pairs, truth, identity, landmarks, sides, self.n_jobs)
+        self._say_if_cheap(pairs, seconds / len(pairs))
         n_others = len(held) - 1
         if n_others < FEWEST_OTHERS or len(pairs) == len(held) * n_others // 2:
             return unseen, len(pairs)
@@ -530,6 +543,18 @@ class DistanceApproximator(MeasuredLearner):
         learned = d.paired_by_index(items, rows, n_jobs=self.n_jobs).reshape(-1, n_others)
         recalls = tuple(neighbour_recall(*row) for row in zip(found, learned, strict=True))
         return replace(unseen, recalls=recalls), len(pairs) + len(rows)
+
+    def _say_if_cheap(self, pairs: Pairs, seconds: float) -> None:
+        """Say that a distance of so many seconds a pair is not worth replacing, where the learned one takes about as long."""
+        started = perf_counter()
+        self.semimetric_.paired_by_index(pairs.items, pairs.index, n_jobs=self.n_jobs)  # its kernels are compiled by now
+        learned = (perf_counter() - started) / len(pairs)
+        if seconds < _CHEAP * learned:
+            announce(
+                f"The distance takes {seconds_text(seconds)} a pair, and the learned one {seconds_text(learned)}: it is not "
+                "worth replacing for its speed. Call it for all items",
+                verbose=self.verbose,
+            )
 
 
 def _drawing_features(recipe: Recipe, items: Floats, schema: Schema) -> Floats:

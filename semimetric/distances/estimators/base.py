@@ -47,7 +47,7 @@ def has_coordinates(learner: LearnedDistance) -> bool:
     AttributeError of a learner without `transform` has as its cause the error that says what is missing.
     """
     given = learner.parameter_source
-    same = getattr(given, "link", "identity") == "identity"
+    same = getattr(given, "link", "identity") in ("identity", "auto")  # which is the identity of scales
     if not same or not learner.has_scales or len(Tables.of(getattr(given, "tables", "warped")).base_distances):
         raise NotSupportedError(
             'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '

@@ -97,11 +97,17 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
 
     def _recipe(self) -> Recipe:
         given = self.parameter_source
+        link = "identity" if given.link == "auto" and not self._compares_links else given.link
         return Recipe(
             **recipe_values(given.columns, given.tables, given.program), **self._numbers(),
-            directions=given.directions, axioms=given.axioms, link=given.link, loss=given.loss,
+            directions=given.directions, axioms=given.axioms, link=link, loss=given.loss,
             n_jobs=given.n_jobs, random_state=given.random_state, effort=given.effort, verbose=given.verbose,
         ).checked()  # fmt: skip
+
+    @property
+    def _compares_links(self) -> bool:
+        """True if ``link="auto"`` holds pairs out, which it does only where others of the settings are "auto"."""
+        return any(self.auto_numbers.values())
 
     def fit_data(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
         """Choose what is "auto" and learn, as `fit` does after reading; return True if features were screened on all pairs.

@@ -17,6 +17,7 @@ from ...data.object_lists import Objects, as_objects
 from .objects import ObjectFeatures
 
 _MOST = 10_000  # symbols in a row, or parts of a string
+_FEW_SYMBOLS = 8  # different ones, of which three in a row, and more parts, distinguish strings better
 
 Symbols = list[Any]
 Gram = tuple[Any, ...]
@@ -36,16 +37,21 @@ class StringFeatures(ObjectFeatures):
 
     Parameters
     ----------
-    q : sequence of int, default (1, 2)
-        The lengths of the grams, each at most 10,000; empty leaves them out.
+    q : sequence of int, or "auto" (default)
+        The lengths of the grams, each at most 10,000; empty leaves them out. "auto" is (1, 2), and (1, 2, 3) where the strings
+        of the fit have at most 8 different symbols, as DNA has: so few say little one by one.
     max_grams : int, default 200
         The most frequent grams of every length that have a column of their own.
-    n_places : int, default 5
+    n_places : int or "auto" (default)
         The number of parts of a string, at most 10,000; 0 leaves the places out. Those of the ``max_grams`` most frequent
-        symbols are counted.
+        symbols are counted. "auto" is 5, and 8 where there are at most 8 different symbols.
 
     Attributes
     ----------
+    q_ : tuple of int
+        The lengths of the grams.
+    n_places_ : int
+        The number of parts.
     grams_ : list of list
         The grams of every length, as tuples in which None stands for an end.
     symbols_ : list
@@ -61,10 +67,12 @@ class StringFeatures(ObjectFeatures):
     [[4.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
     """
 
+    q_: Stored[tuple[int, ...]]
+    n_places_: Stored[int]
     grams_: Stored[list[Any]]
     symbols_: Stored[list[Any]]
 
-    def __init__(self, q: Sequence[int] = (1, 2), *, max_grams: int = 200, n_places: int = 5) -> None:
+    def __init__(self, q: Sequence[int] | str = "auto", *, max_grams: int = 200, n_places: int | str = "auto") -> None:
         self.q = q
         self.max_grams = max_grams
         self.n_places = n_places
@@ -76,8 +84,11 @@ class StringFeatures(ObjectFeatures):
         """
         self._check_parameters()
         strings = _strings(X)
-        self.grams_ = [self._frequent(gram for s in strings for gram in _grams(s, q)) for q in self.q]
-        self.symbols_ = self._frequent(symbol for s in strings for symbol in s) if self.n_places else []
+        few = len({symbol for s in strings for symbol in s}) <= _FEW_SYMBOLS
+        self.q_ = tuple(self.q) if not isinstance(self.q, str) else (1, 2, 3) if few else (1, 2)
+        self.n_places_ = self.n_places if not isinstance(self.n_places, str) else 8 if few else 5
+        self.grams_ = [self._frequent(gram for s in strings for gram in _grams(s, q)) for q in self.q_]
+        self.symbols_ = self._frequent(symbol for s in strings for symbol in s) if self.n_places_ else []
         return self
 
     def transform(self, X: Objects) -> Floats:
@@ -89,7 +100,7 @@ class StringFeatures(ObjectFeatures):
         """
         check_is_fitted(self, "grams_")
         strings = _strings(X)
-        counts = [self._counts(strings, q, known) for q, known in zip(self.q, self.grams_, strict=True)]
+        counts = [self._counts(strings, q, known) for q, known in zip(self.q_, self.grams_, strict=True)]
         places = self._places(strings)
         return np.hstack([np.array([[len(s)] for s in strings], dtype=np.float64), *counts, places])
 
@@ -107,48 +118,57 @@ class StringFeatures(ObjectFeatures):
 
     def _places(self, strings: list[Symbols]) -> Floats:
         """Count each symbol in each part, shape (n_strings, n_symbols * n_places)."""
-        out = np.zeros((len(strings), len(self.symbols_), self.n_places))
+        out = np.zeros((len(strings), len(self.symbols_), self.n_places_))
         column = {symbol: k for k, symbol in enumerate(self.symbols_)}
         for table, s in zip(out, strings, strict=True):
             for i, symbol in enumerate(s):
                 k = column.get(symbol)
                 if k is None:
                     continue
-                place = min(max((i + 0.5) / len(s) * self.n_places - 0.5, 0.0), self.n_places - 1.0)
-                part = min(int(place), self.n_places - 2) if self.n_places > 1 else 0
+                place = min(max((i + 0.5) / len(s) * self.n_places_ - 0.5, 0.0), self.n_places_ - 1.0)
+                part = min(int(place), self.n_places_ - 2) if self.n_places_ > 1 else 0
                 table[k, part] += 1.0 - (place - part)
-                if self.n_places > 1:
+                if self.n_places_ > 1:
                     table[k, part + 1] += place - part
-        return out.reshape(len(strings), len(self.symbols_) * self.n_places)
+        return out.reshape(len(strings), len(self.symbols_) * self.n_places_)
 
     @property
     def _names_out(self) -> list[str]:
         names = ["length"]
-        for q, known in zip(self.q, self.grams_, strict=True):
+        for q, known in zip(self.q_, self.grams_, strict=True):
             names += [" ".join("end" if part is None else repr(part) for part in gram) for gram in known]
             names.append(f"other {q}-grams")
-        names += [f"{symbol!r} in part {k + 1} of {self.n_places}" for symbol in self.symbols_ for k in range(self.n_places)]
+        names += [f"{symbol!r} in part {k + 1} of {self.n_places_}" for symbol in self.symbols_ for k in range(self.n_places_)]
         return list(distinct(names))
 
     def check_restored(self) -> None:
         self._check_parameters()
+        check_lengths(self.q_)
+        check_count("n_places_", self.n_places_, minimum=0, most=_MOST)
         tuples = all(
-            isinstance(gram, tuple) and len(gram) == q for q, known in zip(self.q, self.grams_, strict=False) for gram in known
+            isinstance(gram, tuple) and len(gram) == q for q, known in zip(self.q_, self.grams_, strict=False) for gram in known
         )
-        if len(self.grams_) != len(self.q) or not all(isinstance(known, list) for known in self.grams_) or not tuples:
-            raise InputError(f"there are grams of {len(self.grams_)} lengths; {len(self.q)} are required, each of tuples")
+        if len(self.grams_) != len(self.q_) or not all(isinstance(known, list) for known in self.grams_) or not tuples:
+            raise InputError(f"there are grams of {len(self.grams_)} lengths; {len(self.q_)} are required, each of tuples")
         try:
             hash((tuple(self.symbols_), *(tuple(known) for known in self.grams_)))
         except TypeError:
             raise InputError("a symbol cannot be hashed, so that it cannot be looked up; restore the file") from None
 
     def _check_parameters(self) -> None:
-        if isinstance(self.q, str) or not hasattr(self.q, "__len__"):
-            raise InputError(f"q={self.q!r} must be a sequence of integers >= 1, such as (1, 2)")
-        for q in self.q:
-            check_count("each of q", q, most=_MOST)
+        if not (isinstance(self.q, str) and self.q == "auto"):
+            check_lengths(self.q)
         check_count("max_grams", self.max_grams)
-        check_count("n_places", self.n_places, minimum=0, most=_MOST)
+        if not (isinstance(self.n_places, str) and self.n_places == "auto"):
+            check_count("n_places", self.n_places, minimum=0, most=_MOST)
+
+
+def check_lengths(q: Any) -> None:
+    """Refuse what is no sequence of lengths of grams."""
+    if isinstance(q, str) or not hasattr(q, "__len__"):
+        raise InputError(f'q={q!r} must be a sequence of integers >= 1, such as (1, 2), or "auto"')
+    for length in q:
+        check_count("each of q", length, most=_MOST)
 
 
 def _grams(symbols: Symbols, q: int) -> Iterator[Gram]:

@@ -183,6 +183,10 @@ class PairTargets(TrainingTuples):
         unit = self.unit if recipe.link == "sqrt" else sum_unit(recipe.link, mean, mean)
         return self._linked(recipe, self.tuples, self.y, self.weight, self.values, unit)
 
+    def relinked(self, recipe: Recipe, unit: float | None = None) -> PairTargets:
+        """The same pairs for a recipe with another link, in units of their own mean sum unless ``unit`` is given."""
+        return self._linked(recipe, self.tuples, self.y, self.weight, self.values, unit)
+
     def errors(self, products: Floats) -> Floats:
         """The residuals of the direct loss for products of rows and weights, shape (n_pairs,).
 

@@ -17,7 +17,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
-from ..model.links import PowerLink, checked_link
+from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
 from ..programs.penalties import total
@@ -35,6 +35,7 @@ from .search import (
     HeldOutData,
     Trial,
     as_good_as_best,
+    best_of,
     compare,
     n_fits,
     n_losses,
@@ -74,7 +75,20 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
 
 
 _FEW_COLUMNS = 600  # weights are always compared: they cost little
+_GAIN_OF_KNOTS = (
+    0.95  # times the loss of the number of knots before: more weights than these are compared only after such a fall
+)
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
+
+
+_NEAR = 0.05  # mean distances: shorter ones count as this long, so that pairs of equal items do not decide
+
+
+def relative_error(held: PairTargets, sums: Floats, least: float) -> float:
+    """The mean of ``|d - y| / max(y, least)`` over pairs whose sums are learned, shape (n_pairs,), in the unit of ``held``."""
+    link = link_function("identity") if held.link is None else held.link
+    distances = link.apply(np.maximum(sums, 0.0) * held.unit)
+    return float(held.weight @ (np.abs(distances - held.y) / np.maximum(held.y, least)))
 
 
 class HeldOutDistances(HeldOutData[PairTargets]):
@@ -82,11 +96,12 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     ``names``: the schema of the table, or the names of numeric features. ``knots``: whether numbers of knots are compared:
     all but the fewest are then left out where they make more than twice as many weights as a fold has pairs. More weights
-    than that gain nothing and take most of the time.
+    than that gain nothing and take most of the time. `worthwhile` leaves out what else would take long for little. ``links``:
+    whether links are compared, which have their own targets, by the relative errors of distances in place of the loss.
     """
 
-    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False) -> None:
-        self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
+    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False, links: bool = False) -> None:
+        self.data, self.names, self.schema, self.knots, self.links = data, names, Schema.of(names), knots, links
         self._built: tuple[Recipe, Structure] | None = None
 
     @property
@@ -107,8 +122,13 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return self.data.targets(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
-        """The loss of the recipe on held-out pairs, in units of the mean target."""
-        part, held = (side.under(trial.recipe) for side in (part, held))  # folds have the link of the first trial
+        """The loss of the recipe on held-out pairs, in units of the mean target; with ``links`` their `relative_error`."""
+        if self.links:
+            part = part.relinked(trial.recipe)
+            held = replace(held.relinked(trial.recipe, part.unit), scale=None)
+            least = _NEAR * float(part.weight @ part.y)
+        else:
+            part, held = (side.under(trial.recipe) for side in (part, held))  # folds have the link of the first trial
         structure, prior = self._columns(trial.recipe, part)
         if structure.embedding.n_columns > self._most_columns(trial.recipe, len(part.targets)):
             return None
@@ -118,8 +138,25 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         losses = [0.0] * len(trial.alphas)
         for k, found in _weights_along(trial, structure, prior, part):
             weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
-            losses[k] = loss.value(held.errors(design.matvec(weights)), held.weight)
+            sums = design.matvec(weights)
+            losses[k] = relative_error(held, sums, least) if self.links else loss.value(held.errors(sums), held.weight)
         return losses
+
+    def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
+        """Return a trial of many weights with every other strength; None where the knots before it have gained little.
+
+        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on.
+        """
+        if not self.knots or self._structure(trial.recipe).embedding.n_columns <= _FEW_COLUMNS:
+            return trial
+        best: dict[Any, float] = {}
+        for candidate in found:
+            n_knots = candidate.settings["n_knots"]
+            best[n_knots] = min(candidate.loss, best.get(n_knots, np.inf))
+        *before, last = best.values() or [np.inf]
+        if before and last > _GAIN_OF_KNOTS * min(before):
+            return None
+        return trial._replace(alphas=trial.alphas[::2])
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
         limits = distance_limits(recipe.effort)
@@ -166,10 +203,11 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
 
     ``knots`` and ``alpha`` are True if they are to be chosen.
     """
-    singles, links = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+    singles, forms = compare_links(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+    singles, links = choose_link(singles, data, names, knots=knots, alpha=alpha)
     singles, numbers = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
     decided, groups = choose_groups(recipe.groups, singles, HeldOutDistances(data, names), knots=knots)
-    return Chosen(decided, numbers, links, groups)
+    return Chosen(decided, numbers, links or forms, groups)
 
 
 def choose_numbers(
@@ -216,7 +254,7 @@ def too_many_weights(recipe: Recipe) -> InputError:
     """Return the error of a comparison in which every candidate has too many weights."""
     most = distance_limits(recipe.effort).n_columns[recipe.tables]
     advice = "set n_knots= and alpha="
-    if is_chosen(recipe.link):
+    if is_chosen(recipe.link) and recipe.link != "auto":
         advice = f"give a number in place of link={recipe.link!r}"
     elif isinstance(recipe.base_exponents, str):
         advice = f"give numbers in place of base_exponents={recipe.base_exponents!r}"
@@ -241,6 +279,66 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
         start = least_squares(moments, penalty, terms.lower, start).weights
         start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
         yield k, start
+
+
+_UNITS = 1e-100, 1e100  # of mean distances whose squares are numbers
+_COARSE, _BETWEEN = (1.0, 0.75, 0.5), (0.9, 0.8, 0.7, 0.6)  # exponents of links; the second only where .75 is the best
+_LINK_ALPHAS, _LINK_ROWS = (1e-6, 1e-4, 1e-2), 5_000
+_GAIN = 0.9  # times the error of the sum itself: under a link that gains less, parts of the sum are no distances for little
+
+
+@storable
+def sum_unless_link_gains(candidates: Sequence[Candidate]) -> Candidate:
+    """The sum itself, unless a link lowers the relative error by a tenth and by more than one standard error."""
+    plain = best_of(c for c in candidates if c.settings["link"] == 1.0)
+    best = best_of(candidates)
+    return best if best.loss < _GAIN * plain.loss and best.better_than(plain) else plain
+
+
+def compares_links(recipe: Recipe, *, knots: bool, alpha: bool) -> bool:
+    """Return True if ``link="auto"`` compares links, and is not the identity.
+
+    It is where numbers are given, so that nothing is held out, where scales are to have coordinates, and where another link
+    cannot go with the rest of the recipe.
+    """
+    allowed = recipe.tables == "full" and recipe.axioms is not None and recipe.prior is None
+    return recipe.link == "auto" and allowed and (knots or alpha)
+
+
+def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> tuple[Recipe, Choices]:
+    """Decide ``link="auto"`` by the relative errors of held-out distances, at few knots and strengths; else leave it."""
+    if recipe.link != "auto":
+        return recipe, Choices()
+    plain = replace(recipe, link="identity")
+    if not compares_links(recipe, knots=knots, alpha=alpha) or not _UNITS[0] < float(data.weight @ data.y) < _UNITS[1]:
+        return plain, Choices()
+    n_all, data = len(data.pairs), data.sampled(min(distance_limits(recipe.effort).n_rows, _LINK_ROWS), recipe.random_state)
+    held_out, alphas = HeldOutDistances(data, names, links=True), _LINK_ALPHAS if alpha else (recipe.alpha,)
+    first = replace(plain, verbose=False)
+    if isinstance(first.base_exponents, str):  # which are chosen next
+        first = replace(first, base_exponents=(1.0,) * len(first.base_distances))
+
+    if knots:
+        _check_width(recipe, replace(first, n_knots=_KNOTS[-1]), data, names)
+
+    def compared(exponents: Sequence[float], n_knots: Any) -> list[Candidate]:
+        trials = [Trial(replace(first, link=PowerLink(e), n_knots=n_knots), alphas) for e in exponents]
+        return compare(held_out, trials, verbose=recipe.verbose)
+
+    found: list[Candidate] = []
+    try:
+        for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
+            if found := compared(_COARSE, n_knots):
+                if sum_unless_link_gains(found).settings["link"] == _COARSE[1]:
+                    found += compared(_BETWEEN, n_knots)
+                break
+    except TooFewError:
+        return plain, Choices()  # `choose_numbers` warns of it,
+    if not found:
+        return plain, Choices()  # and refuses too many weights.
+    cost = SearchCost("pairs", len(data.pairs), n_all, n_losses(found), n_losses(found))
+    choices = Choices(found, measure="relative error", rule=sum_unless_link_gains, cost=cost)
+    return replace(recipe, link=checked_link(PowerLink(choices.chosen.settings["link"]))), choices
 
 
 _EXPONENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)

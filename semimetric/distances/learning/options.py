@@ -25,7 +25,7 @@ from ..programs.penalties import Lasso, Penalties, Penalty, Ridge, Roughness, Sh
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solver
 
-_CHOSEN = ("power", "concave")  # links that learning finds
+_CHOSEN = ("auto", "power", "concave")  # links that learning finds
 _MOST = 10.0
 
 
@@ -45,7 +45,9 @@ def resolved_link(link: Any) -> str | Link:
     if is_chosen(link):
         return str(link)
     if isinstance(link, str) and link not in ("identity", "sqrt"):
-        raise InputError(f"link={link!r} is not known; use one of 'identity', 'sqrt', 'power', 'concave', or an exponent")
+        raise InputError(
+            f"link={link!r} is not known; use one of 'auto', 'identity', 'sqrt', 'power', 'concave', or an exponent"
+        )
     return checked_link(link)
 
 
@@ -59,7 +61,7 @@ def check_link(recipe: Any) -> None:
     link = resolved_link(recipe.link)
     if isinstance(recipe.base_distances, Sequence):  # else they are refused where they are called
         _check_exponents(recipe.base_exponents, len(recipe.base_distances))
-    if link == "identity":
+    if link in ("identity", "auto"):  # of which "auto" compares only what goes with the rest
         return
     if recipe.axioms is None:
         learns = (
@@ -369,7 +371,7 @@ class Recipe:
             raise NotSupportedError(
                 f'prior= is given, but penalty={self.penalty!r} does not draw to it; use "auto", "ridge" or "roughness"'
             )
-        if self.link != "identity" or self.axioms is None:
+        if self.link not in ("identity", "auto") or self.axioms is None:
             raise NotSupportedError('prior= is drawn to by distances >= 0 themselves; use link="identity", and axioms')
 
     def _check_constraints(self) -> None:

@@ -305,6 +305,7 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     whole = _wide_structure(recipe, data, Schema.of(names)) if knots and _allows_screening(recipe) else None
     if whole is None:
         return None
+    recipe = replace(recipe, link="identity") if recipe.link == "auto" else recipe
     targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)
     screened = screen(whole, targets, random_state=recipe.random_state)
     narrow = _moved(whole, screened, targets)
@@ -353,7 +354,11 @@ def _allows_screening(recipe: Recipe) -> bool:
     metric = recipe.axioms == "semimetric" or (recipe.axioms == "metric" and recipe.tables == "warped")
     beside = len(recipe.constraints) > 0 or len(recipe.base_distances) > 0 or recipe.prior is not None
     return (
-        metric and not beside and not is_chosen(recipe.link) and only_singles(recipe.groups) and isinstance(recipe.knots, str)
+        metric
+        and not beside
+        and (recipe.link == "auto" or not is_chosen(recipe.link))
+        and only_singles(recipe.groups)
+        and isinstance(recipe.knots, str)
     )
 
 

@@ -378,6 +378,10 @@ class HeldOutData(ABC, Generic[P]):
     def losses(self, trial: Trial, part: P, held: P) -> list[float] | None:
         """Return the loss on ``held`` of every strength, fitted to ``part``; None if the recipe has too many weights."""
 
+    def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
+        """Return what of a trial is worth its cost after the candidates ``found`` before it; None if nothing is."""
+        return trial
+
     @abstractmethod
     def fitted(self, recipe: Recipe, part: P, held: P | None = None) -> FittedModel:
         """Fit the model of one recipe to ``part`` and score it on ``held``."""
@@ -393,7 +397,8 @@ def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool | No
         with progress_bar(total, "selection", verbose=verbose, share=True) as bar:
             for k, trial in enumerate(trials, 1):
                 bar.set_postfix_str(f"setting {k} of {len(trials)}")
-                found += _compared(data, folds, trial, bar)
+                if (worthwhile := data.worthwhile(trial, found)) is not None:
+                    found += _compared(data, folds, worthwhile, bar)
                 bar.update(sum(len(folds) * trial.work for trial in trials[:k]) - bar.n)
     return found
 

@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import ismethod
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, warn
 from ..._foundation.estimator import ShortRepr
 from ..._foundation.pictures import Axes, picture
-from ..._foundation.progress import progress_bar
-from ..._foundation.text import html_table
+from ..._foundation.progress import announce, progress_bar
+from ..._foundation.text import html_table, seconds_text
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
@@ -340,8 +341,84 @@ def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
     return [(value, rank) < first for value, rank, _ in found.called[:k]]
 
 
+class _TimedCall:
+    """A call of the expensive distance for an item, and the seconds of all calls."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.seconds = 0.0
+
+    def __call__(self, row: int, lower: float) -> tuple[float, Any]:
+        start = perf_counter()
+        try:
+            return self._call(row, lower)
+        finally:
+            self.seconds += perf_counter() - start
+
+
+_FEW_NEIGHBORS = 5
+
+
+class ExpectedCalls(NamedTuple):
+    """The cost of a query, measured on stored items as queries; printed, with advice.
+
+    Attributes
+    ----------
+    n_items : int
+    n_neighbors : int
+    n_queries : int
+        How many items were asked.
+    calls : float
+        Calls of the expensive distance for a new query, mean; calls to landmarks and for features count.
+    standard_error : float
+        Of ``calls``; NaN of one query.
+    n_stopped : int
+        Queries that the limit of calls ended. They count as if all items had been called, so that ``calls`` is not too low.
+    seconds_per_call : float
+    seconds_per_query : float
+        In one thread, mean: ``calls`` and what finds the candidates.
+    """
+
+    n_items: int
+    n_neighbors: int
+    n_queries: int
+    calls: float
+    standard_error: float
+    n_stopped: int
+    seconds_per_call: float
+    seconds_per_query: float
+
+    @property
+    def seconds_by_brute_force(self) -> float:
+        """The seconds that calls for all items take."""
+        return self.n_items * self.seconds_per_call
+
+    def __str__(self) -> str:
+        """Return the cost in words, and what to do where the index costs no less than calls for all items."""
+        error = f" ± {self.standard_error:.2g}" if self.n_queries > 1 else ""
+        stopped = f"; {self.n_stopped} were stopped, and count as calls for all items" if self.n_stopped else ""
+        text = (
+            f"{self.calls:.4g}{error} calls a query of {self.n_items:,} items ({self.calls / self.n_items:.1%}), measured on "
+            f"{self.n_queries} of them and {self.n_neighbors} neighbours each{stopped}. A call takes "
+            f"{seconds_text(self.seconds_per_call)}, a query {seconds_text(self.seconds_per_query)}, and calls for all items "
+            f"{seconds_text(self.seconds_by_brute_force)}"
+        )
+        if self.calls >= _LITTLE * self.n_items:
+            return (
+                f"{text}: bounds discard little here. Give tighter ones, call the distance for all items, or take "
+                "max_calls= or NeighborIndex with rerank=, which answer without a proof"
+            )
+        if self.seconds_per_query >= self.seconds_by_brute_force:
+            return f"{text}: the distance is cheap. Call it for all items"
+        return text
+
+
+_LITTLE = 0.9  # of the items called: bounds are then no help
+
+
 T = TypeVar("T", bound=tuple)
 
+_EARLY = 3_000  # items, for which bounds that discard nothing are told of before all queries are answered
 _FEWEST_ITEMS = 32  # a query, on average: among fewer it is no matter how many are called
 
 
@@ -374,7 +451,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
         `TransportBounds` tighten the bounds of all other items by it.
     bounds : Bounds, sequence of Bounds, or None, default None
-        `LandmarkBounds`, `TransportBounds`, `EditBounds`, or several, whose best is taken; fitted to the items by `fit`.
+        `LandmarkBounds`, `TransportBounds`, `EditBounds`, `WarpingBounds`, or several, whose best is taken; fitted by `fit`.
         Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
         A `SemimetricWarning` says once where they discard no more items than they take calls.
     max_calls : int or None, default None
@@ -460,7 +537,72 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         other = copy(self)
         other._set(X, features, ids, payload)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
+        if self.verbose and len(self.items_) > _FEW_NEIGHBORS:
+            announce(str(self.expected_calls()), verbose=True)
         return self
+
+    def expected_calls(
+        self, n_neighbors: int = _FEW_NEIGHBORS, *, max_calls: int = _EARLY, random_state: int | None = 0
+    ) -> ExpectedCalls:
+        """Measure what a query costs before any is asked: stored items, drawn at random, are searched among the others.
+
+        With ``verbose=True``, `fit` prints it. The figures hold for queries that are like the items.
+
+        Parameters
+        ----------
+        n_neighbors : int, default 5
+        max_calls : int, default 3,000
+            Calls of the expensive distance in all, after which no further item is asked.
+        random_state : int or None, default 0
+            Seed of the draw.
+
+        Returns
+        -------
+        ExpectedCalls
+
+        Raises
+        ------
+        InputError
+            If there are not more items than neighbours, or a parameter is no number >= 1.
+        DistanceCallError
+            As in `search`.
+
+        Examples
+        --------
+        >>> import numpy as np, semimetric as sm
+        >>> def euclid(x, y):
+        ...     return float(np.sqrt(((x - y) ** 2).sum()))
+        >>> X = np.random.default_rng(0).random((400, 2))
+        >>> index = sm.FilterRefineIndex("l1", euclid, bounds=sm.LandmarkBounds(euclid)).fit(X)
+        >>> bool(index.expected_calls(max_calls=500).calls < 100)
+        True
+        """
+        check_is_fitted(self, "items_")
+        k = check_neighbors("exact", n_neighbors, len(self.items_) - 1)
+        left = check_count("max_calls", max_calls)
+        for_features = 0.0 if self.items_.n_calls is None else float(self.items_.n_calls.mean())
+        for_query = for_features + sum(bounds.n_query_calls for bounds in self.bounds_)
+        mask, expensive = np.ones(len(self.items_), dtype=bool), self._expensive()
+        counts, n_stopped, called, of_calls, started = [], 0, 0, 0.0, perf_counter()
+        for q in np.random.default_rng(random_state).permutation(len(self.items_)).tolist():
+            candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive)
+            timed = _TimedCall(call)
+            found = nearest(candidates, timed, k, known=known, budget=left)
+            stopped = len(found.called) < k or not all(proved(found, k, self._ranks))
+            counts.append(float(len(self.items_)) if stopped else found.n_calls + for_query)
+            n_stopped, called, of_calls, left = (
+                n_stopped + stopped,
+                called + found.n_calls,
+                of_calls + timed.seconds,
+                left - found.n_calls,
+            )
+            if left < 1:
+                break
+        rest = (perf_counter() - started - of_calls) / len(counts)
+        per_call = of_calls / max(called, 1)
+        error = float(np.std(counts, ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
+        calls = float(np.mean(counts))
+        return ExpectedCalls(len(self.items_), k, len(counts), calls, error, n_stopped, per_call, rest + calls * per_call)
 
     def _set(self, X: Any, features: ArrayLike | None, ids: ArrayLike | None, payload: Any) -> None:
         learned = None
@@ -644,21 +786,26 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
         expensive = self._expensive()
 
-        def answered(part: slice) -> tuple[T, Searched]:
+        seen: list[Searched] = []
+
+        def answered(part: slice) -> T:
             q = part.start
             candidates, call, known, n_calls = self._asked(queries, q, own, mask, expensive)
             features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
             found = answer(candidates, call, known, n_calls + features)
             bar.update()
-            return found, Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls)
+            seen.append(Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls))
+            if not self._has_warned and sum(searched.n_items for searched in seen) >= _EARLY:
+                self._warn_of_weak_bounds(seen)
+            return found
 
         try:
             with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
                 found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
         finally:
             self.pairs_, self.distances_ = expensive.calls.pairs, expensive.calls.distances
-        self._warn_of_weak_bounds([searched for _, searched in found])
-        return [answers for answers, _ in found]
+        self._warn_of_weak_bounds(seen)
+        return found
 
     def _warn_of_weak_bounds(self, queries: list[Searched]) -> None:
         total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
@@ -669,9 +816,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         warn(
             f"bounds= discarded {total.n_discarded:,} of {total.n_items:,} items for {len(queries):,} queries, and took "
             f"{total.n_bound_calls:,} calls themselves: the expensive distance is called no less than without bounds, as where "
-            "distances are much alike. Give tighter ones (more landmarks, TransportBounds or EditBounds of such distances), "
-            "or leave bounds= out; max_calls=, and NeighborIndex with rerank=, answer by a number of calls that you choose, "
-            "without a proof",
+            "distances are much alike. Give tighter ones (more landmarks, or those made for the distance, such as "
+            "TransportBounds), or leave bounds= out; max_calls=, and NeighborIndex with rerank=, answer by a number of calls "
+            "that you choose, without a proof",
             cause="bounds discard nothing",
         )
 
@@ -723,7 +870,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         given: list[Any] = list(self.bounds) if isinstance(self.bounds, (list, tuple)) else [self.bounds]
         for bounds in given:
             if not isinstance(bounds, Bounds):
-                raise InputError(f"bounds={bounds!r} must be LandmarkBounds, TransportBounds, EditBounds or a list of such")
+                raise InputError(
+                    f"bounds={bounds!r} must be bounds, such as LandmarkBounds, TransportBounds, EditBounds or a list"
+                )
         return given
 
     def _check_parameters(self) -> None:

@@ -16,6 +16,7 @@ from semimetric import (
     SemimetricWarning,
     Tables,
 )
+from semimetric.distances.estimators import approximator
 from semimetric.distances.learning.options import DISTANCES
 
 ITEMS = np.random.default_rng(0).random((60, 2))
@@ -278,3 +279,12 @@ def test_noise_is_said_to_be_useless_and_pairs_that_judge_are_counted():
         model = fit(distance, validation_fraction=0.5)
     assert model.n_error_pairs_ == 150
     assert fit(validation_fraction=0.0).n_error_pairs_ == 0
+
+
+@pytest.mark.parametrize(("seconds", "is_cheap"), [(2.9, True), (3.1, False)])
+def test_a_distance_that_takes_no_longer_than_the_learned_one_is_told_of(seconds, is_cheap, monkeypatch, capsys):
+    clock = iter([0.0, seconds, seconds, seconds + 1.0])
+    monkeypatch.setattr(approximator, "perf_counter", lambda: next(clock))
+    X = np.random.default_rng(0).random((60, 2))
+    DistanceApproximator(cases.cityblock, DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=400, verbose=True).fit(X)
+    assert ("not worth replacing for its speed" in capsys.readouterr().err) == is_cheap

@@ -7,7 +7,7 @@ import pytest
 from cases import assert_refused, candidate, cityblock
 from learners import made
 
-from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, SemimetricWarning
+from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, Program, SemimetricWarning, gower
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import measured_fit as link_selection
 from semimetric.distances.learning.measured import MeasuredDistances
@@ -47,6 +47,52 @@ def test_the_exponent_of_a_base_distance_is_found():
     model = made(DistanceRegressor, alpha=1e-4, preprocessor=ITEMS, base_exponents="auto", **bases).fit(INDEX, y)
     assert model.semimetric_.base_distances[0].power == 0.6
     assert model.score(INDEX, y) > 0.95
+
+
+@pytest.mark.parametrize("p", [1.0, 0.8, 0.5])
+def test_the_default_finds_the_form_of_a_distance(p):
+    model = DistanceRegressor(preprocessor=ITEMS, effort="fast").fit(INDEX, SUMS**p * NOISE)
+    assert model.recipe_.link == model.semimetric_.link == (PowerLink(p) if p < 1 else "identity")
+    assert model.link_choices_.chosen.settings["link"] == p
+    assert {c.settings["link"] for c in model.link_choices_} >= {1.0, 0.75, 0.5}
+    assert "relative error" in repr(model.link_choices_)
+    assert model.semimetric_.axioms.name == "semimetric"
+
+
+def test_a_metric_stays_one_under_the_link_that_is_found():
+    model = DistanceRegressor(preprocessor=ITEMS, effort="fast", axioms="metric").fit(INDEX, np.sqrt(SUMS))
+    assert model.semimetric_.link == PowerLink(0.5)
+    assert model.semimetric_.axioms.triangle
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"n_knots": 3, "alpha": 1e-4},
+        {"tables": "warped"},
+        {"axioms": None},
+        {"link": "identity"},
+        {"program": Program(prior=gower(ITEMS))},
+    ],
+    ids=str,
+)
+def test_the_sum_is_the_distance_where_nothing_is_held_out_or_no_link_goes_with_the_rest(given):
+    model = DistanceRegressor(preprocessor=ITEMS, effort="fast", **given).fit(INDEX, np.sqrt(SUMS))
+    assert model.semimetric_.link == model.recipe_.link == "identity"
+    assert not model.link_choices_
+    assert hasattr(model, "transform") == (given == {"tables": "warped"})
+
+
+def test_few_items_keep_the_sum():
+    with pytest.warns(SemimetricWarning, match="nothing was compared"):
+        model = DistanceRegressor(preprocessor=ITEMS[:3]).fit([[0, 1], [1, 2]], [1.0, 2.0])
+    assert model.semimetric_.link == "identity"
+
+
+def test_pairs_of_equal_items_and_zeros_do_not_decide():
+    index = np.concatenate([INDEX, np.repeat(np.arange(80)[:, None], 2, axis=1)])
+    y = np.sqrt(np.concatenate([SUMS, np.zeros(80)]))
+    assert DistanceRegressor(preprocessor=ITEMS, effort="fast").fit(index, y).semimetric_.link == PowerLink(0.5)
 
 
 def test_what_is_given_is_kept():

@@ -80,6 +80,15 @@ def test_more_weights_than_pairs_can_tell_are_left_out_but_for_the_fewest_knots(
     assert {c.settings["n_knots"] for c in chosen(recipe, knots=False)[1]} == {8}  # what is given is compared, however wide
 
 
+def test_of_many_weights_more_knots_are_compared_only_where_those_before_have_gained(monkeypatch):
+    monkeypatch.setattr(selection, "_FEW_COLUMNS", 10)
+    every = {c.settings["n_knots"] for c in chosen()[1]}
+    monkeypatch.setattr(selection, "_GAIN_OF_KNOTS", 0.0)  # nothing is a gain
+    found = chosen()[1]
+    assert {c.settings["n_knots"] for c in found} == {3, 4} < every  # 3 knots have 9 weights, and 4 are the first of more
+    assert len([c for c in found if c.settings["n_knots"] == 3]) == 2 * len([c for c in found if c.settings["n_knots"] == 4])
+
+
 def test_large_data_are_sampled(monkeypatch):
     limited(monkeypatch, n_rows=150)
     recipe, choices = chosen()

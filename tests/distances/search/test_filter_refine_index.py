@@ -26,6 +26,7 @@ from semimetric import (
     TransportBounds,
 )
 from semimetric.datasets import load_digit_histograms
+from semimetric.distances.search import filter_refine
 
 
 def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, **options):
@@ -423,3 +424,59 @@ def test_bounds_that_discard_nothing_are_told_once():
     index.fit(range(n))
     index.search([100], 50)  # where nearly all are asked for nothing can be discarded
     index.search([100], 2, max_calls=10)  # nor is it known where a search was stopped
+
+
+def test_bounds_that_discard_nothing_are_told_of_before_all_queries_are_answered(monkeypatch):
+    calls = []
+
+    def all_alike(x, y):
+        calls.append(x)
+        return float(x != y)
+
+    monkeypatch.setattr(filter_refine, "_EARLY", 150)
+    index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(60))
+    calls.clear()
+    with pytest.raises(SemimetricWarning, match="discarded 0 of 180 items for 3 queries"):
+        index.search(range(100, 120), 2)
+    assert len(calls) == 3 * 60
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_the_calls_of_new_queries_are_as_expected(learned):
+    rng = np.random.default_rng(0)
+    X, queries = rng.random((400, 2)), rng.random((100, 2))
+
+    def euclid(x, y):
+        return float(np.hypot(*(np.asarray(x) - np.asarray(y))))
+
+    index = FilterRefineIndex("l1" if learned else None, euclid, bounds=LandmarkBounds(euclid, n_landmarks=4)).fit(X)
+    expected, found = index.expected_calls(3, max_calls=4_000), index.search(queries, 3)
+    assert expected.n_queries > 30
+    assert expected.n_stopped <= 1
+    both = np.hypot(expected.standard_error, found.n_calls.std() / 10)
+    assert abs(expected.calls - found.n_calls.mean()) < 4 * both
+    assert expected == index.expected_calls(3, max_calls=4_000)._replace(
+        seconds_per_call=expected.seconds_per_call, seconds_per_query=expected.seconds_per_query
+    )
+    assert f"{expected.calls:.4g} ± " in str(expected)
+    assert 0 < expected.seconds_per_call < expected.seconds_by_brute_force
+
+
+def test_queries_that_the_limit_stops_count_as_calls_for_all_items():
+    index, distance, _, _ = metric_index(0, n=50, n_landmarks=0)
+    expected = index.expected_calls(2, max_calls=120)
+    assert len(distance.calls) == 120
+    assert (expected.n_queries, expected.n_stopped) == (3, 1)
+    assert expected.calls == pytest.approx((49 + 49 + 50) / 3)
+    assert "1 were stopped" in str(expected)
+    assert "bounds discard little here" in str(expected)
+    assert_refused(lambda: index.expected_calls(50), "n_neighbors=50", "49")
+    assert_refused(lambda: index.expected_calls(max_calls=0), "max_calls=0", ">= 1")
+
+
+def test_what_a_cheap_distance_costs_is_said(capsys):
+    cheap = filter_refine.ExpectedCalls(1_000, 5, 10, 20.0, 1.0, 0, 5e-7, 1e-3)
+    assert "A call takes 0.5 µs, a query 1 ms, and calls for all items 500 µs: the distance is cheap." in str(cheap)
+    assert str(cheap._replace(seconds_per_call=1e-3, seconds_per_query=0.03)).endswith("and calls for all items 1 s")
+    FilterRefineIndex(None, hamming, verbose=True).fit(words(20))
+    assert "calls a query of 20 items" in capsys.readouterr().err

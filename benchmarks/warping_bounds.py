@@ -1,0 +1,120 @@
+"""How many calls of dynamic time warping prove the ten nearest series, and how fast is the compiled distance?
+
+Three kinds of series, drawn anew for each of the seeds 2 to 4 (the bounds were written on seeds 0 and 1):
+- "one channel": 1,000 curves of 128 steps, as `time_warping.py` draws them, resampled; window of a tenth.
+- "unequal lengths": 1,000 curves of 40 to 100 steps in 12 channels, window of a tenth.
+- "ECG200": the 200 series of the UCR set, asked by 100 of them (read from SEMIMETRIC_DATA); window of a tenth. One run.
+Columns: the share of items that are called until the ten nearest are proved, what `expected_calls` said before, milliseconds of
+the processor a query, milliseconds by calls for all items, and microseconds a call. Each answer is compared with brute force.
+
+Peers: aeon and tslearn, where they are installed (pip install aeon tslearn): microseconds a distance, compiled before.
+"""
+
+import argparse
+import time
+from importlib.util import find_spec
+
+import numpy as np
+from report import add_results, data, keep, report
+
+from semimetric import DynamicTimeWarping, FilterRefineIndex, WarpingBounds
+
+WINDOW, K, N_QUERIES = 0.1, 10, 50
+
+
+def curves(rng, n, n_channels, lengths):
+    """Thirty families of curves, of four waves in each channel, stretched in time, scaled and shifted."""
+    waves = rng.uniform((0.5, 0.0, 0.2), (4.0, 1.0, 1.0), (30, n_channels, 4, 3))
+    found = []
+    for family in rng.integers(0, 30, n):
+        steps = rng.gamma(2.0, size=int(rng.integers(*lengths))) + 0.2
+        t = (np.cumsum(steps) / steps.sum())[:, None, None]
+        rate, phase, height = np.moveaxis(waves[family], -1, 0)
+        curve = (height * np.sin(2 * np.pi * (rate * t + phase))).sum(axis=2)
+        found.append(rng.uniform(0.8, 1.2) * curve + rng.normal(0, 0.1, n_channels) + rng.normal(0, 0.05, curve.shape))
+    return found
+
+
+def problems(seed):
+    rng = np.random.default_rng(seed)
+    yield "one channel", curves(rng, 1_000 + N_QUERIES, 1, (128, 129))
+    yield "unequal lengths, 12 channels", curves(rng, 1_000 + N_QUERIES, 12, (40, 101))
+
+
+def measured(series, n_queries):
+    dtw = DynamicTimeWarping(WINDOW)
+    items, queries = series[:-n_queries], series[-n_queries:]
+    index = FilterRefineIndex(None, dtw, bounds=WarpingBounds(WINDOW)).fit(items)
+    expected = index.expected_calls(K)
+    start = time.process_time()
+    found = index.search(queries, K)
+    seconds = (time.process_time() - start) / n_queries
+    start = time.process_time()
+    true = np.array([[dtw(q, x) for x in items] for q in queries])
+    brute = (time.process_time() - start) / n_queries
+    np.testing.assert_array_equal(found.distances, np.sort(true, axis=1)[:, :K])
+    low, high = WarpingBounds(WINDOW).fit(items).pairwise(queries, items)
+    return {
+        "called": float(found.n_calls.mean() / len(items)),
+        "expected": expected.calls / len(items),
+        "ms_query": 1e3 * seconds,
+        "ms_brute_force": 1e3 * brute,
+        "us_call": 1e6 * brute / len(items),
+        "tightness": float(np.median(low / np.maximum(true, 1e-12))),
+        "pairs": true.size,
+        "violations": int((low > true).sum() + (true > high).sum()),
+    }
+
+
+def peers(series):
+    """Microseconds of a distance by others, the fastest of five rounds over 200 pairs."""
+    x, y = series[:200], series[200:400]
+
+    def fastest(distance):
+        distance(x[0], y[0])
+        rounds = []
+        for _ in range(5):
+            start = time.process_time()
+            for a, b in zip(x, y, strict=True):
+                distance(a, b)
+            rounds.append(time.process_time() - start)
+        return 1e6 * min(rounds) / len(x)
+
+    found = {"semimetric": fastest(DynamicTimeWarping(WINDOW))}
+    if find_spec("aeon"):
+        from aeon.distances import dtw_distance
+
+        found["aeon"] = fastest(lambda a, b: dtw_distance(a.T, b.T, window=WINDOW))
+    if find_spec("tslearn"):
+        from tslearn.metrics import dtw
+
+        found["tslearn"] = fastest(lambda a, b: dtw(a, b, global_constraint="sakoe_chiba", sakoe_chiba_radius=13))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[2, 3, 4])
+    add_results(parser)
+    options = parser.parse_args()
+    found = {}
+    for seed in options.seeds:
+        for name, series in problems(seed):
+            found.setdefault(name, []).append(measured(series, N_QUERIES))
+    ecg = data("ucr_ecg200")
+    X = np.concatenate([ecg[name] for name in ecg if ecg[name].ndim == 2])
+    found["ECG200"] = [measured(list(X), len(X) // 2)]
+    rows = [
+        {"series": name, "seeds": len(runs)} | {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+        for name, runs in found.items()
+    ]
+    rows += [
+        {"series": "one channel", "us_call": us, "method": name}
+        for name, us in peers(next(problems(options.seeds[0]))[1]).items()
+    ]
+    report("warping_bounds", rows)
+    keep(options.results, "warping_bounds", rows)
+
+
+if __name__ == "__main__":
+    main()

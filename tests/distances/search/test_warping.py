@@ -1,0 +1,89 @@
+"""Dynamic time warping is that of its recursion, lies within its bounds, and is searched as by all calls."""
+
+import pickle
+
+import numpy as np
+import pytest
+import reference
+from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semimetric import DynamicTimeWarping, FilterRefineIndex, WarpingBounds
+
+WINDOWS = [None, 0, 1, 3, 0.1, 0.5, 1.0]
+
+
+@st.composite
+def series(draw, n_series=3):
+    n_channels = draw(st.integers(1, 3))
+    rng, lengths = (
+        np.random.default_rng(draw(st.integers(0, 10_000))),
+        draw(st.lists(st.integers(1, 9), min_size=n_series, max_size=n_series)),
+    )
+    made = [np.round(rng.normal(size=(n, n_channels)).cumsum(axis=0), draw(st.sampled_from([0, 3, 16]))) for n in lengths]
+    return [one * draw(st.sampled_from([1.0, 1e-150, 1e150])) for one in made] if draw(st.booleans()) else made
+
+
+@given(series(), st.sampled_from(WINDOWS))
+def test_the_distance_is_that_of_the_recursion_and_within_its_bounds(three, window):
+    dtw, bounds = DynamicTimeWarping(window), WarpingBounds(window).fit(three)
+    low, high = bounds.pairwise(three)
+    for i, x in enumerate(three):
+        for j, y in enumerate(three):
+            true = dtw(x, y)
+            assert true == pytest.approx(reference.windowed_warping(x, y, window), rel=1e-12, abs=0.0)
+            assert low[i, j] <= true <= high[i, j]
+            assert true == dtw(y, x)
+
+
+def test_one_channel_may_be_given_flat():
+    x, y = np.array([0.0, 2.0, 1.0]), np.array([1.0, 1.0])
+    assert (
+        DynamicTimeWarping()(x, y)
+        == DynamicTimeWarping()(x[:, None], y[:, None])
+        == DynamicTimeWarping()(x.tolist(), y.astype(int))
+    )
+    np.testing.assert_array_equal(
+        WarpingBounds().fit([x, y]).lower(x), WarpingBounds().fit([x[:, None], y[:, None]]).lower(x[:, None])
+    )
+    assert pickle.loads(pickle.dumps(DynamicTimeWarping(3)))(x, y) == DynamicTimeWarping(3)(x, y)
+    assert repr(DynamicTimeWarping(0.1)) == "DynamicTimeWarping(window=0.1)"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_neighbours_are_those_of_all_calls_and_few_are_made(own):
+    rng = np.random.default_rng(0)
+    shapes = rng.normal(size=(8, 40, 2)).cumsum(axis=1)
+    items = [shapes[k % 8][: rng.integers(30, 41)] + 0.3 * rng.normal(size=2) for k in range(160)]
+    items, queries = items[:150], None if own else items[150:]
+    dtw = DynamicTimeWarping(window=0.1)
+    found = FilterRefineIndex(None, dtw, bounds=WarpingBounds(window=0.1)).fit(items).search(queries, 3)
+    asked = items if own else queries
+    true = np.array([[dtw(x, y) for y in items] for x in asked])
+    if own:
+        np.fill_diagonal(true, np.inf)
+    np.testing.assert_array_equal(found.distances, np.sort(true, axis=1)[:, :3])
+    np.testing.assert_array_equal(found.ids, np.argsort(true, axis=1, kind="stable")[:, :3])
+    assert found.certified.all()
+    assert found.n_calls.mean() < 40
+
+
+REFUSED = {
+    "window": (lambda: DynamicTimeWarping(window=-1), "window=-1", "an integer >= 0", "share"),
+    "share": (lambda: WarpingBounds(window=1.5).fit([[1.0]]), "window=1.5", "at most 1.0", ""),
+    "infinite": (lambda: WarpingBounds(window=np.inf).fit([[1.0]]), "window=inf", "an integer >= 0", ""),
+    "text": (lambda: WarpingBounds(window="wide").fit([[1.0]]), "window='wide'", "None", ""),
+    "empty": (lambda: DynamicTimeWarping()([], [1.0]), "x has shape (0,)", "with a step", ""),
+    "NaN": (lambda: DynamicTimeWarping()([1.0], [np.nan]), "y", "NaN", ""),
+    "item": (lambda: WarpingBounds().fit([[1.0], [np.inf]]), "object 1 of X", "infinit", ""),
+    "shape": (lambda: WarpingBounds().fit([np.zeros((2, 2, 2))]), "shape (2, 2, 2)", "(n_steps, n_channels)", ""),
+    "channels": (lambda: DynamicTimeWarping()(np.zeros((3, 2)), np.zeros(3)), "2 channels and y 1", "same channels", ""),
+    "others": (lambda: WarpingBounds().fit([np.zeros((3, 2)), np.zeros(3)]), "object 1 of X has 1 channels", "have 2", ""),
+    "query": (lambda: WarpingBounds().fit([[0.0, 1.0]]).lower(np.zeros((3, 2))), "query has 2 channels", "same channels", ""),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_series_is_refused(name):
+    assert_refused(*REFUSED[name])
