@@ -541,9 +541,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             announce(str(self.expected_calls()), verbose=True)
         return self
 
-    def expected_calls(
-        self, n_neighbors: int = _FEW_NEIGHBORS, *, max_calls: int = _EARLY, random_state: int | None = 0
-    ) -> ExpectedCalls:
+    def expected_calls(self, n_neighbors: int = 5, *, max_calls: int = 3_000, random_state: int | None = 0) -> ExpectedCalls:
         """Measure what a query costs before any is asked: stored items, drawn at random, are searched among the others.
 
         With ``verbose=True``, `fit` prints it. The figures hold for queries that are like the items.
@@ -551,7 +549,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         Parameters
         ----------
         n_neighbors : int, default 5
-        max_calls : int, default 3,000
+        max_calls : int, default 3_000
             Calls of the expensive distance in all, after which no further item is asked.
         random_state : int or None, default 0
             Seed of the draw.
