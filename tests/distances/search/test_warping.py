@@ -76,7 +76,7 @@ REFUSED = {
     "text": (lambda: WarpingBounds(window="wide").fit([[1.0]]), "window='wide'", "None", ""),
     "empty": (lambda: DynamicTimeWarping()([], [1.0]), "x has shape (0,)", "with a step", ""),
     "NaN": (lambda: DynamicTimeWarping()([1.0], [np.nan]), "y", "NaN", ""),
-    "item": (lambda: WarpingBounds().fit([[1.0], [np.inf]]), "object 1 of X", "infinit", ""),
+    "item": (lambda: WarpingBounds().fit([[1.0], [np.inf]]), "object 1 of X", "infinite", ""),
     "shape": (lambda: WarpingBounds().fit([np.zeros((2, 2, 2))]), "shape (2, 2, 2)", "(n_steps, n_channels)", ""),
     "channels": (lambda: DynamicTimeWarping()(np.zeros((3, 2)), np.zeros(3)), "2 channels and y 1", "same channels", ""),
     "others": (lambda: WarpingBounds().fit([np.zeros((3, 2)), np.zeros(3)]), "object 1 of X has 1 channels", "have 2", ""),
