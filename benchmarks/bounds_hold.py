@@ -3,6 +3,8 @@
 - transport: digits pooled to 4 x 4 bins, exact distances by POT; Euclidean, thresholded, and squared ground distances, a third
   of the pairs each. Potentials and plans were chosen on 400 other images.
 - duals: each exact distance of a query to its first 10 items bounds its distances to all others.
+- clouds: signatures as `cloud_bounds.py` draws them, under three metrics, a third of the pairs each, and duals of these.
+- series: curves as `warping_bounds.py` draws them, one channel and twelve of unequal lengths, half of the pairs each.
 - landmarks: words of 10 letters under the Hamming distance, and points under the Euclidean one, half of the pairs each.
 
 A violation is a bound beyond the distance at all: no tolerance is added here.
@@ -12,10 +14,20 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from cloud_bounds import signatures
 from report import append, once, report, with_origin
 from scipy.spatial.distance import cdist
+from warping_bounds import WINDOW, problems
 
-from semimetric import EarthMoversDistance, LandmarkBounds, TransportBounds
+from semimetric import (
+    DynamicTimeWarping,
+    EarthMoversDistance,
+    LandmarkBounds,
+    PointCloudBounds,
+    PointCloudDistance,
+    TransportBounds,
+    WarpingBounds,
+)  # fmt: skip
 from semimetric.datasets import load_digit_histograms
 
 RESULTS = Path(__file__).parent / "results" / "bounds_hold.jsonl"
@@ -51,6 +63,33 @@ def transport(n_pairs: int) -> list[dict]:
     return [row("transport", totals), row("duals", by_duals)]
 
 
+def clouds(n_pairs: int) -> list[dict]:
+    n_items = 1000
+    n_queries = -(-n_pairs // (3 * n_items))
+    drawn = signatures(np.random.default_rng(0), n_items + n_queries, (5, 30))
+    items, queries = drawn[:n_items], drawn[n_items:]
+    totals, by_duals = np.zeros(6), np.zeros(6)
+    for metric in ("euclidean", "cityblock", "sqeuclidean"):
+        exact, bounds = PointCloudDistance(metric), PointCloudBounds(metric).fit(items)
+        for query in queries:
+            solved = [exact.with_dual(query, y) for y in items]
+            true, at = np.array([value for value, _ in solved]), bounds.at(query)
+            totals += counted(at.lower(), true, at.upper())
+            low = np.max([at.lower_from_dual(dual, np.arange(n_items)) for _, dual in solved[:10]], axis=0)
+            by_duals += counted(low, true, true)
+    return [row("clouds", totals), row("duals of clouds", by_duals)]
+
+
+def series(n_pairs: int) -> list[dict]:
+    exact, totals = DynamicTimeWarping(WINDOW), np.zeros(6)
+    for _, drawn in problems(0):
+        bounds = WarpingBounds(WINDOW).fit(drawn)
+        for x in drawn[: -(-n_pairs // (2 * len(drawn)))]:
+            at = bounds.at(x)
+            totals += counted(at.lower(), np.array([exact(x, y) for y in drawn]), at.upper())
+    return [row("series", totals)]
+
+
 def landmarks(n_pairs: int) -> list[dict]:
     rng = np.random.default_rng(0)
     n = int(np.ceil(np.sqrt(n_pairs / 2)))
@@ -78,9 +117,11 @@ def row(name: str, totals: np.ndarray) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=1_000_000)
-    n = parser.parse_args().pairs
-    rows = []
-    for kind in (landmarks, transport):
+    kinds = {"landmarks": landmarks, "transport": transport, "clouds": clouds, "series": series}
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=list(kinds))
+    options = parser.parse_args()
+    n, rows = options.pairs, []
+    for kind in map(kinds.get, options.kinds):
         seconds, found = once(lambda kind=kind: kind(n))
         rows += [each | {"seconds": seconds} for each in found]
     report("bounds_hold", rows)

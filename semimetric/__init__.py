@@ -55,6 +55,7 @@ _HOMES = {
     "distances.search.landmarks": "LandmarkBounds",
     "distances.search.sharded": "ShardedIndex",
     "distances.search.transport": "EarthMoversDistance TransportBounds",
+    "distances.search.point_clouds": "PointCloudBounds PointCloudDistance",
     "distances.search.warping": "DynamicTimeWarping WarpingBounds",
     "distances.solvers.cutting_plane": "CuttingPlane",
     "distances.solvers.first_order": "FirstOrder",

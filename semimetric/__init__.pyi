@@ -72,6 +72,8 @@ from .distances.search.filter_refine import FilterRefineIndex as FilterRefineInd
 from .distances.search.index import NeighborIndex as NeighborIndex
 from .distances.search.join import nearest_join as nearest_join
 from .distances.search.landmarks import LandmarkBounds as LandmarkBounds
+from .distances.search.point_clouds import PointCloudBounds as PointCloudBounds
+from .distances.search.point_clouds import PointCloudDistance as PointCloudDistance
 from .distances.search.sharded import ShardedIndex as ShardedIndex
 from .distances.search.transport import EarthMoversDistance as EarthMoversDistance
 from .distances.search.transport import TransportBounds as TransportBounds
@@ -165,6 +167,8 @@ __all__ = [
     "PairLearner",
     "PartitionFeatures",
     "Partitions",
+    "PointCloudBounds",
+    "PointCloudDistance",
     "PointCloudFeatures",
     "PowerLink",
     "Program",

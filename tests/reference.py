@@ -364,6 +364,20 @@ def emd(x, y, cost):
     return float(solved.fun) * mass
 
 
+def transport_of_clouds(x, y, metric):
+    """The least cost of moving one point cloud to another, masses divided by their sums, and the largest cost of two points."""
+    (p, a), (q, b) = (one if isinstance(one, tuple) else (one, np.ones(len(one))) for one in (x, y))
+    step = np.abs(p[:, None] - q)
+    cost = {"euclidean": np.sqrt((step**2).sum(axis=2)), "cityblock": step.sum(axis=2), "sqeuclidean": (step**2).sum(axis=2)}[
+        metric
+    ]
+    scale = cost.max() or 1.0
+    rows, columns = np.kron(np.eye(len(p)), np.ones(len(q))), np.kron(np.ones(len(p)), np.eye(len(q)))
+    masses = np.concatenate([a / a.sum(), b / b.sum()])
+    solved = linprog(cost.ravel() / scale, A_eq=np.vstack([rows, columns])[1:], b_eq=masses[1:], method="highs")
+    return float(solved.fun) * scale, cost.max()
+
+
 def best_potential(gap, cost):
     """The largest ``f @ gap`` over all f with ``f_i - f_j <= cost_ij``: the dual of `emd` for a gap that sums to 0."""
     n = len(cost)

@@ -107,6 +107,7 @@ def fits():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Solution.Splitting")  # 60 pairs leave most of the 2,016 weights to the penalty
 def test_fits_say_beforehand_what_may_take_minutes_and_are_silent_elsewhere(monkeypatch, shown):
     monkeypatch.setattr("semimetric.distances.learning.large_margin._LARGE", 100)

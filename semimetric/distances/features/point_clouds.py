@@ -14,14 +14,16 @@ from ..._foundation.errors import InputError
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
+from ..._kernels.point_clouds import quantile_integrals
 from ...data.object_lists import Objects, as_objects
 from .objects import ObjectFeatures
 from .uniform_directions import half_sphere
 
 _POOLED = 20_000  # points among which centres are drawn
+_FEW_DIMENSIONS = 3  # in which directions can be spread evenly
 
 
-class _Cloud(NamedTuple):
+class Cloud(NamedTuple):
     """Points of shape (n, d), and their masses, which add up to 1."""
 
     points: Floats
@@ -32,10 +34,11 @@ class _Cloud(NamedTuple):
 class PointCloudFeatures(ObjectFeatures):
     """Quantiles of projections, and mass around centres, of sets of points in any number and of any weight.
 
-    - quantiles: the points are projected on evenly spread directions u, and the quantile function of every projection is
-      averaged over ``n_quantiles`` equal parts of [0, 1]. The L1 distance between these features is at most the sliced
-      Wasserstein distance over these directions (Rabin, Peyré, Delon & Bernot 2011), which it approaches as parts become
-      smaller. So it is at most the Earth Mover's Distance under the Euclidean ground distance.
+    - quantiles: the points are projected on directions u, and the quantile function of every projection is averaged over
+      ``n_quantiles`` equal parts of [0, 1]. The L1 distance between these features is at most the sliced Wasserstein distance
+      over these directions (Rabin, Peyré, Delon & Bernot 2011), which it approaches as parts become smaller. So it is at most
+      the Earth Mover's Distance under the Euclidean ground distance. In up to three dimensions the directions are evenly
+      spread. In more they are the principal axes of all points, the longest first, and then orthogonal bases drawn at random.
     - balls: ``sum_i m_i max(0, r - |p_i - c|)`` around centres c: the mass within every radius up to r, summed over radii. It
       changes by at most the Earth Mover's Distance too, because one unit of mass that moves by t changes it by at most t.
 
@@ -94,10 +97,10 @@ class PointCloudFeatures(ObjectFeatures):
         Clouds of no points, of other dimensions, or with masses < 0 or all 0, are refused with an `InputError`; y is ignored.
         """
         self._check_parameters()
-        clouds = _clouds(X)
+        clouds = as_clouds(X)
         dimension = clouds[0].points.shape[1]
-        self.directions_ = half_sphere(dimension, self.n_directions, self.random_state)
         pooled = np.concatenate([cloud.points for cloud in clouds])
+        self.directions_ = self._directions(pooled)
         rng = np.random.default_rng(self.random_state)
         pooled = np.unique(pooled[rng.permutation(len(pooled))[:_POOLED]], axis=0)
         n = min(self.n_centers, len(pooled))
@@ -107,6 +110,13 @@ class PointCloudFeatures(ObjectFeatures):
         self.radii_ = spacing * 2.0 ** np.arange(self.n_radii if n else 0, dtype=np.float64)
         return self
 
+    def _directions(self, points: Floats) -> Floats:
+        dimension = points.shape[1]
+        if dimension <= _FEW_DIMENSIONS or not self.n_directions:
+            return half_sphere(dimension, self.n_directions, self.random_state)
+        bases = orthogonal_bases(points - points.mean(axis=0), -(-self.n_directions // dimension), self.random_state)
+        return np.ascontiguousarray(bases.reshape(-1, dimension)[: self.n_directions])
+
     def transform(self, X: Objects) -> Floats:
         """Return the features, shape (n_objects, n_directions * n_quantiles + n_radii * n_centers).
 
@@ -115,21 +125,14 @@ class PointCloudFeatures(ObjectFeatures):
         X : sequence of arrays of shape (n_points, n_dimensions), or of tuples (points, masses)
         """
         check_is_fitted(self, "directions_")
-        clouds = _clouds(X, self.directions_.shape[1])
+        clouds = as_clouds(X, self.directions_.shape[1])
         return np.array([np.concatenate([self._quantiles(cloud), self._balls(cloud)]) for cloud in clouds])
 
-    def _quantiles(self, cloud: _Cloud) -> Floats:
+    def _quantiles(self, cloud: Cloud) -> Floats:
         """Return the mean of the quantile function in each part, divided by the number of parts and directions."""
-        out = np.empty((len(self.directions_), self.n_quantiles))
-        for row, u in zip(out, self.directions_, strict=True):
-            along = cloud.points @ u
-            order = np.argsort(along, kind="stable")
-            share = np.concatenate([[0.0], np.cumsum(cloud.masses[order])])
-            area = np.concatenate([[0.0], np.cumsum(cloud.masses[order] * along[order])])
-            row[:] = np.diff(np.interp(np.linspace(0.0, 1.0, self.n_quantiles + 1), share / share[-1], area))
-        return out.ravel() / max(len(self.directions_), 1)
+        return projected_quantiles(cloud, self.directions_, self.n_quantiles).ravel() / max(len(self.directions_), 1)
 
-    def _balls(self, cloud: _Cloud) -> Floats:
+    def _balls(self, cloud: Cloud) -> Floats:
         """Return the mass around every center, shape (n_radii * n_centers,)."""
         if not len(self.centers_):
             return np.empty(0)
@@ -156,23 +159,44 @@ class PointCloudFeatures(ObjectFeatures):
             raise InputError("n_directions=0 and n_centers=0 leave no features; ask for one of them at least")
 
 
-def _clouds(X: Objects, dimension: int | None = None) -> list[_Cloud]:
-    objects = as_objects(X)
+def orthogonal_bases(points: Floats, n_bases: int, random_state: int | None) -> Floats:
+    """Return the principal axes of centred points, the longest first, and bases at random: (n_bases, d, d), axes in rows."""
+    d = points.shape[1]
+    scaled = points / (np.abs(points).max() or 1.0)
+    axes = np.linalg.eigh(scaled.T @ scaled)[1].T[::-1]
+    rng = np.random.default_rng(random_state)
+    bases = np.stack([axes] + [np.linalg.qr(rng.normal(size=(d, d)))[0].T for _ in range(n_bases - 1)])
+    largest = np.take_along_axis(bases, np.abs(bases).argmax(axis=2, keepdims=True), axis=2)
+    return bases * np.sign(largest)
+
+
+def projected_quantiles(cloud: Cloud, directions: Floats, n_quantiles: int) -> Floats:
+    """Integrate the quantile functions of a cloud along directions over equal parts of [0, 1]: (n_directions, n_quantiles)."""
+    along = cloud.points @ directions.T
+    order = np.argsort(along, axis=0, kind="stable")
+    out = np.empty((len(directions), n_quantiles))
+    quantile_integrals(np.take_along_axis(along, order, axis=0), cloud.masses[order], out)
+    return out
+
+
+def as_clouds(X: Objects, dimension: int | None = None, *, name: str = "X") -> list[Cloud]:
+    """Return clouds of one dimension, given as arrays (n_points, n_dimensions) or tuples (points, masses), of mass 1."""
+    objects = as_objects(X, name=name)
     clouds = []
     for k in range(len(objects)):
         value = objects[k]
         points, masses = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
-        P = as_floats(points, f"X[{k}]", ndim=2)
-        m = np.ones(len(P)) if masses is None else as_floats(masses, f"the masses of X[{k}]", ndim=1)
+        P = as_floats(points, f"{name}[{k}]", ndim=2)
+        m = np.ones(len(P)) if masses is None else as_floats(masses, f"the masses of {name}[{k}]", ndim=1)
         dimension = P.shape[1] if dimension is None else dimension
         if not len(P) or P.shape[1] != dimension or not dimension:
-            raise InputError(f"X[{k}] has shape {P.shape}; (n_points, {dimension}) with a point or more is required")
+            raise InputError(f"{name}[{k}] has shape {P.shape}; (n_points, {dimension}) with a point or more is required")
         if not (np.isfinite(P).all() and np.isfinite(m).all()):
-            raise InputError(f"X[{k}] has points or masses that are not finite; leave these out")
+            raise InputError(f"{name}[{k}] has points or masses that are not finite; leave these out")
         if m.shape != (len(P),) or (m < 0).any() or not m.any():
             raise InputError(
-                f"the masses of X[{k}] have shape {m.shape}; {len(P)} numbers >= 0 that are not all 0 are required"
+                f"the masses of {name}[{k}] have shape {m.shape}; {len(P)} numbers >= 0 that are not all 0 are required"
             )
         m = m / m.max()  # so that no sum overflows
-        clouds.append(_Cloud(P, m / m.sum()))
+        clouds.append(Cloud(P, m / m.sum()))
     return clouds

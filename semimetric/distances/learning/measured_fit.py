@@ -145,10 +145,14 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
         """Return a trial of many weights with every other strength; None where the knots before it have gained little.
 
-        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on.
+        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on. Links
+        are compared at the middle strength alone.
         """
-        if not self.knots or self._structure(trial.recipe).embedding.n_columns <= _FEW_COLUMNS:
+        if not (self.knots or self.links) or not self.is_wide(trial.recipe):
             return trial
+        if self.links:
+            middle = len(trial.alphas) // 2
+            return trial._replace(alphas=trial.alphas[middle : middle + 1])
         best: dict[Any, float] = {}
         for candidate in found:
             n_knots = candidate.settings["n_knots"]
@@ -157,6 +161,10 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         if before and last > _GAIN_OF_KNOTS * min(before):
             return None
         return trial._replace(alphas=trial.alphas[::2])
+
+    def is_wide(self, recipe: Recipe) -> bool:
+        """Return True if a recipe has so many weights that each fit takes long."""
+        return self._structure(recipe).embedding.n_columns > _FEW_COLUMNS
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
         limits = distance_limits(recipe.effort)
@@ -329,7 +337,8 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
     try:
         for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
             if found := compared(_COARSE, n_knots):
-                if sum_unless_link_gains(found).settings["link"] == _COARSE[1]:
+                wide = held_out.is_wide(replace(first, n_knots=n_knots))
+                if sum_unless_link_gains(found).settings["link"] == _COARSE[1] and not wide:
                     found += compared(_BETWEEN, n_knots)
                 break
     except TooFewError:

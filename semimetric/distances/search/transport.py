@@ -170,17 +170,28 @@ class EarthMoversDistance:
             middle = mass / 2 + other / 2
             a, b, mass = a * (middle / mass), b * (middle / other), middle
         rows, columns = np.flatnonzero(a), np.flatnonzero(b)  # for which POT need not guess dual variables, which takes long
-        cost = self.cost_matrix[np.ix_(rows, columns)]
-        of_mass, of_cost = _exponent(mass), _exponent(float(np.abs(cost).max()))  # far from 1 the solver is wrong, or crashes
-        value, log = self._solve(
-            np.ldexp(a[rows], -of_mass), np.ldexp(b[columns], -of_mass), np.ldexp(cost, -of_cost),
-            numItermax=self.max_iter, log=True, center_dual=False, check_marginals=False,
-        )  # fmt: skip
-        if log["warning"] is not None:
-            raise InputError(f"the solver gave no exact distance ({log['warning']}); give a larger max_iter=")
+        value, potentials = least_cost(self._solve, a[rows], b[columns], self.cost_matrix[np.ix_(rows, columns)], self.max_iter)
         dual = np.zeros(n)
-        dual[rows] = np.ldexp(log["u"], of_cost)
-        return float(np.ldexp(value, of_mass + of_cost)), dual
+        dual[rows] = potentials
+        return value, dual
+
+
+def least_cost(emd2: Any, a: Floats, b: Floats, cost: Floats, max_iter: int) -> tuple[float, Floats]:
+    """Return the least cost of plans from masses a > 0 to b > 0, by POT's ``emd2``, and the dual variables of a.
+
+    Raises
+    ------
+    InputError
+        If the network simplex has not ended after ``max_iter`` iterations.
+    """
+    of_mass, of_cost = _exponent(float(a.sum())), _exponent(float(np.abs(cost).max()))  # far from 1 POT is wrong, or crashes
+    value, log = emd2(
+        np.ldexp(a, -of_mass), np.ldexp(b, -of_mass), np.ldexp(cost, -of_cost),
+        numItermax=max_iter, log=True, center_dual=False, check_marginals=False,
+    )  # fmt: skip
+    if log["warning"] is not None:
+        raise InputError(f"the solver gave no exact distance ({log['warning']}); give a larger max_iter=")
+    return float(np.ldexp(value, of_mass + of_cost)), np.ldexp(log["u"], of_cost)
 
 
 def _exponent(size: float) -> int:

@@ -138,7 +138,8 @@ class WarpingBounds(Bounds):
 
     def _series(self, placed: Coordinates) -> tuple[Floats, Integers]:
         """Return series padded to one length, (n, n_steps, n_channels), and the length of each."""
-        return placed.values.reshape(len(placed), -1, self.n_features_in_), placed.masses.astype(np.int64)
+        n_steps = placed.values.shape[1] // self.n_features_in_
+        return placed.values.reshape(len(placed), n_steps, self.n_features_in_), placed.masses.astype(np.int64)
 
     def _rounding(self, n: int, lengths: Integers) -> Floats:
         """Return what rounding may change of sums along a path, relative to them, and of their roots."""

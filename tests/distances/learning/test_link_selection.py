@@ -59,6 +59,15 @@ def test_the_default_finds_the_form_of_a_distance(p):
     assert model.semimetric_.axioms.name == "semimetric"
 
 
+@pytest.mark.parametrize("p", [1.0, 0.8, 0.5])
+def test_many_weights_are_compared_at_one_strength(p, monkeypatch):
+    monkeypatch.setattr(link_selection, "_FEW_COLUMNS", 4)
+    model = DistanceRegressor(preprocessor=ITEMS, effort="fast", n_knots=6).fit(INDEX, SUMS**p * NOISE)
+    assert [c.settings["link"] for c in model.link_choices_] == [1.0, 0.75, 0.5]
+    assert {c.settings["alpha"] for c in model.link_choices_} == {1e-4}
+    assert model.semimetric_.link == ({1.0: "identity", 0.8: PowerLink(0.75), 0.5: PowerLink(0.5)}[p])
+
+
 def test_a_metric_stays_one_under_the_link_that_is_found():
     model = DistanceRegressor(preprocessor=ITEMS, effort="fast", axioms="metric").fit(INDEX, np.sqrt(SUMS))
     assert model.semimetric_.link == PowerLink(0.5)

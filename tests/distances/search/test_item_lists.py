@@ -140,6 +140,7 @@ def test_every_item_is_in_one_list(seed, n, kind):
             assert covered[2 * e] | covered[2 * e + 1] == set(range(own.min(), own.max() + 1))
 
 
+@pytest.mark.slow
 def test_the_value_of_a_bin_is_its_least():
     """What lists and codes are dropped by, against a fine sample of every bin."""
     d, items, queries = problem(5, 600)

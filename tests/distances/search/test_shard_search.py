@@ -141,9 +141,9 @@ def scanned(monkeypatch):
         monkeypatch.setattr(module, name, value)
 
 
-@pytest.mark.parametrize("engine", [ENGINE, WideEngine()], ids=["serial", "wide"])
+@pytest.mark.parametrize("engine", [ENGINE, pytest.param(WideEngine(), marks=pytest.mark.slow)], ids=["serial", "wide"])
 @pytest.mark.parametrize("partition", ["rows", "kmeans"])
-@pytest.mark.parametrize("storage", ["float64", "uint16"])
+@pytest.mark.parametrize("storage", ["float64", pytest.param("uint16", marks=pytest.mark.slow)])
 def test_shards_in_the_order_of_their_bounds_answer_as_one_index(tmp_path, scanned, engine, partition, storage):
     ids = RNG.permutation(400)
     one = NeighborIndex(OF_CLUSTERS).fit(CLUSTERED, ids=ids)

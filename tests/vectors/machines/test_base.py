@@ -25,6 +25,7 @@ def test_blocks_and_threads_change_nothing_but_rounding():
     assert (again.coef_ == many.coef_).all()
 
 
+@pytest.mark.slow
 def test_single_precision_and_sparse_rows():
     full = EmbeddedLinearClassifier(PL1, tol=1e-6).fit(X, Y)
     half = EmbeddedLinearClassifier(PL1Embedding(5, knots="quantile", dtype=np.float32), tol=1e-6).fit(X, Y)
