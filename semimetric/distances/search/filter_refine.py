@@ -418,7 +418,7 @@ _LITTLE = 0.9  # of the items called: bounds are then no help
 
 T = TypeVar("T", bound=tuple)
 
-_EARLY = 3_000  # items, for which bounds that discard nothing are told of before all queries are answered
+_EARLY = 3_000  # items, for which bounds that discard nothing are named before all queries are answered
 _FEWEST_ITEMS = 32  # a query, on average: among fewer it is no matter how many are called
 
 

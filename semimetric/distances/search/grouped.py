@@ -146,7 +146,7 @@ def groups_of(segment: Segment, part: ItemRows, names: Sequence[str], columns: I
 
 
 @dataclass(frozen=True, eq=False)
-class ItemGroups:
+class KeyedItems:
     """The eligible items of segments, grouped once by columns of these names for any queries."""
 
     items: SegmentedItems

@@ -37,7 +37,7 @@ from ..model.semimetric import Semimetric
 from .cells import CellLayout
 from .files import FILE, read_segments, storage_of, write_segments
 from .graph_building import build_graph, check_walkable
-from .grouped import GroupedItems, ItemGroups, beside_features, names_of, read_keys
+from .grouped import GroupedItems, KeyedItems, beside_features, names_of, read_keys
 from .groups import Keys
 from .items import (
     ItemColumns,
@@ -489,7 +489,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, wanted)
         request = SearchRequest(min(wanted, items.n_eligible), algorithm, candidates, self.n_probe)
         jobs, columns = self.n_jobs if n_jobs is None else n_jobs, getattr(self, "feature_names_in_", None)
-        groups = None if by is None else ItemGroups.of(items, names_of(by, self._columns), self._columns)
+        groups = None if by is None else KeyedItems.of(items, names_of(by, self._columns), self._columns)
         return Searcher(self.encode, items, request, jobs, self._encode is not None, columns, groups)
 
     def tune(self, X: ArrayLike, *, recall: float = 0.95, n_neighbors: int = 10, max_queries: int = 1000) -> Tuning:
@@ -727,7 +727,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         return self._grouped(SegmentedItems.all_of(self.segments_), by)
 
     def _grouped(self, items: SegmentedItems, by: Keys | None) -> SegmentedItems | GroupedItems:
-        return items if by is None else ItemGroups.of(items, by.names, self._columns).asked(by)
+        return items if by is None else KeyedItems.of(items, by.names, self._columns).asked(by)
 
     @property
     def _columns(self) -> ItemColumns:

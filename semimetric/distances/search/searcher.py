@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike
 from ...data.rows import RowReader, single_row
-from .grouped import ItemGroups
+from .grouped import KeyedItems
 from .items import SegmentedItems
 from .segment import SearchRequest
 from .single_query import SingleQueries
@@ -43,7 +43,7 @@ class Searcher:
 
     def __init__(
         self, encode: Callable[[Any], NDArray[Any]], items: SegmentedItems, request: SearchRequest, n_jobs: int | None,
-        takes_objects: bool = False, columns: Sequence[str] | None = None, groups: ItemGroups | None = None,
+        takes_objects: bool = False, columns: Sequence[str] | None = None, groups: KeyedItems | None = None,
     ) -> None:  # fmt: skip
         self._encode = encode
         self._items = items
