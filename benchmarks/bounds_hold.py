@@ -27,7 +27,7 @@ from semimetric import (
     PointCloudDistance,
     TransportBounds,
     WarpingBounds,
-)  # fmt: skip
+)
 from semimetric.datasets import load_digit_histograms
 
 RESULTS = Path(__file__).parent / "results" / "bounds_hold.jsonl"

@@ -28,7 +28,7 @@ from semimetric import (
     PointCloudBounds,
     PointCloudDistance,
     PointCloudFeatures,
-)  # fmt: skip
+)
 
 K, N_ITEMS, N_QUERIES = 10, 1_000, 50
 

@@ -3,7 +3,7 @@
 
 Dynamic time warping lets every value of a series last as long as it likes, so it compares series of different lengths and
 paces. A pair costs a table of all their values. Here the features of a series are `SeriesFeatures`, which change little under
-warping, and the warping distances to a few landmarks. `DistanceApproximator` learns a metric over them, for many pairs.
+warping, and the warping distances to a few landmarks. `DistanceApproximator` learns a distance over them, for many pairs.
 
 The nearest series are proved. `WarpingBounds` say from below how far two series are, without a call of the distance. So
 `FilterRefineIndex` calls it only for those that may be among the nearest.
@@ -24,7 +24,7 @@ from semimetric import (
     LandmarkFeatures,
     SeriesFeatures,
     WarpingBounds,
-)  # fmt: skip
+)
 from semimetric.plotting import plot_predicted
 
 warping = DynamicTimeWarping(window=0.2)  # a path may leave the diagonal by a fifth of the longer series

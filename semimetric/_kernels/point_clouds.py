@@ -12,8 +12,9 @@ _NEAREST = 8  # points to which the mass of one is moved, before the rest of it 
 
 
 @kernel
-def _costs(x, y, kind, costs):
-    """costs[i, j] is that of x[i] and y[j], whose last columns are masses."""
+def _costs(x, y, kind):
+    """Return the costs (n, m) of moving a unit from x[i] to y[j], whose last columns are masses."""
+    costs = np.empty((len(x), len(y)))
     for i in range(len(x)):
         for j in range(len(y)):
             total = 0.0
@@ -21,6 +22,7 @@ def _costs(x, y, kind, costs):
                 step = x[i, k] - y[j, k]
                 total += abs(step) if kind == 1 else step * step
             costs[i, j] = np.sqrt(total) if kind == 0 else total
+    return costs
 
 
 @kernel
@@ -67,12 +69,11 @@ def _nearest_first(costs, a, b):
 
 
 @kernel
-def _row_minima(costs, out):
-    for i in range(costs.shape[0]):
-        best = np.inf
-        for j in range(costs.shape[1]):
-            best = min(best, costs[i, j])
-        out[i] = best
+def _row_minima(costs):
+    least = np.empty(len(costs))
+    for i in range(len(costs)):
+        least[i] = costs[i].min()
+    return least
 
 
 @kernel
@@ -102,21 +103,15 @@ def relaxed_lower(query, items, counts, kind, out, largest):
     Both ways: every point fills the nearest ones, and a dual from the distance to the nearest point.
     """
     a = np.ascontiguousarray(query[:, -1])
-    n = len(query)
     for k in range(len(items)):
-        m = counts[k]
-        item = items[k, :m]
+        item = items[k, : counts[k]]
         b = np.ascontiguousarray(item[:, -1])
-        costs = np.empty((n, m))
-        _costs(query, item, kind, costs)
+        costs = _costs(query, item, kind)
         largest[k] = costs.max()
         turned = np.ascontiguousarray(costs.T)
-        of_rows, of_columns = np.empty(n), np.empty(m)
-        _row_minima(costs, of_rows)
-        _row_minima(turned, of_columns)
         out[k] = max(
             max(_nearest_first(costs, a, b), _nearest_first(turned, b, a)),
-            max(_dual_value(costs, a, b, of_rows), _dual_value(turned, b, a, of_columns)),
+            max(_dual_value(costs, a, b, _row_minima(costs)), _dual_value(turned, b, a, _row_minima(turned))),
         )
 
 
@@ -124,12 +119,9 @@ def relaxed_lower(query, items, counts, kind, out, largest):
 def dual_lower(query, dual, items, counts, kind, out, largest):
     """out[k] is the bound that potentials ``dual`` of the query's points prove, and largest[k] the largest cost."""
     a = np.ascontiguousarray(query[:, -1])
-    n = len(query)
     for k in range(len(items)):
-        m = counts[k]
-        item = items[k, :m]
-        costs = np.empty((n, m))
-        _costs(query, item, kind, costs)
+        item = items[k, : counts[k]]
+        costs = _costs(query, item, kind)
         largest[k] = costs.max()
         out[k] = _dual_value(costs, a, np.ascontiguousarray(item[:, -1]), dual)
 
@@ -137,16 +129,13 @@ def dual_lower(query, dual, items, counts, kind, out, largest):
 @kernel
 def plan_upper(query, items, counts, kind, out, largest):
     """out[k] is the cost of a plan that fills the cheapest pairs first, and largest[k] the largest cost."""
-    n = len(query)
     for k in range(len(items)):
-        m = counts[k]
-        item = items[k, :m]
-        costs = np.empty((n, m))
-        _costs(query, item, kind, costs)
+        item = items[k, : counts[k]]
+        costs = _costs(query, item, kind)
         largest[k] = costs.max()
         left, room, total = query[:, -1].copy(), item[:, -1].copy(), 0.0
         for pair in np.argsort(costs.reshape(-1)):
-            i, j = pair // m, pair % m
+            i, j = pair // len(item), pair % len(item)
             moved = min(left[i], room[j])
             if moved > 0.0:
                 total += moved * costs[i, j]

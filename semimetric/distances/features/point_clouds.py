@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -99,8 +99,8 @@ class PointCloudFeatures(ObjectFeatures):
         self._check_parameters()
         clouds = as_clouds(X)
         dimension = clouds[0].points.shape[1]
+        self.directions_ = self._directions(clouds)
         pooled = np.concatenate([cloud.points for cloud in clouds])
-        self.directions_ = self._directions(pooled)
         rng = np.random.default_rng(self.random_state)
         pooled = np.unique(pooled[rng.permutation(len(pooled))[:_POOLED]], axis=0)
         n = min(self.n_centers, len(pooled))
@@ -110,11 +110,11 @@ class PointCloudFeatures(ObjectFeatures):
         self.radii_ = spacing * 2.0 ** np.arange(self.n_radii if n else 0, dtype=np.float64)
         return self
 
-    def _directions(self, points: Floats) -> Floats:
-        dimension = points.shape[1]
+    def _directions(self, clouds: list[Cloud]) -> Floats:
+        dimension = clouds[0].points.shape[1]
         if dimension <= _FEW_DIMENSIONS or not self.n_directions:
             return half_sphere(dimension, self.n_directions, self.random_state)
-        bases = orthogonal_bases(points - points.mean(axis=0), -(-self.n_directions // dimension), self.random_state)
+        bases = orthogonal_bases(clouds, -(-self.n_directions // dimension), self.random_state)
         return np.ascontiguousarray(bases.reshape(-1, dimension)[: self.n_directions])
 
     def transform(self, X: Objects) -> Floats:
@@ -159,11 +159,13 @@ class PointCloudFeatures(ObjectFeatures):
             raise InputError("n_directions=0 and n_centers=0 leave no features; ask for one of them at least")
 
 
-def orthogonal_bases(points: Floats, n_bases: int, random_state: int | None) -> Floats:
-    """Return the principal axes of centred points, the longest first, and bases at random: (n_bases, d, d), axes in rows."""
+def orthogonal_bases(clouds: list[Cloud], n_bases: int, random_state: int | None) -> Floats:
+    """Return the principal axes of all mass, the longest first, and bases at random: (n_bases, d, d), axes in rows."""
+    points, masses = np.concatenate([cloud.points for cloud in clouds]), np.concatenate([cloud.masses for cloud in clouds])
     d = points.shape[1]
-    scaled = points / (np.abs(points).max() or 1.0)
-    axes = np.linalg.eigh(scaled.T @ scaled)[1].T[::-1]
+    scaled = points / (np.abs(points).max() or 1.0)  # so that no square overflows
+    scaled -= masses @ scaled / len(clouds)
+    axes = np.linalg.eigh((scaled.T * masses) @ scaled)[1].T[::-1]
     rng = np.random.default_rng(random_state)
     bases = np.stack([axes] + [np.linalg.qr(rng.normal(size=(d, d)))[0].T for _ in range(n_bases - 1)])
     largest = np.take_along_axis(bases, np.abs(bases).argmax(axis=2, keepdims=True), axis=2)
@@ -181,22 +183,24 @@ def projected_quantiles(cloud: Cloud, directions: Floats, n_quantiles: int) -> F
 
 def as_clouds(X: Objects, dimension: int | None = None, *, name: str = "X") -> list[Cloud]:
     """Return clouds of one dimension, given as arrays (n_points, n_dimensions) or tuples (points, masses), of mass 1."""
-    objects = as_objects(X, name=name)
-    clouds = []
+    objects, clouds = as_objects(X, name=name), []
     for k in range(len(objects)):
-        value = objects[k]
-        points, masses = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
-        P = as_floats(points, f"{name}[{k}]", ndim=2)
-        m = np.ones(len(P)) if masses is None else as_floats(masses, f"the masses of {name}[{k}]", ndim=1)
-        dimension = P.shape[1] if dimension is None else dimension
-        if not len(P) or P.shape[1] != dimension or not dimension:
-            raise InputError(f"{name}[{k}] has shape {P.shape}; (n_points, {dimension}) with a point or more is required")
-        if not (np.isfinite(P).all() and np.isfinite(m).all()):
-            raise InputError(f"{name}[{k}] has points or masses that are not finite; leave these out")
-        if m.shape != (len(P),) or (m < 0).any() or not m.any():
-            raise InputError(
-                f"the masses of {name}[{k}] have shape {m.shape}; {len(P)} numbers >= 0 that are not all 0 are required"
-            )
-        m = m / m.max()  # so that no sum overflows
-        clouds.append(Cloud(P, m / m.sum()))
+        clouds.append(as_cloud(objects[k], dimension, f"{name}[{k}]"))
+        dimension = clouds[0].points.shape[1]
     return clouds
+
+
+def as_cloud(value: Any, dimension: int | None, name: str) -> Cloud:
+    """Return a cloud of mass 1, given as an array (n_points, n_dimensions) or a tuple (points, masses)."""
+    points, masses = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
+    P = as_floats(points, name, ndim=2)
+    m = np.ones(len(P)) if masses is None else as_floats(masses, f"the masses of {name}", ndim=1)
+    dimension = P.shape[1] if dimension is None else dimension
+    if not len(P) or P.shape[1] != dimension or not dimension:
+        raise InputError(f"{name} has shape {P.shape}; (n_points, {dimension}) with a point or more is required")
+    if not (np.isfinite(P).all() and np.isfinite(m).all()):
+        raise InputError(f"{name} has points or masses that are not finite; leave these out")
+    if m.shape != (len(P),) or (m < 0).any() or not m.any():
+        raise InputError(f"the masses of {name} have shape {m.shape}; {len(P)} numbers >= 0 that are not all 0 are required")
+    m = m / m.max()  # so that no sum overflows
+    return Cloud(P, m / m.sum())

@@ -337,8 +337,8 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
     try:
         for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
             if found := compared(_COARSE, n_knots):
-                wide = held_out.is_wide(replace(first, n_knots=n_knots))
-                if sum_unless_link_gains(found).settings["link"] == _COARSE[1] and not wide:
+                between = sum_unless_link_gains(found).settings["link"] == _COARSE[1]
+                if between and not held_out.is_wide(replace(first, n_knots=n_knots)):
                     found += compared(_BETWEEN, n_knots)
                 break
     except TooFewError:

@@ -869,7 +869,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         for bounds in given:
             if not isinstance(bounds, Bounds):
                 raise InputError(
-                    f"bounds={bounds!r} must be bounds, such as LandmarkBounds, TransportBounds EditBounds, or a list of such"
+                    f"bounds={bounds!r} must be bounds, such as LandmarkBounds, TransportBounds or EditBounds, or a list of "
+                    "such"
                 )
         return given
 

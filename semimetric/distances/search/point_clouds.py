@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,15 @@ from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.point_clouds import dual_lower, plan_upper, projected_lower, relaxed_lower
 from ...data.object_lists import listed_objects
-from ..features.point_clouds import Cloud, as_clouds, orthogonal_bases, projected_quantiles
+from ..features.point_clouds import Cloud, as_cloud, orthogonal_bases, projected_quantiles
 from .bounds import Bounds, Coordinates
-from .transport import least_cost
+from .transport import NetworkSimplex
 
 _METRICS = ("euclidean", "cityblock", "sqeuclidean")  # by their numbers in kernels
 _LARGEST = 1e100  # of a coordinate, whose square is a number
 
 
-class PointCloudDistance:
+class PointCloudDistance(NetworkSimplex):
     """The Earth Mover's Distance of two point clouds of any sizes and masses, by the network simplex of POT.
 
     It is the least total cost ``sum_ij F_ij c(p_i, q_j)`` of plans F >= 0 that move the masses of the points p_i of x to the
@@ -63,26 +62,19 @@ class PointCloudDistance:
     def __repr__(self) -> str:
         return f"PointCloudDistance({self.metric!r})"
 
-    @cached_property
-    def _solve(self) -> Any:
-        return optional("ot").emd2
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_solve"}
-
     def __call__(self, x: Any, y: Any) -> float:
         """Return the distance of two clouds, each an array (n_points, n_dimensions) or a tuple (points, masses)."""
         return self.with_dual(x, y)[0]
 
     def with_dual(self, x: Any, y: Any) -> tuple[float, Floats]:
         """Return the distance, and the dual variables of the points of x whose mass is not 0, in their order."""
-        (a,) = _read([x], None, "x")
-        (b,) = _read([y], a.points.shape[1], "y")
-        return least_cost(self._solve, a.masses, b.masses, cdist(a.points, b.points, self.metric), self.max_iter)
+        a = _read(x, None, "x")
+        b = _read(y, a.points.shape[1], "y")
+        return self._least_cost(a.masses, b.masses, cdist(a.points, b.points, self.metric))
 
 
 class PointCloudBounds(Bounds):
-    """Bounds of `PointCloudDistance`, the Earth Mover's Distance of clouds that share no points.
+    """Bounds of `PointCloudDistance`, the Earth Mover's Distance of clouds of any points.
 
     The lower bound is the largest of these:
 
@@ -103,8 +95,9 @@ class PointCloudBounds(Bounds):
     metric : {"euclidean", "cityblock", "sqeuclidean"}, default "euclidean"
         That of the distance.
     n_directions : int, default 64
-        Directions, at least one basis of the space or a part of one: first the principal axes of all points, then bases drawn
-        at random. Under "cityblock" they are the axes of the data, and there are as many at most.
+        Directions: whole bases of the space, or a part of one if there are fewer directions than dimensions. The first basis
+        are the principal axes of all points, and the others are drawn at random. Under "cityblock" they are coordinates
+        alone, those that vary most.
     n_quantiles : int, default 16
         Parts of the quantile functions.
     tolerance : float, default 1e-7
@@ -161,25 +154,24 @@ class PointCloudBounds(Bounds):
         check_count("n_directions", self.n_directions)
         check_count("n_quantiles", self.n_quantiles)
         check_alpha("tolerance", self.tolerance)
-        clouds = _read(listed_objects(X), None, "X")
-        pooled = np.concatenate([cloud.points for cloud in clouds])
-        masses = np.concatenate([cloud.masses for cloud in clouds])
-        self.n_features_in_ = pooled.shape[1]
-        self.center_ = masses @ pooled / len(clouds)
-        self.directions_ = self._bases((pooled - self.center_) * np.sqrt(masses)[:, None])
+        clouds = _listed(listed_objects(X), None, "X")
+        self.n_features_in_ = clouds[0].points.shape[1]
+        self.center_ = np.mean([cloud.masses @ cloud.points for cloud in clouds], axis=0)
+        self.directions_ = self._bases(clouds)
         self.items_ = self._coordinates(clouds)
         return self
 
-    def _bases(self, points: Floats) -> Floats:
-        """Return orthogonal directions, (n_bases, at most n_dimensions, n_dimensions): principal axes and random bases."""
-        d = points.shape[1]
+    def _bases(self, clouds: list[Cloud]) -> Floats:
+        """Return orthogonal directions, (n_bases, at most n_dimensions, n_dimensions)."""
+        d = self.n_features_in_
         if self.metric == "cityblock":
-            return np.eye(d)[None, np.sort(np.argsort(-np.square(points).sum(axis=0), kind="stable")[: self.n_directions])]
-        bases = orthogonal_bases(points, max(1, self.n_directions // d) if d > 1 else 1, self.random_state)
+            spread = np.concatenate([cloud.points for cloud in clouds]).std(axis=0)
+            return np.eye(d)[None, np.sort(np.argsort(-spread, kind="stable")[: self.n_directions])]
+        bases = orthogonal_bases(clouds, max(1, self.n_directions // d) if d > 1 else 1, self.random_state)
         return np.ascontiguousarray(bases[:, : self.n_directions])
 
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
-        return self._coordinates(_read(objects, self.n_features_in_, name))
+        return self._coordinates(_listed(objects, self.n_features_in_, name))
 
     def _coordinates(self, clouds: list[Cloud]) -> Coordinates:
         """Return quantiles of the projections, points padded to the largest cloud with their masses, and sizes."""
@@ -201,18 +193,16 @@ class PointCloudBounds(Bounds):
         projected_lower(values.reshape(shape), items.values.reshape(-1, *shape), self.n_quantiles, self._kind, along)
         relaxed_lower(x, points, sizes, self._kind, relaxed, largest)
         reach = _reach(x[None]) + _reach(points)  # rounding of projections is relative to coordinates, not to their differences
-        off = (
-            x.shape[1]
-            * rounding_of(len(x) + points.shape[1] + x.shape[1])
-            * np.maximum(reach, reach ** (1 + (self._kind == 2)))
-        )
-        return self._less(np.maximum(along - 2 * off, relaxed), len(x), sizes, largest)
+        if self.metric == "sqeuclidean":
+            reach *= reach
+        off = 2 * x.shape[1] * rounding_of(len(x) + points.shape[1] + x.shape[1] + self.n_quantiles)
+        return self._less(np.maximum(along - off * reach, relaxed), x, points, largest)
 
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         (x, _), (points, sizes) = self._one(query), self._points(items)
         costs, largest = np.empty(len(items)), np.empty(len(items))
         plan_upper(x, points, sizes, self._kind, costs, largest)
-        return costs + self._slack(len(x), sizes) * largest
+        return costs + self._slack(x, points) * largest
 
     def lower_at_dual(self, query: Coordinates, items: Coordinates, dual: Any) -> Floats:
         (x, _), (points, sizes) = self._one(query), self._points(items)
@@ -224,7 +214,7 @@ class PointCloudBounds(Bounds):
             )
         values, largest = np.empty(len(items)), np.empty(len(items))
         dual_lower(x, potentials, points, sizes, self._kind, values, largest)
-        return self._less(values, len(x), sizes, largest + np.abs(potentials).max())
+        return self._less(values, x, points, largest + np.abs(potentials).max())
 
     @property
     def _kind(self) -> int:
@@ -240,13 +230,12 @@ class PointCloudBounds(Bounds):
         size = placed.histograms.shape[1] // width
         return placed.histograms.reshape(len(placed), size, width), placed.masses.astype(np.int64)
 
-    def _less(self, bounds: Floats, n: int, sizes: Integers, largest: Floats) -> Floats:
-        return np.maximum(bounds - self._slack(n, sizes) * largest, 0.0)
+    def _less(self, bounds: Floats, x: Floats, points: Floats, largest: Floats) -> Floats:
+        return np.maximum(bounds - self._slack(x, points) * largest, 0.0)
 
-    def _slack(self, n: int, sizes: Integers) -> Floats:
+    def _slack(self, x: Floats, points: Floats) -> float:
         """Return by how much sums over points, and the exact distance, may be off: as a share of the largest cost."""
-        off: Floats = 2 * np.array([rounding_of(n + int(size) + self.n_features_in_) for size in sizes]) + self.tolerance
-        return off
+        return 2 * rounding_of(len(x) + points.shape[1] + self.n_features_in_) + self.tolerance
 
 
 def _reach(points: Floats) -> Floats:
@@ -254,10 +243,15 @@ def _reach(points: Floats) -> Floats:
     return np.abs(points[:, :, :-1]).sum(axis=2).max(axis=1)
 
 
-def _read(objects: list[Any], dimension: int | None, name: str) -> list[Cloud]:
-    """Return clouds without the points that have no mass; coordinates whose squares overflow are refused."""
-    clouds = as_clouds(objects, dimension, name=name)
-    for k, cloud in enumerate(clouds):
-        if np.abs(cloud.points).max() > _LARGEST:
-            raise InputError(f"{name}[{k}] has a coordinate beyond {_LARGEST:g}; divide all coordinates by a number")
-    return [Cloud(cloud.points[cloud.masses > 0], cloud.masses[cloud.masses > 0]) for cloud in clouds]
+def _listed(objects: list[Any], dimension: int | None, name: str) -> list[Cloud]:
+    """Return clouds as `_read` does, of the dimension of the first if none is given."""
+    first = _read(objects[0], dimension, f"{name}[0]")
+    return [first] + [_read(value, first.points.shape[1], f"{name}[{k}]") for k, value in enumerate(objects[1:], 1)]
+
+
+def _read(value: Any, dimension: int | None, name: str) -> Cloud:
+    """Return a cloud without the points that have no mass; coordinates whose squares overflow are refused."""
+    points, masses = as_cloud(value, dimension, name)
+    if np.abs(points).max() > _LARGEST:
+        raise InputError(f"{name} has a coordinate beyond {_LARGEST:g}; divide all coordinates by a number")
+    return Cloud(points[masses > 0], masses[masses > 0])

@@ -100,7 +100,34 @@ class GroundDistance:
         return self.defect + 8 * _UNIT * (float(np.abs(dual).max()) + self.diameter)
 
 
-class EarthMoversDistance:
+class NetworkSimplex:
+    """A distance that is the least cost of a transport plan, by the network simplex of POT."""
+
+    max_iter: int
+
+    @cached_property
+    def _solve(self) -> Any:
+        return optional("ot").emd2
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_solve"}
+
+    def _least_cost(self, a: Floats, b: Floats, cost: Floats) -> tuple[float, Floats]:
+        """Return the least cost of plans from masses a > 0 to b > 0, of equal sums, and the dual variables of a."""
+        of_mass, of_cost = (
+            _exponent(float(a.sum())),
+            _exponent(float(np.abs(cost).max())),
+        )  # far from 1 POT is wrong, or crashes
+        value, log = self._solve(
+            np.ldexp(a, -of_mass), np.ldexp(b, -of_mass), np.ldexp(cost, -of_cost),
+            numItermax=self.max_iter, log=True, center_dual=False, check_marginals=False,
+        )  # fmt: skip
+        if log["warning"] is not None:
+            raise InputError(f"the solver gave no exact distance ({log['warning']}); give a larger max_iter=")
+        return float(np.ldexp(value, of_mass + of_cost)), np.ldexp(log["u"], of_cost)
+
+
+class EarthMoversDistance(NetworkSimplex):
     """The exact Earth Mover's Distance on one ground distance, by the network simplex of POT.
 
     It is the least total cost ``sum_ij F_ij c_ij`` of plans F >= 0 whose row sums are x and column sums y. Beside it the solver
@@ -143,13 +170,6 @@ class EarthMoversDistance:
     def __repr__(self) -> str:
         return f"EarthMoversDistance(<cost_matrix of shape {self.cost_matrix.shape}>)"
 
-    @cached_property
-    def _solve(self) -> Any:
-        return optional("ot").emd2
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_solve"}
-
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Return the distance of two histograms (n_bins,) of equal mass."""
         return self.with_dual(x, y)[0]
@@ -170,28 +190,10 @@ class EarthMoversDistance:
             middle = mass / 2 + other / 2
             a, b, mass = a * (middle / mass), b * (middle / other), middle
         rows, columns = np.flatnonzero(a), np.flatnonzero(b)  # for which POT need not guess dual variables, which takes long
-        value, potentials = least_cost(self._solve, a[rows], b[columns], self.cost_matrix[np.ix_(rows, columns)], self.max_iter)
+        value, potentials = self._least_cost(a[rows], b[columns], self.cost_matrix[np.ix_(rows, columns)])
         dual = np.zeros(n)
         dual[rows] = potentials
         return value, dual
-
-
-def least_cost(emd2: Any, a: Floats, b: Floats, cost: Floats, max_iter: int) -> tuple[float, Floats]:
-    """Return the least cost of plans from masses a > 0 to b > 0, by POT's ``emd2``, and the dual variables of a.
-
-    Raises
-    ------
-    InputError
-        If the network simplex has not ended after ``max_iter`` iterations.
-    """
-    of_mass, of_cost = _exponent(float(a.sum())), _exponent(float(np.abs(cost).max()))  # far from 1 POT is wrong, or crashes
-    value, log = emd2(
-        np.ldexp(a, -of_mass), np.ldexp(b, -of_mass), np.ldexp(cost, -of_cost),
-        numItermax=max_iter, log=True, center_dual=False, check_marginals=False,
-    )  # fmt: skip
-    if log["warning"] is not None:
-        raise InputError(f"the solver gave no exact distance ({log['warning']}); give a larger max_iter=")
-    return float(np.ldexp(value, of_mass + of_cost)), np.ldexp(log["u"], of_cost)
 
 
 def _exponent(size: float) -> int:

@@ -103,7 +103,7 @@ REFUSED = {
     "quantiles": (lambda: PointCloudBounds(n_quantiles=1.5).fit([[[1.0]]]), "n_quantiles=1.5", "an integer >= 1", ""),
     "tolerance": (lambda: PointCloudBounds(tolerance=-1.0).fit([[[1.0]]]), "tolerance=-1.0", "", ""),
     "iterations": (lambda: PointCloudDistance(max_iter=0), "max_iter=0", "an integer >= 1", ""),
-    "dimension": (lambda: PointCloudDistance()([[1.0]], [[1.0, 2.0]]), "y[0] has shape (1, 2)", "(n_points, 1)", ""),
+    "dimension": (lambda: PointCloudDistance()([[1.0]], [[1.0, 2.0]]), "y has shape (1, 2)", "(n_points, 1)", ""),
     "empty": (lambda: PointCloudBounds().fit([np.empty((0, 2))]), "X[0] has shape (0, 2)", "a point or more", ""),
     "NaN": (lambda: PointCloudBounds().fit([[[1.0]], [[np.nan]]]), "X[1]", "not finite", ""),
     "large": (lambda: PointCloudBounds().fit([[[1e101]]]), "X[0] has a coordinate beyond 1e+100", "divide", ""),
