@@ -396,7 +396,7 @@ class ExpectedCalls(NamedTuple):
     def __str__(self) -> str:
         """Return the cost in words, and what to do where the index costs no less than calls for all items."""
         error = f" ± {self.standard_error:.2g}" if self.n_queries > 1 else ""
-        stopped = f"; {self.n_stopped} were stopped, and count as calls for all items" if self.n_stopped else ""
+        stopped = f" (stopped, and counted as calls for all items: {self.n_stopped})" if self.n_stopped else ""
         text = (
             f"{self.calls:.4g}{error} calls a query of {self.n_items:,} items ({self.calls / self.n_items:.1%}), measured on "
             f"{self.n_queries} of them and {self.n_neighbors} neighbours each{stopped}. A call takes "

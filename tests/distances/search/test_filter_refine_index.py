@@ -468,7 +468,7 @@ def test_queries_that_the_limit_stops_count_as_calls_for_all_items():
     assert len(distance.calls) == 120
     assert (expected.n_queries, expected.n_stopped) == (3, 1)
     assert expected.calls == pytest.approx((49 + 49 + 50) / 3)
-    assert "1 were stopped" in str(expected)
+    assert "stopped, and counted as calls for all items: 1" in str(expected)
     assert "bounds discard little here" in str(expected)
     assert_refused(lambda: index.expected_calls(50), "n_neighbors=50", "49")
     assert_refused(lambda: index.expected_calls(max_calls=0), "max_calls=0", ">= 1")
