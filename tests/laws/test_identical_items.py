@@ -33,7 +33,7 @@ def learned(kind, tuples, y, options, fit=None):
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        pytest.param(kind, options, id=f"{name}-{kind}", marks=[pytest.mark.slow] * (name == "auto" and kind != "triplets"))
+        pytest.param(kind, options, id=f"{name}-{kind}", marks=[pytest.mark.slow] * (name == "auto"))
         for name, options in {"fixed": FIXED, "auto": {}}.items()
         for kind in LEARNERS
     ],

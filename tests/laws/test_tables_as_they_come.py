@@ -120,6 +120,7 @@ def test_a_table_is_read_as_it_is(name):
     assert_refused(lambda: d.pairwise(NEW.rename(columns={"age": "years"})), "'years' is not among them", "required")
 
 
+@pytest.mark.slow
 @every_estimator
 def test_polars_gives_the_same(name):
     polars = pytest.importorskip("polars")
