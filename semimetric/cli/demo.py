@@ -28,7 +28,6 @@ from ..data.splits import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
 from ..distances.estimators.regressor import DistanceRegressor
 from ..distances.features.histograms import HistogramFeatures
-from ..distances.learning.settings import Program
 from ..distances.model.semimetric import Semimetric
 from ..plotting.predictions import plot_predicted
 from .model_files import check_folder
@@ -120,17 +119,11 @@ def _learn(
     digits: DigitHistograms, rows: Integers, n_pairs: int, n_jobs: int | None, random_state: int, verbose: bool
 ) -> tuple[Semimetric, float]:
     images = digits.histograms[rows]
-    pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
+    features = HistogramFeatures(digits.bin_coordinates)
+    pairs = sample_pairs(features.fit_transform(images), n_pairs, near=0.25, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
     model = DistanceRegressor(
-        tables="warped",
-        n_knots=2,
-        directions=HistogramFeatures(digits.bin_coordinates),
-        program=Program(relative=True),
-        preprocessor=images,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
+        directions=features, preprocessor=images, n_jobs=n_jobs, random_state=random_state, verbose=verbose
     )
     began = time.perf_counter()
     with warnings.catch_warnings():

@@ -461,6 +461,6 @@ class DemoSizes:
     """Sizes of the demo; the defaults take about a minute on two cores."""
 
     train_images: int = 1000
-    train_pairs: int = 5000
+    train_pairs: int = 20_000
     test_pairs: int = 2000
     queries: int = 100
