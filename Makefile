@@ -11,7 +11,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo dist docs notebooks test test-slow test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
+.PHONY: demo dist docs figures man notebooks test test-slow test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -66,6 +66,7 @@ lint: $(STAMP)-dev
 	$(BIN)/python tools/include_sources.py --check
 	$(BIN)/python tools/paper_tables.py --check
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/python tools/check_sentences.py
 	$(BIN)/python tools/write_stubs.py --check
 	$(BIN)/codespell
 
@@ -74,6 +75,17 @@ docs: $(STAMP)-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html
 	@echo "the site is docs/_build/html/index.html"
+
+figures: $(STAMP)-dev
+	$(BIN)/python tools/draw_figures.py
+	$(BIN)/python tools/draw_results.py
+
+man: $(STAMP)-dev
+	$(BIN)/python -m pip install --quiet argparse-manpage
+	mkdir -p docs/_build
+	$(BIN)/argparse-manpage --module semimetric.cli.parser --function make_parser --prog semimetric \
+		--description "learn distances from data, and use them" --output docs/_build/semimetric.1
+	@echo "read it: man docs/_build/semimetric.1"
 
 notebooks: $(STAMP)-docs
 	$(BIN)/python -m pip install --quiet nbclient ipykernel

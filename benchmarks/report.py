@@ -31,7 +31,7 @@ def data_folder(files: str = "the data sets", name: str = "") -> Path:
     """The folder that SEMIMETRIC_DATA names; ends the run with the reason where there is none, or it lacks a file."""
     folder = os.environ.get("SEMIMETRIC_DATA")
     if not folder or not (Path(folder) / name).exists():
-        print(f"skipped: this benchmark reads {files} from the folder that SEMIMETRIC_DATA names (see docs/results.md)")
+        print(f"skipped: this benchmark reads {files} from the folder that SEMIMETRIC_DATA names (see docs/measurements.md)")
         sys.exit(0)
     return Path(folder)
 

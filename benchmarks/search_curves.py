@@ -9,18 +9,21 @@ Queries a second are those of a batch, by seconds of the processor.
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import chain
+from typing import Any, NamedTuple
 
+import faiss
+import hnswlib
 import numpy as np
+import pynndescent
 from report import add_results, append, once, report, with_origin
 from search import K, clocks, learned, more, recall
 
 from semimetric import NeighborIndex, SemimetricWarning
 
 WIDTHS = (10, 16, 24, 40, 64, 100, 200)
-PROBES = (2, 4, 8, 16, 32, 64)
 CANDIDATES = (20, 50, 100, 200, 400, 800)
 
 
@@ -36,7 +39,8 @@ def ours(points: np.ndarray, queries: np.ndarray) -> Iterator[dict]:
     d, _ = learned("landsat_satimage", 32)
     compiled = NeighborIndex(d).fit(points[:20_000]).build_graph()  # before it is timed
     compiled.kneighbors(queries[:2], K, algorithm="graph")
-    fit_s, index = once(lambda: NeighborIndex(d, n_jobs=2).fit(points))
+    n_lists = int(np.sqrt(len(points)))  # exact searches and walks do without them
+    fit_s, index = once(lambda: NeighborIndex(d, n_lists=n_lists, n_jobs=2).fit(points))
     index.set_params(n_jobs=1)
     true = index.kneighbors(queries, K, return_distance=False)
 
@@ -55,59 +59,95 @@ def ours(points: np.ndarray, queries: np.ndarray) -> Iterator[dict]:
         yield row("semimetric, graph", fit_s + graph_s, algorithm="graph", n_candidates=width)
 
 
-def peers(points: np.ndarray, queries: np.ndarray) -> Iterator[dict]:
-    """FAISS, hnswlib and pynndescent under Euclid's distance, at their usual settings of the build."""
-    import faiss
-    import hnswlib
-    import pynndescent
+class Peer(NamedTuple):
+    """How an index of another package is built, which settings it is asked under, and how it answers under one of them."""
 
-    faiss.omp_set_num_threads(1)
-    flat = faiss.IndexFlatL2(points.shape[1])
-    flat.add(points)
-    true = flat.search(queries, K)[1]
+    build: Callable[[np.ndarray], Any]
+    settings: tuple[float | None, ...]
+    search: Callable[[Any, float | None, np.ndarray], np.ndarray]
 
-    def row(engine: str, build_s: float, setting: float | None, search: Callable[[np.ndarray], np.ndarray]) -> dict:
-        about = {"engine": engine, "distance": "Euclid", "build_s": build_s, "setting": setting}
-        return about | measured(search, queries, true)
 
-    yield row("FAISS flat", 0.0, None, lambda q: flat.search(q, K)[1])
-    n_lists = int(np.sqrt(len(points)))
-    built = {
-        f"FAISS {name}": faiss.index_factory(points.shape[1], spec) for name, spec in
-        (("IVF flat", f"IVF{n_lists},Flat"), ("HNSW", "HNSW16"), ("NSG", "NSG32"))
-    }  # fmt: skip
-    for engine, index in built.items():
+def built_by_faiss(spec: str) -> Callable[[np.ndarray], Any]:
+    """A function that builds what FAISS's factory makes of a text, on two threads."""
+
+    def build(points: np.ndarray) -> Any:
         faiss.omp_set_num_threads(2)
-        build_s, _ = once(lambda i=index: (i.train(points), i.add(points)))
+        index = faiss.index_factory(points.shape[1], spec.format(n_lists=int(np.sqrt(len(points)))))
+        if isinstance(index, faiss.IndexNSG):
+            index.build_type = 1  # NN-descent: comparing all pairs, the default, takes hours for a million
+        index.train(points)
+        index.add(points)
         faiss.omp_set_num_threads(1)
-        name, values = {
-            "FAISS IVF flat": ("nprobe", PROBES), "FAISS HNSW": ("efSearch", WIDTHS), "FAISS NSG": ("search_L", WIDTHS)
-        }[engine]  # fmt: skip
-        for value in values:
-            if engine == "FAISS NSG":
-                index.nsg.search_L = value
-            else:
-                faiss.ParameterSpace().set_index_parameter(index, name, value)
-            yield row(engine, build_s, value, lambda q, i=index: i.search(q, K)[1])
+        return index
+
+    return build
+
+
+def asked_of_faiss(name: str) -> Callable[[Any, float | None, np.ndarray], np.ndarray]:
+    """A function that sets the parameter of this name, and searches."""
+
+    def search(index: Any, value: float | None, queries: np.ndarray) -> np.ndarray:
+        if name == "search_L":
+            index.nsg.search_L = value
+        elif name:
+            faiss.ParameterSpace().set_index_parameter(index, name, value)
+        return index.search(queries, K)[1]
+
+    return search
+
+
+def build_hnswlib(points: np.ndarray) -> Any:
     graph = hnswlib.Index("l2", points.shape[1])
     graph.init_index(len(points), ef_construction=200, M=16, random_seed=0)
     graph.set_num_threads(2)
-    build_s, _ = once(lambda: graph.add_items(points))
+    graph.add_items(points)
     graph.set_num_threads(1)
-    for width in WIDTHS:
-        graph.set_ef(width)
-        yield row("hnswlib", build_s, width, lambda q: graph.knn_query(q, K)[0].astype(np.int64))
-    pynndescent.NNDescent(points[:2_000], "euclidean", random_state=0).prepare()  # compiled before it is timed
-    build_s, descent = once(lambda: pynndescent.NNDescent(points, "euclidean", random_state=0, n_jobs=2))
-    build_s += once(descent.prepare)[0]
-    for epsilon in (0.0, 0.05, 0.1, 0.2, 0.3):
-        yield row("pynndescent", build_s, epsilon, lambda q, e=epsilon: descent.query(q, K, epsilon=e)[0])
+    return graph
+
+
+def search_hnswlib(graph: Any, width: float | None, queries: np.ndarray) -> np.ndarray:
+    graph.set_ef(width)
+    return graph.knn_query(queries, K)[0].astype(np.int64)
+
+
+def build_pynndescent(points: np.ndarray) -> Any:
+    descent = pynndescent.NNDescent(points, "euclidean", random_state=0, n_jobs=2)
+    descent.prepare()
+    return descent
+
+
+def search_pynndescent(descent: Any, epsilon: float | None, queries: np.ndarray) -> np.ndarray:
+    return descent.query(queries, K, epsilon=epsilon)[0]
+
+
+PEERS = {
+    "FAISS flat": Peer(built_by_faiss("Flat"), (None,), asked_of_faiss("")),
+    "FAISS IVF flat": Peer(built_by_faiss("IVF{n_lists},Flat"), (2, 4, 8, 16, 32, 64), asked_of_faiss("nprobe")),
+    "FAISS HNSW": Peer(built_by_faiss("HNSW16"), WIDTHS, asked_of_faiss("efSearch")),
+    "FAISS NSG": Peer(built_by_faiss("NSG32"), WIDTHS, asked_of_faiss("search_L")),
+    "hnswlib": Peer(build_hnswlib, WIDTHS, search_hnswlib),
+    "pynndescent": Peer(build_pynndescent, (0.0, 0.05, 0.1, 0.2, 0.3), search_pynndescent),
+}
+
+
+def theirs(points: np.ndarray, queries: np.ndarray, engines: Sequence[str]) -> Iterator[dict]:
+    """Other packages under Euclid's distance, at their usual settings of the build."""
+    exact = PEERS["FAISS flat"]
+    true = exact.search(exact.build(points), None, queries)
+    for engine in engines:
+        peer = PEERS[engine]
+        peer.search(peer.build(points[:2_000]), peer.settings[0], queries[:2])  # compiled before it is timed
+        build_s, index = once(lambda: peer.build(points))  # noqa: B023
+        for setting in peer.settings:
+            about = {"engine": engine, "distance": "Euclid", "build_s": build_s, "setting": setting}
+            yield about | measured(lambda q: peer.search(index, setting, q), queries, true)  # noqa: B023
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=2_000)
+    parser.add_argument("--engines", nargs="*", default=["semimetric", *PEERS], choices=["semimetric", *PEERS])
     add_results(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
@@ -116,7 +156,8 @@ def main() -> None:
     about = {"benchmark": "search_curves", "points": options.points, "features": 32, "k": K}
     about["peers"] = {peer: version(peer) for peer in ("faiss-cpu", "hnswlib", "pynndescent")}
     found = []
-    for row in chain(ours(points, queries), peers(points, queries)):
+    others = theirs(points, queries, [engine for engine in options.engines if engine in PEERS])
+    for row in chain(ours(points, queries) if "semimetric" in options.engines else (), others):
         append(options.results, with_origin(about | row, "semimetric"))
         found.append(row)
     report(f"recall and queries a second: {options.points} points x 32 features, k = {K}", found)

@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import site_docstrings  # noqa: E402
+import site_gallery  # noqa: E402
 import site_pages  # noqa: E402
 
 import semimetric  # noqa: E402
@@ -56,6 +57,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "abort_on_example_error": True,
     "matplotlib_animations": False,
+    "image_scrapers": ("site_gallery.scraper",),
+    "thumbnail_size": site_gallery.THUMBNAIL,
     "plot_gallery": "True",
 }
 
@@ -82,4 +85,5 @@ html_sidebars = {"index": []}
 def setup(app: object) -> None:
     """Connect what is made from the code: pages before they are read, links while they are, and what is told to machines."""
     site_pages.connect(app, ROOT)
+    site_gallery.connect(app, ROOT)
     site_docstrings.connect(app)

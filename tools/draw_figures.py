@@ -1,4 +1,4 @@
-"""Draw the figures of the README and of docs/questions.md from their own code.
+"""Draw the figures of the README, of the first page and of docs/questions.md from their own code.
 
     python tools/draw_figures.py              writes docs/figures/*.png anew
     python tools/draw_figures.py FOLDER       writes them into another folder
@@ -6,9 +6,11 @@
 A page is run from its first block of Python to its last. If an image follows a block, before the next one, it is the figure
 that the block has drawn.
 
-The README's figure shows more than its code draws. The first block of Python in README.md is run as it stands, and what it has
+The README's first figure shows more than its code draws. The code of README.md is run as it stands, and what it has
 learned is drawn: the distance from 23:30 at 10 degrees to every hour and temperature, as it was measured, as it was learned,
 and as the Mahalanobis distance has it whose matrix fits the same measured pairs best (least squares over all of them).
+
+The README's second figure is that of ``semimetric demo``, and the four cards show parts of both.
 """
 
 import contextlib
@@ -26,10 +28,18 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from scipy.optimize import least_squares
+from sklearn.datasets import load_wine
+
+import semimetric as sm
+from semimetric.cli import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = np.array([23.5, 10.0])
+CARD = (3.2, 2.1)
+BLUE, ORANGE = "#0b5fa5", "#d9622b"
 
 
 class Block(NamedTuple):
@@ -63,16 +73,11 @@ def run_page(page: Path, folder: Path) -> Iterator[Block]:
 
 
 def example() -> dict[str, Any]:
-    """The names that the first block of the README defines; the file that it saves goes into a folder that is deleted."""
-    code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    """The names that the code of the README defines."""
     names: dict[str, Any] = {}
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        try:
-            os.chdir(folder)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
             exec(code, names)  # the README's own code
-        finally:
-            os.chdir(before)
     return names
 
 
@@ -88,8 +93,9 @@ def best_mahalanobis(differences: np.ndarray, measured: np.ndarray) -> np.ndarra
 def draw(folder: Path) -> Path:
     """Write ``clock.png`` into the folder; its path."""
     names = example()
-    X, pairs, true, d = (names[name] for name in ("X", "pairs", "true", "d"))
-    matrix = best_mahalanobis(X[pairs[:, 0]] - X[pairs[:, 1]], true[pairs[:, 0], pairs[:, 1]])
+    X, pairs, distances, d = (names[name] for name in ("X", "pairs", "distances", "d"))
+    X = X.to_numpy()
+    matrix = best_mahalanobis(X[pairs[:, 0]] - X[pairs[:, 1]], distances)
     hours, degrees = np.meshgrid(np.linspace(0, 24, 121), np.linspace(0, 24, 121))
     around = np.column_stack([hours.ravel(), degrees.ravel()])
     gap = np.abs(around - HERE)
@@ -103,8 +109,8 @@ def draw(folder: Path) -> Path:
     for ax, (title, values) in zip(axes, shown.items(), strict=True):
         filled = ax.contourf(hours, degrees, values.reshape(hours.shape), levels, cmap="viridis_r", extend="max")
         ax.plot(*HERE, "o", color="white", markeredgecolor="black")
-        ax.set(title=title, xlabel="hour of the day", xticks=[0, 6, 12, 18, 24])
-    axes[0].set_ylabel("temperature")
+        ax.set(title=title, xlabel="hour", xticks=[0, 6, 12, 18, 24])
+    axes[0].set_ylabel("degrees")
     figure.colorbar(filled, ax=axes, label="distance to the white dot")
     path = folder / "clock.png"
     figure.savefig(path, dpi=100, metadata={"Software": None})
@@ -112,8 +118,77 @@ def draw(folder: Path) -> Path:
     return path
 
 
+def draw_demo(folder: Path) -> list[Path]:
+    """Write the picture of ``semimetric demo`` and the four cards of the first page into the folder; their paths."""
+    result = demo.run(n_jobs=2)
+    demo.draw(result, str(folder / "demo.png"), dpi=75)
+    cards = {"learn": learn_card(result), "search": search_card(result), "explain": explain_card(), "deploy": deploy_card()}
+    for name, figure in cards.items():
+        figure.savefig(folder / f"card_{name}.png", dpi=100, metadata={"Software": None})
+    return [folder / "demo.png", *(folder / f"card_{name}.png" for name in cards)]
+
+
+def card() -> tuple[Figure, Axes]:
+    """A figure of the size of a card, and its axes."""
+    figure = Figure(figsize=CARD, layout="constrained")
+    ax = figure.subplots()
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure, ax
+
+
+def learn_card(result: demo.DemoResult) -> Figure:
+    """Distances of unseen pairs, true and predicted."""
+    figure, ax = card()
+    ax.plot(result.true, result.predicted, ".", color=BLUE, markersize=3, alpha=0.4)
+    ax.plot([0, result.true.max()], [0, result.true.max()], color=ORANGE, linewidth=1)
+    ax.set(xlabel="exact distance", ylabel="learned", xticks=[0, 1, 2], yticks=[0, 1, 2])
+    return figure
+
+
+def search_card(result: demo.DemoResult) -> Figure:
+    """Three images of digits, each with its nearest by the learned distance."""
+    figure = Figure(figsize=CARD, layout="constrained")
+    axes = figure.subplots(3, 6, width_ratios=[1, 0.25, 1, 1, 1, 1])
+    for row, line in enumerate(axes):
+        nearest = np.argsort(result.learned[row], kind="stable")[:4]
+        for ax, item in zip(line, [result.queries[row], None, *result.gallery[nearest]], strict=True):
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+            if item is not None:
+                ax.imshow(result.digits.histograms[item].reshape(8, 8), cmap="gray_r")
+        line[0].spines[:].set(visible=True, color=ORANGE, linewidth=2)
+    return figure
+
+
+def explain_card() -> Figure:
+    """The parts that columns add to a distance between two wines."""
+    wines, kinds = load_wine(return_X_y=True, as_frame=True)
+    d = sm.KernelRidgeLearner("classes", random_state=0).fit(wines, kinds).semimetric_
+    parts = sorted(zip(d.contributions(wines.iloc[0], wines.iloc[100]).tolist(), d.terms, strict=True))[-5:]
+    figure, ax = card()
+    ax.barh([name.replace("_", " ")[:16] for _, name in parts], [part for part, _ in parts], color=BLUE)
+    ax.set_xlabel("what columns add to the\ndistance of two wines", fontsize=9)
+    ax.set_xticks([])
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    return figure
+
+
+def deploy_card() -> Figure:
+    """The places in which a learned distance is computed."""
+    figure, ax = card()
+    ax.set_axis_off()
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    box = {"boxstyle": "round,pad=0.4", "linewidth": 1.2}
+    ax.text(0.08, 0.5, "d", ha="center", va="center", fontsize=16, color="white", bbox=box | {"fc": BLUE, "ec": BLUE})
+    for k, name in enumerate(("PostgreSQL, DuckDB, SQLite", "FAISS, Qdrant", "ONNX Runtime", "one file", "an offline page")):
+        height = 0.92 - 0.21 * k
+        ax.annotate("", (0.32, height), (0.15, 0.5), arrowprops={"arrowstyle": "-|>", "color": "#6f6f6f"})
+        ax.text(0.34, height, name, va="center", fontsize=9)
+    return figure
+
+
 if __name__ == "__main__":
     into = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures"
-    print(draw(into))
+    print(draw(into), *draw_demo(into), sep="\n")
     for block in run_page(ROOT / "docs" / "questions.md", into):
         print(into / block.figure if block.figure else "", block.printed, sep="\n")

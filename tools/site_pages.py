@@ -151,8 +151,8 @@ def meaning(action: argparse.Action, command: argparse.ArgumentParser) -> str:
 def benchmarks(root: Path) -> tuple[str, dict[str, str]]:
     """The page that lists the kept results, and a page for each of them."""
     lines = ["# Raw results", "", "Every kept row, as the scripts in `benchmarks/` wrote it: `benchmarks/results/*.jsonl` in "
-             "tables. [What they say](../results.md) is read from them.", "", "| benchmark | rows | what is measured |",
-             "|---|---:|---|"]  # fmt: skip
+             "tables. [All measured tables](../measurements.md) are read from them.", "",
+             "| benchmark | rows | what is measured |", "|---|---:|---|"]  # fmt: skip
     pages = {}
     for file in sorted((root / "benchmarks" / "results").glob("*.jsonl")):
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

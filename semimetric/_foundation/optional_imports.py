@@ -26,6 +26,7 @@ _EXTRAS = {
     "pandas": "cli",
     "pyarrow": "cli",
     "pyarrow.parquet": "cli",
+    "shtab": "cli",
     "zarr": "distributed",
 }
 

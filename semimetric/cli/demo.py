@@ -176,7 +176,7 @@ def _recall(nearest: Integers, found: Integers) -> float:
     return float((nearest[:, :, None] == found[:, None, :]).any(axis=2).mean())
 
 
-def draw(result: DemoResult, path: str) -> None:
+def draw(result: DemoResult, path: str, *, dpi: float = 130.0) -> None:
     """Save the picture: searches, learned against exact distances, and one pair of images with its transport plan."""
     figure = optional("matplotlib.figure").Figure(figsize=(14, 6.9), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1.5, 1.0))
@@ -185,7 +185,7 @@ def draw(result: DemoResult, path: str) -> None:
     plot_predicted(result.true, result.predicted, above.subplots())
     above.suptitle("Pairs of images that it never saw", color=_INK)
     _draw_pair(result, below)
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=130))
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=dpi))
 
 
 def write_digits(result: DemoResult, path: str) -> None:
@@ -235,7 +235,7 @@ def _draw_pair(result: DemoResult, figure: Any) -> None:
     learned = result.semimetric(X[x], X[y])
     figure.suptitle(f"One pair taken apart: exact {exact:.3f}, learned {learned:.3f}", color=_INK)
     axes = figure.subplots(1, 3)
-    titles = ("two images", "orange must move\nto blue (exact plan)", "learned heights:\na move pays its drop")
+    titles = ("two images", "orange must move\nto blue (exact plan)", "learned heights: cost of\na move is the drop")
     for axis, title in zip(axes, titles, strict=True):
         axis.set(xticks=[], yticks=[])
         axis.set_title(title, fontsize=10, color=_INK)

@@ -7,6 +7,7 @@ options that do not go together.
 
 import argparse
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 
 from .._foundation.errors import InputError
 from .._foundation.names import package_version
+from .._foundation.optional_imports import optional
 
 LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside", "effort")
 """Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
@@ -67,6 +69,10 @@ def make_parser() -> argparse.ArgumentParser:
         "also .gz) or .parquet files, or - for standard input.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
+    parser.add_argument(
+        "--print-completion", action=PrintCompletion, choices=("bash", "zsh", "tcsh"),
+        help="print a script by which this shell completes commands, options and files",
+    )  # fmt: skip
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for add in (
         _add_demo,
@@ -454,6 +460,28 @@ def periods_of(given: Sequence[Period], columns: Sequence[str], path: str) -> di
             raise InputError(f"--periodic gives {column!r} twice; one period a column is required: leave one out")
     found: dict[int | str, float | str] = dict(given)
     return found or None
+
+
+_FILES = frozenset("FILE INDEX ITEMS LEFT MODEL MODEL_OR_INDEX OTHER PAIRS QUERIES RIGHT ROWS".split())
+
+
+class PrintCompletion(argparse.Action):
+    """An option that prints the completion of a shell, which `shtab` writes, and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Print the script for the shell that was named."""
+        shtab = optional("shtab")
+        for command in [parser, *_commands(parser).values()]:
+            for action in command._actions:
+                if action.metavar in _FILES:
+                    action.complete = shtab.FILE  # type: ignore[attr-defined]
+        sys.stdout.write(f"{shtab.complete(parser, values)}\n")
+        parser.exit()
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (choices,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(choices.choices)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 import inspect
 import shlex
+import shutil
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -106,3 +109,31 @@ def test_a_link_is_a_name_or_an_exponent(capsys):
             make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", wrong])
         message = f"'{wrong}' must be auto, identity, sqrt, power, concave, or an exponent from 0.1 to 10"
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_shells_complete_commands_and_options(shell, capsys):
+    pytest.importorskip("shtab")
+    with pytest.raises(SystemExit) as leave:
+        main(["--print-completion", shell])
+    out = capsys.readouterr().out
+    assert leave.value.code in (None, 0)
+    for word in (*COMMANDS, "--nearest", "--held-out"):
+        assert word.lstrip("-") in out
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
+def test_bash_completes_what_was_begun(tmp_path, capsys):
+    pytest.importorskip("shtab")
+    with pytest.raises(SystemExit):
+        main(["--print-completion", "bash"])
+    (tmp_path / "completion.sh").write_text(capsys.readouterr().out)
+    asks = "source completion.sh; COMP_WORDS=(semimetric ex); COMP_CWORD=1; _shtab_semimetric; echo ${COMPREPLY[@]}"
+    done = subprocess.run(["bash", "-c", asks], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["export"]
+
+
+def test_completion_without_its_package_names_the_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["--print-completion", "bash"]) == 1
+    assert 'pip install ".[cli]"' in capsys.readouterr().err

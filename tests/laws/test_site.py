@@ -20,6 +20,8 @@ from semimetric.cli.parser import make_parser
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = runpy.run_path(str(ROOT / "tools" / "site_pages.py"))
 CHECK = runpy.run_path(str(ROOT / "tools" / "check_site.py"))
+GALLERY = runpy.run_path(str(ROOT / "tools" / "site_gallery.py"))
+SENTENCES = runpy.run_path(str(ROOT / "tools" / "check_sentences.py"))
 DOCSTRINGS = runpy.run_path(str(ROOT / "tools" / "site_docstrings.py"))
 REFERENCE = (ROOT / "docs" / "api.md").read_text()
 
@@ -123,7 +125,7 @@ def test_machines_are_told_every_page_with_what_it_is_for():
     page = "# Title\n\n- a list\n\n**What** it [is](x.md) for. And more.\n"
     assert PAGES["first_sentence"](page) == "What it is for."
     text = PAGES["llms"]("semimetric 1", [("Title", "_sources/x.md.txt", "What it is for.")])
-    assert text.startswith("# semimetric 1\n\n> Learn any distance")
+    assert text.startswith("# semimetric 1\n\n> Learn a distance")
     assert "- [Title](_sources/x.md.txt): What it is for." in text
 
 
@@ -236,3 +238,41 @@ def test_the_command_of_the_check_ends_with_an_error_where_something_is_wrong(tm
     monkeypatch.setattr(sys, "argv", ["check_site.py", str(tmp_path)])
     assert CHECK["main"]() == 1
     assert "make docs" in capsys.readouterr().out
+
+
+def test_long_sentences_are_found_where_people_read_them():
+    long = " ".join(["word"] * 36)
+    page = f"# {long}\n\nShort. `{long}` is code.\n\n- {long}.\n\n| a | {long} |\n|---|---|\n\n```\n{long}\n```\n"
+    found = list(SENTENCES["findings"]("page", page))
+    assert [text.partition(",")[0] for text in found] == ["page: 36 words", "page: 36 words"]
+    (mean,) = SENTENCES["findings"]("page", " ".join(["word"] * 20) + ". " + " ".join(["word"] * 18) + ".")
+    assert mean == "page: sentences have 19.0 words on average, more than 18"
+    assert not list(SENTENCES["findings"]("page", "One. Two three! ![" + long + "](a.png) Four?"))
+
+
+def test_the_gallery_has_a_heading_before_the_first_example_of_each_group():
+    container = '.. raw:: html\n\n    <div class="sphx-glr-thumbcontainer">\n\n  :doc:`/gallery/{}`\n\n'
+    page = '    <div class="sphx-glr-thumbnails">\n\n.. thumbnail-parent-div-open\n\n' + "".join(
+        map(container.format, ("plot_a", "plot_b", "plot_c"))
+    )
+    examples = (
+        "# All\n\n## Near\n\n[a](../examples/plot_a.py) [b](../examples/plot_b.py)\n\n## Far\n\n[c](../examples/plot_c.py)\n"
+    )
+    divided = GALLERY["divided"](page, examples)
+    order = re.findall(r"plot_\w|>\w+</h2>", divided)
+    assert order == [">Near</h2>", "plot_a", "plot_b", ">Far</h2>", "plot_c"]
+    assert divided.count("</div>") == 1  # of the first group; the page closes the last one and the outer one
+
+
+def test_thumbnails_are_the_largest_panel_in_their_size(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots(1, 3, figsize=(14, 4), width_ratios=(1, 2, 1), layout="constrained")
+    axes[1].set_title("the largest")
+    assert GALLERY["largest"](list(axes)) is axes[1]
+    size = axes[1].title.get_fontsize()
+    GALLERY["save_thumbnail"](figure, tmp_path / "small.png")
+    height, width = pyplot.imread(tmp_path / "small.png").shape[:2]
+    assert (width, height) == pytest.approx(GALLERY["THUMBNAIL"], abs=2)
+    assert axes[1].title.get_fontsize() == size  # the figure is as it was
+    assert all(ax.get_visible() for ax in axes)
+    pyplot.close(figure)

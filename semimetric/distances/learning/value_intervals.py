@@ -13,8 +13,8 @@ items, of which the new one is covered by none. This is the jackknife with the n
 Nothing is proved of it for a table of n items. It differs from the jackknife+ by how much a prediction moves if one item is
 left out, which the tests bound on drawn tables. The jackknife+ itself takes n^2 steps a query. If nothing had been chosen by
 these items, the jackknife+ would hold ``2 level - 1`` of new items at least (Barber et al. 2021, theorem 1). Here the distance,
-the width and the strength of the machine were chosen by these items, so errors may be too small. docs/results.md says what was
-measured.
+the width and the strength of the machine were chosen by these items, so errors may be too small. docs/measurements.md
+says what was measured.
 """
 
 from __future__ import annotations

@@ -1,0 +1,299 @@
+"""Draw the pictures of docs/results.md from the kept rows of the benchmarks.
+
+    python tools/draw_results.py              writes docs/figures/results/*.png anew
+    python tools/draw_results.py FOLDER       writes them into another folder
+
+Every picture is a function of `PICTURES`. It reads files of benchmarks/results and measures nothing.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from accuracy_summary import complete, gathered, mean, names_of  # noqa: E402
+from rank_statistics import nemenyi, ranks  # noqa: E402
+from report import RESULTS, read  # noqa: E402
+
+OURS, OTHER, INK = "#0b5fa5", "#6f6f6f", "#222222"
+LEAST = 5e-4  # a recall nearer to 1 is drawn as 1
+PEERS = {  # the methods of knn_accuracy.py and knn_regression.py, as readers call them
+    "semimetric": "semimetric", "semimetric_readable": "semimetric, interpretable form", "semimetric_neighbors": "semimetric, votes",
+    "forest": "random forest", "extra_trees": "extremely randomised trees", "boosting": "gradient boosting",
+    "rbf": "SVM with RBF kernel", "nca_k": "NCA", "euclid_k": "nearest neighbours",
+    "leaves_k": "neighbours by leaves of a forest",
+}  # fmt: skip
+ENGINES = {  # of search_curves.py
+    "semimetric, exact": ("semimetric, exact", OURS, "*"), "semimetric, lists": ("semimetric, lists", "#3f97d8", "o"),
+    "semimetric, graph": ("semimetric, graph", OURS, "s"), "FAISS flat": ("FAISS flat", "#5a5a5a", "D"),
+    "FAISS IVF flat": ("FAISS lists (IVF)", "#b07d2b", "o"), "FAISS HNSW": ("FAISS HNSW", "#c0392b", "^"),
+    "FAISS NSG": ("FAISS NSG", "#8e44ad", "v"), "hnswlib": ("hnswlib", "#2a8c4a", "s"),
+    "pynndescent": ("pynndescent", "#d9622b", "P"),
+}  # fmt: skip
+
+
+def rows(name: str, title: str | None = None) -> list[dict[str, Any]]:
+    """The kept rows of a benchmark."""
+    return read(RESULTS / f"{name}.jsonl", title or name)
+
+
+def row(name: str, **values: Any) -> dict[str, Any]:
+    """The last kept row of a benchmark that has these values; KeyError without one."""
+    found = [each for each in rows(name) if all(each.get(key) == value for key, value in values.items())]
+    if not found:
+        raise KeyError(f"benchmarks/results/{name}.jsonl has no row with {values}; run benchmarks/{name}.py")
+    return found[-1]
+
+
+def picture(width: float = 7.2, height: float = 3.8, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure and its axes, without the frame that says nothing."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = list(figure.subplots(1, columns, squeeze=False)[0])
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def plain(ax: Axes, *, x: bool = False, y: bool = False) -> None:
+    """Write ticks of logarithmic axes as people write numbers."""
+    for axis in [ax.xaxis] * x + [ax.yaxis] * y:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def named_points(
+    ax: Axes, points: Sequence[tuple[str, float, float]], above: Iterable[str] = (), below: Iterable[str] = ()
+) -> None:
+    """Draw points with their names, ours in blue, each name to the right of its point, or above or below it."""
+    for name, x, y in points:
+        colour = OURS if name.startswith("semimetric") else OTHER
+        ax.plot(x, y, "o", color=colour, markersize=8)
+        place = (0, 9) if name in above else (0, -16) if name in below else (8, -4)
+        at = "left" if place[0] else "center"
+        weight = "bold" if colour == OURS else "normal"
+        ax.annotate(name, (x, y), place, textcoords="offset points", ha=at, color=colour, fontsize=9, fontweight=weight)
+
+
+def bars(ax: Axes, names: Sequence[str], values: Sequence[float], form: str) -> None:
+    """Draw horizontal bars, ours in blue, with their values at their ends."""
+    colours = [OURS if name.startswith("semimetric") else OTHER for name in names]
+    drawn = ax.barh(range(len(names)), values, color=colours, height=0.65)
+    ax.bar_label(drawn, [form.format(value) for value in values], padding=4, fontsize=9, color=INK)
+    ax.set_yticks(range(len(names)), names, fontsize=9)
+    ax.invert_yaxis()
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+
+
+def classes() -> Figure:
+    """The mean error on sets of classes against the seconds of the processor that learning takes."""
+    found = gathered([each for each in rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
+    methods = [method for method in PEERS if method != "semimetric_neighbors"]
+    sets = [name for name in names_of(found) if all(complete(found, name, method) for method in methods)]
+    points = []
+    for method in methods:
+        error, seconds = (
+            np.mean([mean(found, name, method, what) for name in sets]) for what in ("error", "processor_seconds")
+        )
+        points.append((PEERS[method], float(seconds), 100 * float(error)))
+    figure, (ax,) = picture()
+    named_points(ax, points, above=("semimetric, interpretable form",), below=("extremely randomised trees",))
+    ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean error, %")
+    ax.set_title(f"Classes of {len(sets)} data sets, default settings", loc="left", fontsize=11)
+    ax.set_xlim(right=3 * max(seconds for _, seconds, _ in points))
+    plain(ax, x=True)
+    return figure
+
+
+def mean_ranks() -> Figure:
+    """The critical-difference diagram of the methods on sets of classes."""
+    found = gathered([each for each in rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
+    methods = [method for method in PEERS if method != "semimetric_neighbors"]
+    sets = [name for name in names_of(found) if all((name, method) in found for method in methods)]
+    errors = [[np.inf if (e := mean(found, name, method)) is None else e for method in methods] for name in sets]
+    places = ranks(np.array(errors)).mean(axis=0)
+    order = np.argsort(places)
+    figure, (ax,) = picture(height=3.4)
+    for height, index in enumerate(order):
+        name, colour = PEERS[methods[index]], OURS if methods[index].startswith("semimetric") else OTHER
+        ax.plot(places[index], height, "o", color=colour, markersize=8)
+        ax.annotate(f"{name}  {places[index]:.1f}", (places[index], height), (10, -4), textcoords="offset points",
+                    color=colour, fontsize=9, fontweight="bold" if colour == OURS else "normal")  # fmt: skip
+    difference = nemenyi(len(methods), len(sets))
+    best = places[order[0]]
+    ax.axvspan(best, best + difference, color=OURS, alpha=0.1, linewidth=0)
+    ax.text(best + difference / 2, len(methods) - 0.5, "no significant difference\nfrom the best (Nemenyi, 5 %)",
+            ha="center", va="bottom", color=OURS, fontsize=9)  # fmt: skip
+    ax.set(xlabel="mean rank, 1 the lowest error", yticks=[], ylim=(len(methods) + 0.4, -0.7))
+    ax.set_xlim(right=places.max() + 2.2)
+    ax.spines["left"].set_visible(False)
+    ax.set_title(f"Mean ranks on {len(sets)} data sets with classes", loc="left", fontsize=11)
+    return figure
+
+
+def values() -> Figure:
+    """The mean R2 on sets of values against the seconds of the processor that learning takes."""
+    found = [each for each in rows("knn_regression") if each["split"] > 1]
+    names = {name: PEERS[name] for name in ("semimetric", "forest", "extra_trees", "boosting", "euclid_k")}
+    points = []
+    for method, name in names.items():
+        of_method = [each for each in found if each["method"] == method]
+        by_set: dict[str, list[float]] = {}
+        for each in of_method:
+            by_set.setdefault(each["set"], []).append(each["r2"])
+        r2 = float(np.mean([np.mean(scores) for scores in by_set.values()]))
+        points.append((name, float(np.mean([each["processor_seconds"] for each in of_method])), r2))
+    figure, (ax,) = picture()
+    named_points(ax, points)
+    ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean R²")
+    ax.set_title(f"Values of {len(by_set)} data sets, default settings", loc="left", fontsize=11)
+    ax.set_xlim(right=2.2 * max(seconds for _, seconds, _ in points))
+    ax.set_xticks([0.1, 0.2, 0.5, 1.0])
+    plain(ax, x=True)
+    return figure
+
+
+def recall() -> Figure:
+    """Recall against queries a second of every engine, at all sizes that were measured."""
+    found = rows("search_curves")
+    sizes = sorted({each["points"] for each in found})
+    figure, axes = picture(width=max(7.2, 5.2 * len(sizes)), height=4.8, columns=len(sizes))
+    missed = {0.1: ".9", 0.05: ".95", 0.02: ".98", 0.01: ".99", 0.005: ".995", 0.002: ".998", 0.001: ".999", LEAST: "1"}
+    for ax, size in zip(axes, sizes, strict=True):
+        for engine, (name, colour, marker) in ENGINES.items():
+            curve = {each["setting"]: each for each in found if each["points"] == size and each["engine"] == engine}
+            shown = [each for each in curve.values() if each["recall"] >= 0.9]
+            x, y = [max(1 - each["recall"], LEAST) for each in shown], [each["queries_a_second"] for each in shown]
+            style = "-" if engine.startswith("semimetric") else "--"
+            ax.plot(x, y, style, color=colour, marker=marker, markersize=13 if marker == "*" else 6,
+                    label=name, linewidth=1.6, zorder=3 if style == "-" else 2)  # fmt: skip
+        ax.set(xscale="log", yscale="log", xlim=(0.12, 0.8 * LEAST), xlabel="recall of the 10 nearest, under its own distance")
+        ax.set_xticks(list(missed), list(missed.values()))
+        ax.set_xticks([], minor=True)
+        ax.set_title(f"{size:,} points, 32 features", loc="left", fontsize=11)
+        ax.grid(alpha=0.25)
+        plain(ax, y=True)
+    axes[0].set_ylabel("queries per CPU second")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9, frameon=False)
+    return figure
+
+
+def proved() -> Figure:
+    """The share of exact calls, and of the time of brute force, until the ten nearest are proved, by kind of objects."""
+    digits = row("exact_neighbors", index="duals of the query, 256 learned potentials")
+    all_digits = min(each["processor_ms"] for each in rows("exact_neighbors") if each["calls"] == 1500)
+    words = row("edit_distance", method="ten nearest proved, letters and 2-grams")
+    found = {
+        "images of digits\n(Earth Mover's Distance)": (digits["calls"] / 1500, digits["processor_ms"] / all_digits),
+        "English words\n(edit distance)": (
+            words["share_of_calls"], words["ms_a_search"] / row("edit_distance", method="rapidfuzz")["ms_a_search"]),
+    }  # fmt: skip
+    clouds = {"method": "PointCloudBounds", "clouds": "20 points", "metric": "euclidean"}
+    others = {
+        "simulated series\n(dynamic time warping)": row("warping_bounds", series="one channel", seeds=3),
+        "simulated series,\n12 channels": row("warping_bounds", series="unequal lengths, 12 channels"),
+        "heart beats (ECG200)": row("warping_bounds", series="ECG200"),
+        "clouds of points\n(Earth Mover's Distance)": row("cloud_bounds", **clouds),
+    }  # fmt: skip
+    found |= {name: (each["called"], each["ms_query"] / each["ms_brute_force"]) for name, each in others.items()}
+    figure, axes = picture(width=8.4, height=4.0, columns=2)
+    names, places = list(found), np.arange(len(found))
+    for ax, k, label in ((axes[0], 0, "exact calls, % of all items"), (axes[1], 1, "CPU time of a query, % of brute force")):
+        shares = [100 * found[name][k] for name in names]
+        drawn = ax.barh(
+            places, [min(share, 100) for share in shares], color=[OURS if share < 100 else "#c0392b" for share in shares]
+        )
+        ax.bar_label(
+            drawn, [f"{share:.1f} %" if share < 100 else f"{share / 100:.0f} times" for share in shares], fontsize=9, padding=4
+        )
+        ax.set_yticks(places, names if k == 0 else [""] * len(names), fontsize=9)
+        ax.set(xlim=(0, 128), ylim=(len(found) - 0.4, -0.6), xlabel=label, xticks=[0, 50, 100])
+        ax.axvline(100, color=INK, linewidth=1)
+    axes[0].set_title("Until the ten nearest are proved", loc="left", fontsize=11)
+    return figure
+
+
+def transport() -> Figure:
+    """The error of distances in place of the Earth Mover's Distance against the time of a pair."""
+    chosen = {
+        "semimetric, defaults": "semimetric, defaults (347 terms)", "Sobolev norm": "Sobolev H^-1",
+        "sliced Wasserstein": "sliced W1, 200 directions",
+        "weighted L1 by SciPy's NNLS": "SciPy NNLS, weighted L1 (455 features)",
+    }  # fmt: skip
+    found = {name: row("emd_digits", method=method) for name, method in chosen.items()}
+    figure, (ax,) = picture()
+    points = [(name, each["us_1_thread"], 100 * each["median_error"]) for name, each in found.items()]
+    named_points(ax, points, above=("weighted L1 by SciPy's NNLS",), below=("semimetric, defaults",))
+    exact = row("emd_digits", method="exact ot.emd2")["us_1_thread"]
+    ax.axvline(exact, color=INK, linewidth=1)
+    ax.annotate(f"exact (POT), {exact:.0f} µs", (exact, 1), (-6, -4), xycoords=("data", "axes fraction"),
+                textcoords="offset points", rotation=90, va="top", ha="right", fontsize=9)  # fmt: skip
+    ax.set(xscale="log", xlabel="microseconds a pair, one thread", ylabel="median error, %", ylim=(-0.4, 8.3))
+    ax.set_title("In place of the Earth Mover's Distance between images of digits", loc="left", fontsize=11)
+    plain(ax, x=True)
+    return figure
+
+
+def colours() -> Figure:
+    """The STRESS of colour differences on held-out colour centres and on held-out studies."""
+    names = {
+        "semimetric, from CIEDE2000, power": "semimetric, power link + CIEDE2000",
+        "semimetric, power": "semimetric, power link", "power of CIEDE2000": "power of CIEDE2000",
+        "semimetric": "semimetric", "CIEDE2000": "CIEDE2000", "CIELAB": "CIELAB",
+    }  # fmt: skip
+    figure, axes = picture(width=8.4, height=2.8, columns=2)
+    kinds = (("centres", "colours held out"), ("subsets", "whole studies held out"))
+    for ax, (key, title) in zip(axes, kinds, strict=True):
+        bars(ax, list(names), [row("colour", model=model)[key] for model in names.values()], "{:.1f}")
+        ax.set(xlabel="STRESS, lower is better", xlim=(0, 50))
+        ax.set_title(title, loc="left", fontsize=11)
+    axes[1].set_yticklabels([])
+    return figure
+
+
+def growth() -> Figure:
+    """Seconds and memory of a fit against the number of pairs."""
+    found = rows("scale", "scale: least squares, 32 features x 8 knots")
+    found = [each for each in found if each["threads"] == 2]
+    pairs = [each["pairs"] for each in found]
+    figure, axes = picture(columns=2, height=3.2)
+    quantities = (("seconds", "seconds, two threads", "log"), ("MiB_above_input", "MiB above the data", "linear"))
+    for ax, (key, label, scale) in zip(axes, quantities, strict=True):
+        heights = [each[key] for each in found]
+        ax.plot(pairs, heights, "o-", color=OURS)
+        for x, y in zip(pairs, heights, strict=True):
+            ax.annotate(
+                f"{y:.2g}" if y < 10 else f"{y:.0f}", (x, y), (0, 8), textcoords="offset points", ha="center", fontsize=9
+            )
+        ax.set(xscale="log", yscale=scale, xlabel="measured pairs", ylabel=label, xlim=(0.5 * min(pairs), 2 * max(pairs)))
+        ax.set_ylim((0.5 * min(heights), 2 * max(heights)) if scale == "log" else (0, 1.2 * max(heights)))
+        plain(ax, x=True, y=True)
+    axes[0].set_title("A fit of 32 features x 8 knots", loc="left", fontsize=11)
+    return figure
+
+
+PICTURES = {  # in their order on the page
+    "classes": classes, "ranks": mean_ranks, "values": values, "transport": transport, "proved": proved, "recall": recall,
+    "colours": colours, "growth": growth,
+}  # fmt: skip
+
+
+def draw(folder: Path) -> list[Path]:
+    """Write every picture into a folder, and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in PICTURES.items():
+        make().savefig(folder / f"{name}.png", dpi=100, metadata={"Software": None})
+    return [folder / f"{name}.png" for name in PICTURES]
+
+
+if __name__ == "__main__":
+    into = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures" / "results"
+    print(*draw(into), sep="\n")
