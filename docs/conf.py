@@ -1,5 +1,6 @@
 """The settings of the documentation site, which `make docs` builds; `tools/site_pages.py` writes what is made from the code."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -60,6 +61,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("site_gallery.scraper",),
     "thumbnail_size": site_gallery.THUMBNAIL,
     "plot_gallery": "True",
+    "parallel": os.cpu_count() or 1,
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -21,7 +21,7 @@ NO_PROSE = re.compile(
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a page in Markdown, with code as one word."""
+    """Divide a page in Markdown into sentences, with code as one word."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", NO_PROSE.sub("", text))
     text = re.sub(r"`[^`\n]*(?:\n[^`\n]+)?`", "code", text)
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\||#))", text):
@@ -33,12 +33,12 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def words(sentence: str) -> int:
-    """How many words a sentence has; a number with its unit is one or two."""
+    """Count the words of a sentence; a number with its unit is one or two."""
     return len(re.findall(r"[\w'’.,/-]*\w", sentence))
 
 
 def findings(name: str, text: str) -> Iterator[str]:
-    """What is wrong with a page, as sentences."""
+    """Say in sentences what is wrong with a page."""
     counts = [(count, sentence) for sentence in sentences(text) if (count := words(sentence))]
     for count, sentence in counts:
         if count > MOST:

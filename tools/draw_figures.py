@@ -6,9 +6,9 @@
 A page is run from its first block of Python to its last. If an image follows a block, before the next one, it is the figure
 that the block has drawn.
 
-The README's first figure shows more than its code draws. The code of README.md is run as it stands, and what it has
-learned is drawn: the distance from 23:30 at 10 degrees to every hour and temperature, as it was measured, as it was learned,
-and as the Mahalanobis distance has it whose matrix fits the same measured pairs best (least squares over all of them).
+The README's first figure shows more than its code draws. The code of README.md is run as it stands. The figure shows distances
+from 23:30 at 10 degrees to every hour and temperature: measured, learned, and by the best Mahalanobis distance. The matrix of
+the last one fits the same measured pairs by least squares.
 
 The README's second figure is that of ``semimetric demo``, and the four cards show parts of both.
 """

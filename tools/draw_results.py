@@ -26,7 +26,7 @@ from report import RESULTS, read  # noqa: E402
 OURS, OTHER, INK = "#0b5fa5", "#6f6f6f", "#222222"
 LEAST = 5e-4  # a recall nearer to 1 is drawn as 1
 PEERS = {  # the methods of knn_accuracy.py and knn_regression.py, as readers call them
-    "semimetric": "semimetric", "semimetric_readable": "semimetric, interpretable form", "semimetric_neighbors": "semimetric, votes",
+    "semimetric": "semimetric", "semimetric_readable": "semimetric, interpretable form",
     "forest": "random forest", "extra_trees": "extremely randomised trees", "boosting": "gradient boosting",
     "rbf": "SVM with RBF kernel", "nca_k": "NCA", "euclid_k": "nearest neighbours",
     "leaves_k": "neighbours by leaves of a forest",
@@ -96,7 +96,7 @@ def bars(ax: Axes, names: Sequence[str], values: Sequence[float], form: str) -> 
 def classes() -> Figure:
     """The mean error on sets of classes against the seconds of the processor that learning takes."""
     found = gathered([each for each in rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
-    methods = [method for method in PEERS if method != "semimetric_neighbors"]
+    methods = list(PEERS)
     sets = [name for name in names_of(found) if all(complete(found, name, method) for method in methods)]
     points = []
     for method in methods:
@@ -116,7 +116,7 @@ def classes() -> Figure:
 def mean_ranks() -> Figure:
     """The critical-difference diagram of the methods on sets of classes."""
     found = gathered([each for each in rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
-    methods = [method for method in PEERS if method != "semimetric_neighbors"]
+    methods = list(PEERS)
     sets = [name for name in names_of(found) if all((name, method) in found for method in methods)]
     errors = [[np.inf if (e := mean(found, name, method)) is None else e for method in methods] for name in sets]
     places = ranks(np.array(errors)).mean(axis=0)
@@ -141,20 +141,18 @@ def mean_ranks() -> Figure:
 
 def values() -> Figure:
     """The mean R2 on sets of values against the seconds of the processor that learning takes."""
-    found = [each for each in rows("knn_regression") if each["split"] > 1]
-    names = {name: PEERS[name] for name in ("semimetric", "forest", "extra_trees", "boosting", "euclid_k")}
-    points = []
-    for method, name in names.items():
-        of_method = [each for each in found if each["method"] == method]
-        by_set: dict[str, list[float]] = {}
-        for each in of_method:
-            by_set.setdefault(each["set"], []).append(each["r2"])
-        r2 = float(np.mean([np.mean(scores) for scores in by_set.values()]))
-        points.append((name, float(np.mean([each["processor_seconds"] for each in of_method])), r2))
+    found = gathered([each for each in rows("knn_regression") if each["split"] > 1])
+    sets, points = names_of(found), []
+    for method in ("semimetric", "forest", "extra_trees", "boosting", "euclid_k"):
+        of_sets = [list(found[name, method].values()) for name in sets]
+        r2, seconds = (
+            np.mean([np.mean([each[key] for each in runs]) for runs in of_sets]) for key in ("r2", "processor_seconds")
+        )
+        points.append((PEERS[method], float(seconds), float(r2)))
     figure, (ax,) = picture()
     named_points(ax, points)
     ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean R²")
-    ax.set_title(f"Values of {len(by_set)} data sets, default settings", loc="left", fontsize=11)
+    ax.set_title(f"Values of {len(sets)} data sets, default settings", loc="left", fontsize=11)
     ax.set_xlim(right=2.2 * max(seconds for _, seconds, _ in points))
     ax.set_xticks([0.1, 0.2, 0.5, 1.0])
     plain(ax, x=True)
@@ -206,7 +204,7 @@ def proved() -> Figure:
     found |= {name: (each["called"], each["ms_query"] / each["ms_brute_force"]) for name, each in others.items()}
     figure, axes = picture(width=8.4, height=4.0, columns=2)
     names, places = list(found), np.arange(len(found))
-    for ax, k, label in ((axes[0], 0, "exact calls, % of all items"), (axes[1], 1, "CPU time of a query, % of brute force")):
+    for ax, k, label in ((axes[0], 0, "exact calls, % of all items"), (axes[1], 1, "time of a query, % of brute force")):
         shares = [100 * found[name][k] for name in names]
         drawn = ax.barh(
             places, [min(share, 100) for share in shares], color=[OURS if share < 100 else "#c0392b" for share in shares]

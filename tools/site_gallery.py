@@ -4,16 +4,17 @@
 small, so that wide ones cannot be read. Ours show one panel of the first figure, with larger text.
 """
 
+from __future__ import annotations
+
 import re
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 THUMBNAIL = (520, 364)  # pixels, twice what the page shows
 MANY = 6  # panels of a figure that shows a collection, whose thumbnail is the whole figure
@@ -35,6 +36,7 @@ def connect(app: Any, root: Path) -> None:
 
 def scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Save the figures of a block as Sphinx-Gallery does, and the first one of an example as a thumbnail too."""
+    import matplotlib.pyplot as plt
     from sphinx_gallery.scrapers import matplotlib_scraper
 
     if len(block_vars["image_path_iterator"]) == 0 and plt.get_fignums():
@@ -47,12 +49,14 @@ def scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]
 
 def save_thumbnail(figure: Figure, path: Path) -> None:
     """Write the largest panel of a figure, or all of it if it has many, as a picture of the size of a thumbnail."""
+    from matplotlib.text import Text
+
     figure.canvas.draw()
     panels = [ax for ax in figure.axes if ax.get_visible() and ax.get_label() != "<colorbar>"]
     part = largest(panels) if len(panels) <= MANY else None
     texts = [] if part is None else [text for text in part.findobj(Text) if text.get_text()]
     sizes = [text.get_fontsize() for text in texts]
-    hidden = [] if part is None else [each for each in [*figure.axes, *figure.texts] if each is not part]
+    hidden = [] if part is None else [each for each in [*figure.axes, *figure.texts] if each is not part and each.get_visible()]
     layout = figure.get_layout_engine()
     figure.set_layout_engine("none")
     for text, size in zip(texts, sizes, strict=True):
@@ -78,6 +82,8 @@ def framed(box: Bbox) -> Bbox:
     """A box of the shape of a thumbnail around another, in inches, with a small margin."""
     width, height = box.width + 0.1, box.height + 0.1
     width, height = max(width, height * THUMBNAIL[0] / THUMBNAIL[1]), max(height, width * THUMBNAIL[1] / THUMBNAIL[0])
+    from matplotlib.transforms import Bbox
+
     middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
     return Bbox.from_bounds(middle[0] - width / 2, middle[1] - height / 2, width, height)
 

@@ -71,6 +71,7 @@ def test_what_goes_on_is_ended():
 
 
 @pytest.mark.parametrize("work", [SAVES.format(again=False), BUILDS])
+@pytest.mark.slow
 def test_nothing_is_left_of_what_was_begun(work, model, tmp_path):
     assert said_after_ctrl_c(work, str(tmp_path / "index"), model) == "interrupted\n"
     assert not os.listdir(tmp_path)

@@ -137,6 +137,7 @@ STREAMS = {
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.slow
 def test_an_output_that_cannot_be_written_is_one_sentence(name, folder):
     redirected, message = STREAMS[name]
     line = f"{sys.executable} -m semimetric info {folder / 'model.smm'} {redirected}"

@@ -45,9 +45,21 @@ def warnings_as_errors():
 
 
 RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "README"]
-LONG = {"choose", "drawing", "learning", "neighbors", "questions", "reasons", "reports", "reports_elsewhere", "vectors"} | {
-    name for name in RUNS if name.startswith("coming_from_")
-}
+LONG = {
+    "choose",
+    "drawing",
+    "effort",
+    "files",
+    "in-your-database",
+    "index",
+    "learning",
+    "neighbors",
+    "questions",
+    "reasons",
+    "reports",
+    "reports_elsewhere",
+    "vectors",
+} | {name for name in RUNS if name.startswith("coming_from_")}
 """Pages that run among the slow tests: seconds each."""
 
 
@@ -157,15 +169,17 @@ def test_figures_of_the_pages_are_there_and_small():
     assert max((ROOT / "docs" / name).stat().st_size for name in drawn) < 150_000
 
 
-def test_every_picture_of_the_results_is_drawn_from_kept_rows(tmp_path):
+def test_every_picture_of_the_results_is_drawn_from_kept_rows(tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the tool puts the folder of the benchmarks there
     drawn = tool("draw_results")["draw"](tmp_path)
     assert re.findall(r"\(figures/results/(\w+\.png)\)", PAGES["results"]) == [path.name for path in drawn]
     for path in drawn:
         now, then = (pyplot.imread(file)[..., :3] for file in (path, ROOT / "docs" / "figures" / "results" / path.name))
         rows, columns = (min(sizes) for sizes in zip(now.shape[:2], then.shape[:2], strict=True))
         assert now.shape[:2] == pytest.approx(then.shape[:2], abs=8)
-        assert abs(now[:rows, :columns] - then[:rows, :columns]).mean() < 0.05, f"draw {path.name} anew: make figures"
+        differs = abs(now[:rows, :columns] - then[:rows, :columns]).mean()
+        assert differs < 0.2 * (1 - then).mean(), f"draw {path.name} anew: make figures"  # of the ink
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-FIRST_SNIPPET = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
+START = (Path(__file__).parents[2] / "docs" / "start.md").read_text()
+FIRST_SNIPPETS = "".join(re.findall(r"```python\n(.*?)```", START, re.DOTALL)[:3])
 WITHOUT = """
 import sys
 
@@ -84,7 +84,7 @@ def test_the_packages_of_extras_are_absent():
     )
 
 
-@pytest.mark.parametrize("code", [IMPORT, FIRST_SNIPPET + SEARCH], ids=["import", "fit, save, load and search"])
+@pytest.mark.parametrize("code", [IMPORT, FIRST_SNIPPETS + SEARCH], ids=["import", "fit, save, load and search"])
 def test_works_without_extras(code, tmp_path):
     done = run(code, tmp_path)
     assert done.returncode == 0, done.stderr

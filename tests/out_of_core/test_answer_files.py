@@ -155,6 +155,7 @@ def test_bad_arguments_are_refused_before_anything_is_written(folder):
         assert "another process fills" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_what_the_next_call_finishes(folder):
     """The process kills itself in the third block, right after the second was recorded."""
     np.save(folder / "q.npy", QUERIES)
