@@ -103,9 +103,8 @@ def geweke(d, n, n_direct, n_chain, seed=0, w_prior=1.0):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("d", "w_prior"), [pytest.param(1, 1.0, marks=pytest.mark.slow), (2, 1.0), pytest.param(3, 20.0, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "w_prior"), [(1, 1.0), (2, 1.0), (3, 20.0)])
 def test_geweke(d, w_prior):
     z = geweke(d, 4, 3000, 12_000, w_prior=w_prior)
     assert np.abs(z).max() < 3.9, z

@@ -46,6 +46,7 @@ def test_log_loss_is_that_of_scikit_learn_until_the_floor(peers, rng):
     assert peers.log_loss(np.array([[0.0, 1.0]]), np.array([0])) == pytest.approx(-np.log(peers.FLOOR))
 
 
+@pytest.mark.slow
 def test_every_family_answers_under_its_names(peers):
     X, y = load_iris(return_X_y=True)
     for names in peers.FAMILIES:

@@ -188,6 +188,7 @@ def test_the_process_itself(folder):
     assert version.stdout == f"semimetric {semimetric.__version__}\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error(folder):
     """As in ``semimetric distance ... | head -1``."""
     read, write = os.pipe()

@@ -8,17 +8,13 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
-LONG = {
-    "plot_can_straight_pieces_part_classes_that_wind",
-    "plot_how_many_knots_does_a_distance_need",
-    "plot_how_many_pieces_has_a_boundary",
-    "plot_must_all_data_be_in_memory",
-    "plot_what_do_a_few_links_teach_a_clustering",
-    "plot_which_corners_of_a_photograph_look_alike",
-    "plot_which_customers_leave_by_a_table_as_it_comes",
-    "plot_which_series_are_alike_if_time_may_stretch",
-    "plot_which_words_are_near_by_edits",
-}  # seconds each: they run among the slow tests
+QUICK = {
+    "plot_approximate_emd",
+    "plot_learn_from_measured_distances",
+    "plot_nearest_join",
+    "plot_read_a_learned_distance",
+    "plot_why_is_this_wine_predicted_so",
+}  # the others run among the slow tests
 
 
 @pytest.fixture
@@ -36,12 +32,12 @@ def test_the_four_examples_are_there():
     assert len(list(FOLDER.glob("plot_*.py"))) >= 4
 
 
-def test_those_that_take_long_are_there():
-    assert {path.stem for path in EXAMPLES} >= LONG
+def test_those_that_are_quick_are_there():
+    assert {path.stem for path in EXAMPLES} >= QUICK
 
 
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in EXAMPLES]
+    "path", [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem not in QUICK)) for path in EXAMPLES]
 )
 @pytest.mark.filterwarnings("ignore:features .* are constant", "ignore:.* lie outside the range of the fit")
 def test_runs_and_draws_one_figure(path, plt, monkeypatch, tmp_path):

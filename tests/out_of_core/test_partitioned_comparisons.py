@@ -239,6 +239,7 @@ def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sampl
 
 
 @pytest.mark.parametrize("kind", [*map(slow, ["pairs", "quadruplets"]), "triplets"])
+@pytest.mark.slow
 def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
     from semimetric import out_of_core
 

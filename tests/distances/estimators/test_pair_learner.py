@@ -30,6 +30,7 @@ def test_the_threshold_parts_the_pairs():
 
 
 @pytest.mark.parametrize(("strategy", "min_rate"), [("accuracy", None), ("f_beta", None), ("max_tpr", 0.9), ("max_tnr", 0.9)])
+@pytest.mark.slow
 def test_calibrated_thresholds_are_the_best_of_all(strategy, min_rate):
     model, pairs, _ = learned("pairs", n_knots=2, alpha=1.0)
     noisy = np.where(np.random.default_rng(2).random(600) < 0.2, -Y, Y)

@@ -67,6 +67,7 @@ def test_with_time_enough_the_candidates_are_those_of_no_budget(problem, learned
 
 
 @pytest.mark.parametrize("seconds", [4.0, 6.0, 9.0, 15.0, 25.0, 40.0])
+@pytest.mark.slow
 def test_the_budget_holds_where_something_fits(problem, learned, seconds, recwarn):
     done, at = learned
     found = learn_sum_within(problem, TimeBudget(seconds))
@@ -77,6 +78,7 @@ def test_the_budget_holds_where_something_fits(problem, learned, seconds, recwar
     assert len(found.held_out) >= 2
 
 
+@pytest.mark.slow
 def test_more_time_is_used_for_more_folds(problem, learned):
     done, _ = learned
     n_heats = []

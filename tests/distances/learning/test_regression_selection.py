@@ -52,6 +52,7 @@ def test_auto_predicts_unseen_items_better_than_the_mean(tables, loss):
     assert again.score(fresh, cases.warped_sum(fresh[:, 0], fresh[:, 1])) > 0.9
 
 
+@pytest.mark.slow
 def test_choices_are_seeded():
     one, again, other = (chosen(Recipe(random_state=seed)) for seed in (1, 1, 2))
     assert one == again

@@ -60,6 +60,7 @@ def test_the_horseshoe_has_six_planes_and_seven_segments(horseshoe):
 
 
 @pytest.mark.parametrize("make", [make_horseshoe, make_s_shape])
+@pytest.mark.slow
 def test_machines_separate_what_bends(make):
     model = DPLMClassifier(alpha=1.0, chains=GibbsChains(n_sweeps=1500)).fit(*make())
     assert model.score(*make(random_state=4)) > 0.97
@@ -86,6 +87,7 @@ def test_one_component_is_one_plane(rng):
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 3.7, 2.0**300])
+@pytest.mark.slow
 def test_a_common_factor_of_all_features_plays_no_part(factor, unscaled):
     X, y = make_horseshoe(100, 60)
     for parameters, one in zip(IN_ANY_UNIT, unscaled, strict=True):
@@ -260,6 +262,7 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
     assert_refused(lambda: DPLMClassifier().fit(X, np.zeros(32)), "one class only", "two classes", "add some")
 
 
+@pytest.mark.slow
 def test_it_pickles_and_is_seeded():
     X, y = make_s_shape(150)
     model = DPLMClassifier(chains=GibbsChains(n_sweeps=100)).fit(X, y)
