@@ -62,6 +62,7 @@ def stored_types(kind: type, *, required: bool = False) -> dict[str, Any]:
 
 def fits(value: object, hint: Any) -> bool:
     """Return True if a value is of an annotated type; lists, tuples and arrays stand for one another as sequences."""
+    hint = _without_alias(hint)
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any or isinstance(hint, (str, TypeVar)):
         return True
@@ -81,6 +82,15 @@ def fits(value: object, hint: Any) -> bool:
             return False
         return isinstance(value, (list, tuple, np.ndarray)) and all(fits(entry, parts[0]) for entry in value)
     return _is_of(value, hint)
+
+
+def _without_alias(hint: Any) -> Any:
+    """Return the type that an alias of a ``type`` statement stands for, as ArrayLike and NDArray are from NumPy 2.5 on."""
+    alias = get_origin(hint) or hint
+    while hasattr(alias, "__value__"):
+        hint = alias.__value__[get_args(hint)] if get_args(hint) else alias.__value__
+        alias = get_origin(hint) or hint
+    return hint
 
 
 def _is_of(value: object, hint: Any) -> bool:

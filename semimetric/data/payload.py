@@ -132,7 +132,7 @@ class PayloadColumn:
         missing = np.isnan(self.cells)
         if self.kind == "time":
             days = np.where(missing, 0.0, self.cells)
-            times = np.where(missing, np.datetime64("NaT"), np.round(days * _DAY).astype("M8[us]"))
+            times = np.where(missing, np.datetime64("NaT", "us"), np.round(days * _DAY).astype("M8[us]"))
             shown = pandas.Series(times)
             return shown.dt.tz_localize("UTC").dt.tz_convert(clock_zone(self.zone)).array if self.zone else shown.array
         if self.kind == "number":

@@ -156,7 +156,7 @@ def _shown(column: Any, zone: str) -> _Times:
 def _clock(cell: Any, clocks: tzinfo | None) -> Any:
     """Return the time on a clock in the time zone; NaT for a missing one."""
     if is_missing(cell):
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
     if isinstance(cell, datetime) and cell.tzinfo is not None:
         return np.datetime64(cell.astimezone(clocks).replace(tzinfo=None))
     return np.datetime64(cell, "us")

@@ -113,6 +113,7 @@ def test_a_result_of_sqlalchemy_is_the_frame(rng):
         model.fit(told, connection.execute(half).scalars())
         assert_refused(lambda: model.predict(told), "X has no rows", "at least one", "run the query again")
     assert model.classes_.tolist() == [False, True]
+    engine.dispose()
 
 
 def stream(X):
