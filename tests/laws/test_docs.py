@@ -158,6 +158,12 @@ def test_figures_of_the_pages_are_there_and_small():
     assert max((ROOT / "docs" / name).stat().st_size for name in drawn) < 150_000
 
 
+def coarse(image, step=20):
+    """The ink of a picture in squares of some pixels, in which text of another release of Matplotlib moves little."""
+    rows, columns = (size // step for size in image.shape[:2])
+    return 1 - image[: rows * step, : columns * step].reshape(rows, step, columns, step, 3).mean(axis=(1, 3, 4))
+
+
 def test_every_picture_of_the_results_is_drawn_from_kept_rows(tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.setattr(sys, "path", [*sys.path])  # the tool puts the folder of the benchmarks there
@@ -167,8 +173,8 @@ def test_every_picture_of_the_results_is_drawn_from_kept_rows(tmp_path, monkeypa
         now, then = (pyplot.imread(file)[..., :3] for file in (path, ROOT / "docs" / "figures" / "results" / path.name))
         rows, columns = (min(sizes) for sizes in zip(now.shape[:2], then.shape[:2], strict=True))
         assert now.shape[:2] == pytest.approx(then.shape[:2], abs=8)
-        differs = abs(now[:rows, :columns] - then[:rows, :columns]).mean()
-        assert differs < 0.2 * (1 - then).mean(), f"draw {path.name} anew: make figures"  # of the ink
+        now, then = coarse(now[:rows, :columns]), coarse(then[:rows, :columns])
+        assert abs(now - then).mean() < 0.4 * then.mean(), f"draw {path.name} anew: make figures"
 
 
 @pytest.mark.slow
