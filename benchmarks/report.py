@@ -109,6 +109,11 @@ def read(file: Path | None, benchmark: str) -> list[dict]:
     return [row for row in map(json.loads, lines) if row["benchmark"] == benchmark]
 
 
+def kept_rows(script: str, benchmark: str = "") -> list[dict]:
+    """The kept rows of a script, of the benchmark of its name or of another one."""
+    return read(RESULTS / f"{script}.jsonl", benchmark or script)
+
+
 def append(file: Path | None, row: dict) -> None:
     """Write a row to a file as a line of JSON; without a file, do nothing."""
     if file:

@@ -4,7 +4,7 @@ Points and queries are those of search.py: real pixels moved towards their neigh
 distance of rough tables, for which the other engines have no metric. They answer under Euclid's distance on the same points,
 which is cheaper to compute. The recall of each engine is that of the exact 10 nearest under its own distance. So a curve says
 what an engine costs for the distance that it can search, not which of two engines finds the better neighbours.
-Queries a second are those of a batch, by seconds of the processor.
+Queries a second are those of a batch, by CPU seconds.
 """
 
 import argparse
@@ -29,7 +29,7 @@ CANDIDATES = (20, 50, 100, 200, 400, 800)
 
 
 def measured(search: Callable[[np.ndarray], np.ndarray], queries: np.ndarray, true: np.ndarray) -> dict:
-    """Recall of the true ids, and queries a second of one processor, a median of three batches."""
+    """Measure the recall of the true ids, and queries per CPU second, a median of three batches."""
     with threadpool_limits(1):  # or threads of FAISS's matrix products wait, and their seconds count
         found = search(queries)
         cpu = np.median([clocks(lambda: search(queries))[1] for _ in range(3)])
@@ -37,7 +37,7 @@ def measured(search: Callable[[np.ndarray], np.ndarray], queries: np.ndarray, tr
 
 
 def ours(points: np.ndarray, queries: np.ndarray) -> Iterator[dict]:
-    """Exact, by lists and along the graph, under the learned distance."""
+    """Search under the learned distance: exactly, by lists and along the graph."""
     d, _ = learned("landsat_satimage", 32)
     compiled = NeighborIndex(d).fit(points[:20_000]).build_graph()  # before it is timed
     compiled.kneighbors(queries[:2], K, algorithm="graph")
@@ -70,13 +70,13 @@ class Peer(NamedTuple):
 
 
 def built_by_faiss(spec: str) -> Callable[[np.ndarray], Any]:
-    """A function that builds what FAISS's factory makes of a text, on two threads."""
+    """Return a function that builds what FAISS's factory makes of a text, on two threads."""
 
     def build(points: np.ndarray) -> Any:
         faiss.omp_set_num_threads(2)
         index = faiss.index_factory(points.shape[1], spec.format(n_lists=int(np.sqrt(len(points)))))
         if isinstance(index, faiss.IndexNSG):
-            index.build_type = 1  # NN-descent: comparing all pairs, the default, takes hours for a million
+            index.build_type = 1  # NN-descent; the default compares all pairs
         index.train(points)
         index.add(points)
         faiss.omp_set_num_threads(1)
@@ -86,7 +86,7 @@ def built_by_faiss(spec: str) -> Callable[[np.ndarray], Any]:
 
 
 def asked_of_faiss(name: str) -> Callable[[Any, float | None, np.ndarray], np.ndarray]:
-    """A function that sets the parameter of this name, and searches."""
+    """Return a function that sets the parameter of this name, and searches."""
 
     def search(index: Any, value: float | None, queries: np.ndarray) -> np.ndarray:
         if name == "search_L":
@@ -133,7 +133,7 @@ PEERS = {
 
 
 def theirs(points: np.ndarray, queries: np.ndarray, engines: Sequence[str]) -> Iterator[dict]:
-    """Other packages under Euclid's distance, at their usual settings of the build."""
+    """Search by other packages under Euclid's distance, at their usual settings of the build."""
     exact = PEERS["FAISS flat"]
     true = exact.search(exact.build(points), None, queries)
     for engine in engines:

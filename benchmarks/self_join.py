@@ -18,7 +18,7 @@ from typing import Any
 import faiss
 import numpy as np
 from report import add_results, append, once, report, with_origin
-from search import K, learned, more
+from search import K, learned, more, recall
 
 from semimetric import NeighborIndex, Semimetric, SemimetricWarning
 
@@ -31,11 +31,6 @@ def measured(call: Callable[[], Any]) -> tuple[dict[str, float], Any]:
     start, cpu = time.perf_counter(), time.process_time()
     out = call()
     return {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}, out
-
-
-def found_share(true: np.ndarray, found: np.ndarray) -> float:
-    """Share of the true neighbours that are found, for each of some points."""
-    return float(np.mean([np.isin(a, b).mean() for a, b in zip(true, found, strict=True)]))
 
 
 def ours(d: Semimetric, points: np.ndarray, queries: np.ndarray, threads: int) -> list[dict]:
@@ -59,7 +54,7 @@ def ours(d: Semimetric, points: np.ndarray, queries: np.ndarray, threads: int) -
         nearest = index.searcher(K, algorithm="graph", n_candidates=width, n_jobs=1)
         nearest(queries[:10])
         asked, (_, got) = measured(lambda n=nearest: n(queries))
-        row |= {f"recall_{width}": found_share(true, got), f"us_{width}": asked["cpu_seconds"] / len(queries) * 1e6}
+        row |= {f"recall_{width}": recall(true, got), f"us_{width}": asked["cpu_seconds"] / len(queries) * 1e6}
     return [*rows, row]
 
 
@@ -74,7 +69,7 @@ def peers(points: np.ndarray, threads: int) -> list[dict]:
     rows = [{"engine": "FAISS flat (Euclid), scaled from 2,000"} | {k: v * len(points) / 2000 for k, v in took.items()}]
 
     def add(engine: str, took: dict[str, float], ids: np.ndarray, **more: object) -> None:
-        rows.append({"engine": engine} | took | {"recall": found_share(true, ids[sampled][:, : K + 1])} | more)
+        rows.append({"engine": engine} | took | {"recall": recall(true, ids[sampled][:, : K + 1])} | more)
 
     hnsw = faiss.IndexHNSWFlat(points.shape[1], 16)
     hnsw.hnsw.efConstruction = 80

@@ -43,6 +43,7 @@ QUICK = {
     "paper0": ["--sets", "iris", "--splits", "1", "--methods", "PL1", "PL2", "RBF"],
     "paper4": ["--parts", "tables", "--sets", "fourclass"],
     "payload": ["--points", "20000"],
+    "search_curves": ["--points", "20000", "--queries", "200", "--engines", "semimetric", "FAISS flat", "FAISS HNSW"],
     "search": ["--points", "50000", "--queries", "100", "--part", "large"],
     "solve": ["--pairs", "2000"],
     "streaming": ["--quick"],

@@ -73,7 +73,7 @@ def run_page(page: Path, folder: Path) -> Iterator[Block]:
 
 
 def example() -> dict[str, Any]:
-    """The names that the code of the README defines."""
+    """Run the code of the README, and return the names that it defines."""
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
@@ -129,7 +129,7 @@ def draw_demo(folder: Path) -> list[Path]:
 
 
 def card() -> tuple[Figure, Axes]:
-    """A figure of the size of a card, and its axes."""
+    """Return a figure of the size of a card, and its axes."""
     figure = Figure(figsize=CARD, layout="constrained")
     ax = figure.subplots()
     ax.spines[["top", "right"]].set_visible(False)
@@ -137,7 +137,7 @@ def card() -> tuple[Figure, Axes]:
 
 
 def learn_card(result: demo.DemoResult) -> Figure:
-    """Distances of unseen pairs, true and predicted."""
+    """Draw predicted against true distances of unseen pairs."""
     figure, ax = card()
     ax.plot(result.true, result.predicted, ".", color=BLUE, markersize=3, alpha=0.4)
     ax.plot([0, result.true.max()], [0, result.true.max()], color=ORANGE, linewidth=1)
@@ -146,7 +146,7 @@ def learn_card(result: demo.DemoResult) -> Figure:
 
 
 def search_card(result: demo.DemoResult) -> Figure:
-    """Three images of digits, each with its nearest by the learned distance."""
+    """Draw three images of digits, each with its nearest by the learned distance."""
     figure = Figure(figsize=CARD, layout="constrained")
     axes = figure.subplots(3, 6, width_ratios=[1, 0.25, 1, 1, 1, 1])
     for row, line in enumerate(axes):
@@ -161,7 +161,7 @@ def search_card(result: demo.DemoResult) -> Figure:
 
 
 def explain_card() -> Figure:
-    """The parts that columns add to a distance between two wines."""
+    """Draw the parts that columns add to a distance between two wines."""
     wines, kinds = load_wine(return_X_y=True, as_frame=True)
     d = sm.KernelRidgeLearner("classes", random_state=0).fit(wines, kinds).semimetric_
     parts = sorted(zip(d.contributions(wines.iloc[0], wines.iloc[100]).tolist(), d.terms, strict=True))[-5:]
@@ -174,7 +174,7 @@ def explain_card() -> Figure:
 
 
 def deploy_card() -> Figure:
-    """The places in which a learned distance is computed."""
+    """Draw the places in which a learned distance is computed."""
     figure, ax = card()
     ax.set_axis_off()
     ax.set(xlim=(0, 1), ylim=(0, 1))

@@ -19,9 +19,9 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from accuracy_summary import complete, gathered, mean, names_of  # noqa: E402
+from accuracy_summary import Results, complete, gathered, mean, names_of  # noqa: E402
 from rank_statistics import nemenyi, ranks  # noqa: E402
-from report import RESULTS, read  # noqa: E402
+from report import kept_rows  # noqa: E402
 
 OURS, OTHER, INK = "#0b5fa5", "#6f6f6f", "#222222"
 LEAST = 5e-4  # a recall nearer to 1 is drawn as 1
@@ -40,21 +40,16 @@ ENGINES = {  # of search_curves.py
 }  # fmt: skip
 
 
-def rows(name: str, title: str | None = None) -> list[dict[str, Any]]:
-    """The kept rows of a benchmark."""
-    return read(RESULTS / f"{name}.jsonl", title or name)
-
-
 def row(name: str, **values: Any) -> dict[str, Any]:
-    """The last kept row of a benchmark that has these values; KeyError without one."""
-    found = [each for each in rows(name) if all(each.get(key) == value for key, value in values.items())]
+    """Return the last kept row of a benchmark that has these values; KeyError without one."""
+    found = [each for each in kept_rows(name) if all(each.get(key) == value for key, value in values.items())]
     if not found:
         raise KeyError(f"benchmarks/results/{name}.jsonl has no row with {values}; run benchmarks/{name}.py")
     return found[-1]
 
 
 def picture(width: float = 7.2, height: float = 3.8, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure and its axes, without the frame that says nothing."""
+    """Return a figure and its axes, without lines above and to the right."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = list(figure.subplots(1, columns, squeeze=False)[0])
     for ax in axes:
@@ -93,66 +88,115 @@ def bars(ax: Axes, names: Sequence[str], values: Sequence[float], form: str) -> 
     ax.tick_params(axis="y", length=0)
 
 
-def classes() -> Figure:
-    """The mean error on sets of classes against the seconds of the processor that learning takes."""
-    found = gathered([each for each in rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
-    methods = list(PEERS)
-    sets = [name for name in names_of(found) if all(complete(found, name, method) for method in methods)]
-    points = []
-    for method in methods:
-        error, seconds = (
-            np.mean([mean(found, name, method, what) for name in sets]) for what in ("error", "processor_seconds")
+Means = dict[str, tuple[float, float]]
+
+
+def rows_of_classes() -> tuple[Results, list[str]]:
+    """Return the rows of knn_accuracy.py without large sets and splits of choices, and the sets that all methods did."""
+    found = gathered([each for each in kept_rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
+    return found, [name for name in names_of(found) if all(complete(found, name, method) for method in PEERS)]
+
+
+def means_of_classes() -> Means:
+    """Return the mean error of each method, and its mean CPU seconds."""
+    found, sets = rows_of_classes()
+
+    def mean_of(method: str, what: str) -> float:
+        return float(np.mean([mean(found, name, method, what) for name in sets]))
+
+    return {method: (mean_of(method, "error"), mean_of(method, "processor_seconds")) for method in PEERS}
+
+
+def ranks_of_classes() -> dict[str, float]:
+    """Return the mean rank of each method, the best first."""
+    found, sets = rows_of_classes()
+    errors = np.array([[mean(found, name, method) for method in PEERS] for name in sets])
+    return dict(sorted(zip(PEERS, ranks(errors).mean(axis=0).tolist(), strict=True), key=lambda each: each[1]))
+
+
+def means_of_values() -> Means:
+    """Return the mean R2 of each method on sets of values, and its mean CPU seconds."""
+    found = gathered([each for each in kept_rows("knn_regression") if each["split"] > 1])
+    means = {}
+    for method in ("semimetric", "forest", "extra_trees", "boosting", "euclid_k"):
+        of_sets = [list(found[name, method].values()) for name in names_of(found)]
+        r2, seconds = (
+            np.mean([np.mean([each[key] for each in runs]) for runs in of_sets]) for key in ("r2", "processor_seconds")
         )
-        points.append((PEERS[method], float(seconds), 100 * float(error)))
+        means[method] = float(r2), float(seconds)
+    return means
+
+
+def shares_of_calls() -> Means:
+    """Return the shares of exact calls and of the time of brute force until the ten nearest are proved, by kind of objects."""
+    digits = row("exact_neighbors", index="duals of the query, 256 learned potentials")
+    all_digits = min(each["processor_ms"] for each in kept_rows("exact_neighbors") if each["calls"] == 1500)
+    words = row("edit_distance", method="ten nearest proved, letters and 2-grams")
+    clouds = {"method": "PointCloudBounds", "clouds": "20 points", "metric": "euclidean"}
+    others = {
+        "simulated series\n(dynamic time warping)": row("warping_bounds", series="one channel", seeds=3),
+        "simulated series,\n12 channels": row("warping_bounds", series="unequal lengths, 12 channels"),
+        "heart beats (ECG200)": row("warping_bounds", series="ECG200"),
+        "clouds of points\n(Earth Mover's Distance)": row("cloud_bounds", **clouds),
+    }  # fmt: skip
+    return {
+        "images of digits\n(Earth Mover's Distance)": (digits["calls"] / 1500, digits["processor_ms"] / all_digits),
+        "English words\n(edit distance)": (
+            words["share_of_calls"], words["ms_a_search"] / row("edit_distance", method="rapidfuzz")["ms_a_search"]),
+    } | {name: (each["called"], each["ms_query"] / each["ms_brute_force"]) for name, each in others.items()}  # fmt: skip
+
+
+def fits_by_size() -> list[dict[str, Any]]:
+    """Return the rows of scale.py on two threads, the fewest pairs first."""
+    return [each for each in kept_rows("scale", "scale: least squares, 32 features x 8 knots") if each["threads"] == 2]
+
+
+# Pictures -----------------------------------------------------------------------------------------------------------------
+
+
+def classes() -> Figure:
+    """Draw the mean error on sets of classes against CPU seconds."""
+    points = [(PEERS[method], seconds, 100 * error) for method, (error, seconds) in means_of_classes().items()]
     figure, (ax,) = picture()
     named_points(ax, points, above=("semimetric, interpretable form",), below=("extremely randomised trees",))
     ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean error, %")
-    ax.set_title(f"Classes of {len(sets)} data sets, default settings", loc="left", fontsize=11)
+    ax.set_title(f"Classes of {len(rows_of_classes()[1])} data sets, default settings", loc="left", fontsize=11)
     ax.set_xlim(right=3 * max(seconds for _, seconds, _ in points))
     plain(ax, x=True)
     return figure
 
 
 def mean_ranks() -> Figure:
-    """The critical-difference diagram of the methods on sets of classes."""
-    found = gathered([each for each in rows("knn_accuracy") if each["split"] > 1 and "all rows" not in each["set"]])
-    methods = list(PEERS)
-    sets = [name for name in names_of(found) if all((name, method) in found for method in methods)]
-    errors = [[np.inf if (e := mean(found, name, method)) is None else e for method in methods] for name in sets]
-    places = ranks(np.array(errors)).mean(axis=0)
-    order = np.argsort(places)
+    """Draw the critical-difference diagram of the methods on sets of classes."""
+    places, n_sets = ranks_of_classes(), len(rows_of_classes()[1])
     figure, (ax,) = picture(height=3.4)
-    for height, index in enumerate(order):
-        name, colour = PEERS[methods[index]], OURS if methods[index].startswith("semimetric") else OTHER
-        ax.plot(places[index], height, "o", color=colour, markersize=8)
-        ax.annotate(f"{name}  {places[index]:.1f}", (places[index], height), (10, -4), textcoords="offset points",
+    for height, (method, place) in enumerate(places.items()):
+        name, colour = PEERS[method], OURS if method.startswith("semimetric") else OTHER
+        ax.plot(place, height, "o", color=colour, markersize=8)
+        ax.annotate(f"{name}  {place:.1f}", (place, height), (10, -4), textcoords="offset points",
                     color=colour, fontsize=9, fontweight="bold" if colour == OURS else "normal")  # fmt: skip
-    difference = nemenyi(len(methods), len(sets))
-    best = places[order[0]]
+    best, difference = min(places.values()), nemenyi(len(places), n_sets)
     ax.axvspan(best, best + difference, color=OURS, alpha=0.1, linewidth=0)
-    ax.text(best + difference / 2, len(methods) - 0.5, "no significant difference\nfrom the best (Nemenyi, 5 %)",
+    ax.text(best + difference / 2, len(places) - 0.5, "no significant difference\nfrom the best (Nemenyi, 5 %)",
             ha="center", va="bottom", color=OURS, fontsize=9)  # fmt: skip
-    ax.set(xlabel="mean rank, 1 the lowest error", yticks=[], ylim=(len(methods) + 0.4, -0.7))
-    ax.set_xlim(right=places.max() + 2.2)
+    ax.set(xlabel="mean rank, 1 the lowest error", yticks=[], ylim=(len(places) + 0.4, -0.7))
+    ax.set_xlim(right=max(places.values()) + 2.2)
     ax.spines["left"].set_visible(False)
-    ax.set_title(f"Mean ranks on {len(sets)} data sets with classes", loc="left", fontsize=11)
+    ax.set_title(f"Mean ranks on {n_sets} data sets with classes", loc="left", fontsize=11)
     return figure
 
 
 def values() -> Figure:
-    """The mean R2 on sets of values against the seconds of the processor that learning takes."""
-    found = gathered([each for each in rows("knn_regression") if each["split"] > 1])
-    sets, points = names_of(found), []
-    for method in ("semimetric", "forest", "extra_trees", "boosting", "euclid_k"):
-        of_sets = [list(found[name, method].values()) for name in sets]
-        r2, seconds = (
-            np.mean([np.mean([each[key] for each in runs]) for runs in of_sets]) for key in ("r2", "processor_seconds")
-        )
-        points.append((PEERS[method], float(seconds), float(r2)))
+    """Draw the mean R2 on sets of values against CPU seconds."""
+    points = [(PEERS[method], seconds, r2) for method, (r2, seconds) in means_of_values().items()]
     figure, (ax,) = picture()
     named_points(ax, points)
     ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean R²")
-    ax.set_title(f"Values of {len(sets)} data sets, default settings", loc="left", fontsize=11)
+    ax.set_title(
+        f"Values of {len({each['set'] for each in kept_rows('knn_regression')})} data sets, default settings",
+        loc="left",
+        fontsize=11,
+    )
     ax.set_xlim(right=2.2 * max(seconds for _, seconds, _ in points))
     ax.set_xticks([0.1, 0.2, 0.5, 1.0])
     plain(ax, x=True)
@@ -160,8 +204,8 @@ def values() -> Figure:
 
 
 def recall() -> Figure:
-    """Recall against queries a second of every engine, at all sizes that were measured."""
-    found = rows("search_curves")
+    """Draw queries a second against recall of every engine, at all sizes that were measured."""
+    found = kept_rows("search_curves")
     sizes = sorted({each["points"] for each in found})
     figure, axes = picture(width=max(7.2, 5.2 * len(sizes)), height=4.8, columns=len(sizes))
     missed = {0.1: ".9", 0.05: ".95", 0.02: ".98", 0.01: ".99", 0.005: ".995", 0.002: ".998", 0.001: ".999", LEAST: "1"}
@@ -185,23 +229,8 @@ def recall() -> Figure:
 
 
 def proved() -> Figure:
-    """The share of exact calls, and of the time of brute force, until the ten nearest are proved, by kind of objects."""
-    digits = row("exact_neighbors", index="duals of the query, 256 learned potentials")
-    all_digits = min(each["processor_ms"] for each in rows("exact_neighbors") if each["calls"] == 1500)
-    words = row("edit_distance", method="ten nearest proved, letters and 2-grams")
-    found = {
-        "images of digits\n(Earth Mover's Distance)": (digits["calls"] / 1500, digits["processor_ms"] / all_digits),
-        "English words\n(edit distance)": (
-            words["share_of_calls"], words["ms_a_search"] / row("edit_distance", method="rapidfuzz")["ms_a_search"]),
-    }  # fmt: skip
-    clouds = {"method": "PointCloudBounds", "clouds": "20 points", "metric": "euclidean"}
-    others = {
-        "simulated series\n(dynamic time warping)": row("warping_bounds", series="one channel", seeds=3),
-        "simulated series,\n12 channels": row("warping_bounds", series="unequal lengths, 12 channels"),
-        "heart beats (ECG200)": row("warping_bounds", series="ECG200"),
-        "clouds of points\n(Earth Mover's Distance)": row("cloud_bounds", **clouds),
-    }  # fmt: skip
-    found |= {name: (each["called"], each["ms_query"] / each["ms_brute_force"]) for name, each in others.items()}
+    """Draw the shares of exact calls and of the time of brute force until the ten nearest are proved."""
+    found = shares_of_calls()
     figure, axes = picture(width=8.4, height=4.0, columns=2)
     names, places = list(found), np.arange(len(found))
     for ax, k, label in ((axes[0], 0, "exact calls, % of all items"), (axes[1], 1, "time of a query, % of brute force")):
@@ -220,7 +249,7 @@ def proved() -> Figure:
 
 
 def transport() -> Figure:
-    """The error of distances in place of the Earth Mover's Distance against the time of a pair."""
+    """Draw the error of distances in place of the Earth Mover's Distance against the time of a pair."""
     chosen = {
         "semimetric, defaults": "semimetric, defaults (347 terms)", "Sobolev norm": "Sobolev H^-1",
         "sliced Wasserstein": "sliced W1, 200 directions",
@@ -241,7 +270,7 @@ def transport() -> Figure:
 
 
 def colours() -> Figure:
-    """The STRESS of colour differences on held-out colour centres and on held-out studies."""
+    """Draw the STRESS of colour differences on held-out colour centres and on held-out studies."""
     names = {
         "semimetric, from CIEDE2000, power": "semimetric, power link + CIEDE2000",
         "semimetric, power": "semimetric, power link", "power of CIEDE2000": "power of CIEDE2000",
@@ -258,9 +287,8 @@ def colours() -> Figure:
 
 
 def growth() -> Figure:
-    """Seconds and memory of a fit against the number of pairs."""
-    found = rows("scale", "scale: least squares, 32 features x 8 knots")
-    found = [each for each in found if each["threads"] == 2]
+    """Draw seconds and memory of a fit against the number of pairs."""
+    found = fits_by_size()
     pairs = [each["pairs"] for each in found]
     figure, axes = picture(columns=2, height=3.2)
     quantities = (("seconds", "seconds, two threads", "log"), ("MiB_above_input", "MiB above the data", "linear"))

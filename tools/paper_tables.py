@@ -22,16 +22,11 @@ import paper0  # noqa: E402  (the folder of the benchmarks is no package)
 import paper1  # noqa: E402
 import paper3  # noqa: E402
 import paper4  # noqa: E402
-from report import RESULTS, read  # noqa: E402
+from report import RESULTS, kept_rows  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "papers.md"
 NONE = "–"
 _TABLE = re.compile(r"(<!-- table: (\S+) -->\n)(?:\|.*\n)*")
-
-
-def rows(script: str, benchmark: str = "") -> list[dict]:
-    """The kept rows of a benchmark of a script."""
-    return read(RESULTS / f"{script}.jsonl", benchmark or script)
 
 
 def table(names: list[str], lines: list[list[str]]) -> str:
@@ -69,7 +64,7 @@ def small_sets() -> str:
 
 def large_sets() -> str:
     """Figure 3 of paper 0 on covtype, which has bars: what was measured here."""
-    found = rows("paper0", "paper0 covtype")
+    found = kept_rows("paper0", "paper0 covtype")
     lines = [
         [
             str(r["features"]),
@@ -96,7 +91,7 @@ def irrelevant() -> str:
 
 def machines(part: str, method: str, what: str, task: str = "parity") -> list[float]:
     """A number of all kept fits of a part of `paper1.py` on gradients, of as many training rows as most of its fits have."""
-    keys = {tuple(row["key"]): row for row in rows("paper1") if row["features"] == "pyramid" and row["key"][0] == part}
+    keys = {tuple(row["key"]): row for row in kept_rows("paper1") if row["features"] == "pyramid" and row["key"][0] == part}
     sizes = Counter(key[3] for key in keys)
     return [row[what] for key, row in keys.items() if key[1:4] == (task, method, max(sizes, key=sizes.__getitem__))]
 
@@ -174,7 +169,7 @@ def disc() -> str:
 def merged_search() -> str:
     """Section 3 of paper 2: milliseconds of the processor for a query."""
     found: dict[tuple[str, int], dict[str, dict]] = defaultdict(dict)
-    for row in rows("joint_search"):
+    for row in kept_rows("joint_search"):
         found[row["groups"], row["points"]][row["engine"].removeprefix("brute force, ")] = row
     engines = ["exact", "rows of tables", "merge of every pair", "every pair anew"]
     lines = [
@@ -188,7 +183,7 @@ def merged_search() -> str:
 def planes() -> str:
     """Table 1 of paper 3: accuracies of its own model, of others, and shares of points."""
     found: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for row in rows("paper3", "paper3 table 1"):
+    for row in kept_rows("paper3", "paper3 table 1"):
         found[row["set"], row["method"]].append(row)
 
     def mean(name: str, method: str, what: str = "accuracy") -> float | None:
@@ -226,7 +221,7 @@ def planes() -> str:
 
 def cones() -> dict[tuple[str, str, int], dict]:
     """The kept runs of `paper4.py`."""
-    return {tuple(row["run"]): row for row in rows("paper4")}
+    return {tuple(row["run"]): row for row in kept_rows("paper4")}
 
 
 def conic_accuracies() -> str:

@@ -74,22 +74,22 @@ def save_thumbnail(figure: Figure, path: Path) -> None:
 
 
 def largest(panels: list[Axes]) -> Axes | None:
-    """The panel of the largest area, the first among equals."""
+    """Return the panel of the largest area, the first among equals."""
     return max(panels, key=lambda ax: round(ax.bbox.width * ax.bbox.height, -2), default=None)
 
 
 def framed(box: Bbox) -> Bbox:
-    """A box of the shape of a thumbnail around another, in inches, with a small margin."""
-    width, height = box.width + 0.1, box.height + 0.1
-    width, height = max(width, height * THUMBNAIL[0] / THUMBNAIL[1]), max(height, width * THUMBNAIL[1] / THUMBNAIL[0])
+    """Return a box of the shape of a thumbnail around another, in inches, with a small margin."""
     from matplotlib.transforms import Bbox
 
+    width, height = box.width + 0.1, box.height + 0.1
+    width, height = max(width, height * THUMBNAIL[0] / THUMBNAIL[1]), max(height, width * THUMBNAIL[1] / THUMBNAIL[0])
     middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
     return Bbox.from_bounds(middle[0] - width / 2, middle[1] - height / 2, width, height)
 
 
 def divided(page: str, examples: str) -> str:
-    """The text of the gallery's page with a heading before the first example of each group of docs/examples.md."""
+    """Return the text of the gallery's page with a heading before the first example of each group of docs/examples.md."""
     for group in re.split(r"^## ", examples, flags=re.MULTILINE)[1:]:
         title, first = group.splitlines()[0], re.search(r"\]\(\.\./examples/(\w+)\.py\)", group)
         if first is None:

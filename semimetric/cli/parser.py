@@ -8,7 +8,7 @@ options that do not go together.
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -74,6 +74,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="print a script by which this shell completes commands, options and files",
     )  # fmt: skip
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.commands = commands.choices
     for add in (
         _add_demo,
         _add_fit,
@@ -334,7 +335,7 @@ def _add_report(commands: Any) -> None:
     command.add_argument("--against", action="append", default=[], metavar="MODEL", help=against)
     _add_id(command)
     command.add_argument("--title", metavar="TEXT", help="title of the page (the name of the model)")
-    groups = "column of ITEMS, such as sex, for whose values the page tells how good the model is; may be given several times"
+    groups = "column of ITEMS, such as sex, for whose values the page shows how good the model is; may be given several times"
     command.add_argument("--by", action="append", metavar="COLUMN", help=groups)
     chosen = "a tab of the page, such as overview, instead of all; may be given several times"
     command.add_argument("--include", action="append", metavar="TAB", help=chosen)
@@ -413,8 +414,40 @@ STANDARD_INPUT = "<stdin>"
 """What a table from standard input, which is given as ``-``, is called in the arguments and in messages."""
 
 
+_FILES = frozenset("FILE INDEX ITEMS LEFT MODEL MODEL_OR_INDEX OTHER PAIRS QUERIES RIGHT ROWS TABLE".split())
+"""Placeholders of arguments that name files or folders."""
+
+
+class PrintCompletion(argparse.Action):
+    """An option that prints a shell's completion, which the package `shtab` writes, and ends the program."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Print the script for the shell that was named."""
+        shtab = optional("shtab")
+        for command in (parser, *parser.commands.values()):
+            for action in command.files:
+                action.complete = shtab.FILE
+        sys.stdout.write(f"{shtab.complete(parser, values)}\n")
+        parser.exit()
+
+
 class OneLineParser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong, and how to see the usage, instead of printing all of it."""
+    """A parser that says in one line what is wrong, and how to see the usage, instead of printing all of it.
+
+    ``commands`` are the parsers of its commands by name, and ``files`` its arguments that name files or folders.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.commands: Mapping[str, OneLineParser] = {}
+        self.files: list[argparse.Action] = []
+        super().__init__(**options)
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """Add an argument, as argparse does, and note whether it names a file."""
+        action = super().add_argument(*names, **options)
+        if action.metavar in _FILES:
+            self.files.append(action)
+        return action
 
     def error(self, message: str) -> NoReturn:
         """End the program with the exit code 2 and one line: the command, what is wrong with it, and how to see more."""
@@ -460,28 +493,6 @@ def periods_of(given: Sequence[Period], columns: Sequence[str], path: str) -> di
             raise InputError(f"--periodic gives {column!r} twice; one period a column is required: leave one out")
     found: dict[int | str, float | str] = dict(given)
     return found or None
-
-
-_FILES = frozenset("FILE INDEX ITEMS LEFT MODEL MODEL_OR_INDEX OTHER PAIRS QUERIES RIGHT ROWS".split())
-
-
-class PrintCompletion(argparse.Action):
-    """An option that prints the completion of a shell, which `shtab` writes, and ends the program."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Print the script for the shell that was named."""
-        shtab = optional("shtab")
-        for command in [parser, *_commands(parser).values()]:
-            for action in command._actions:
-                if action.metavar in _FILES:
-                    action.complete = shtab.FILE  # type: ignore[attr-defined]
-        sys.stdout.write(f"{shtab.complete(parser, values)}\n")
-        parser.exit()
-
-
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    (choices,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return dict(choices.choices)
 
 
 @dataclass(frozen=True)

@@ -545,6 +545,6 @@ def packed(values: ArrayLike) -> dict[str, str]:
     return {"type": kind, "base64": base64.b64encode(array.astype(f"<{kind}").tobytes()).decode()}
 
 
-def unpacked(told: dict[str, str]) -> Floats:
+def unpacked(stored: dict[str, str]) -> Floats:
     """Return the numbers that `packed` has packed, as float64."""
-    return np.frombuffer(base64.b64decode(told["base64"]), f"<{told['type']}").astype(np.float64)
+    return np.frombuffer(base64.b64decode(stored["base64"]), f"<{stored['type']}").astype(np.float64)

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Any, NamedTuple, NotRequired
 
 import numpy as np
@@ -23,14 +24,33 @@ DOES_NOT_FIT = [
 ]  # fmt: skip
 
 
+class Alias:
+    """An alias as the statement ``type Alias[T] = ...`` of Python 3.12 makes it, which 3.11 cannot write."""
+
+    def __init__(self, value):
+        self.__value__ = value
+
+    def __getitem__(self, parts):
+        return GenericAlias(self, parts)
+
+
 @pytest.mark.parametrize(("value", "hint"), FITS)
 def test_a_value_fits_its_annotation(value, hint):
     assert fits(value, hint)
+    assert fits(value, Alias(Alias(hint)))
+
+
+def test_an_alias_with_parts_stands_for_its_type_with_these_parts():
+    arrays = Alias(NDArray)[np.int64]
+    assert fits(np.arange(3), arrays)
+    assert not fits(np.ones(3), arrays)
+    assert not fits([1], Sequence[arrays])
 
 
 @pytest.mark.parametrize(("value", "hint"), DOES_NOT_FIT)
 def test_another_value_does_not(value, hint):
     assert not fits(value, hint)
+    assert not fits(value, Alias(Alias(hint)))
 
 
 @dataclass(frozen=True)

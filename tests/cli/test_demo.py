@@ -32,6 +32,14 @@ def test_what_it_reports_is_plausible_even_when_small(result):
     assert r.speedup == pytest.approx(r.exact_microseconds / r.learned_microseconds)
 
 
+@pytest.mark.slow
+def test_the_defaults_reach_what_the_readme_shows():
+    r = demo.run().report
+    assert r.median_relative_error < 0.0105  # 0.95 % on its picture
+    assert r.first_10 > 0.93
+    assert r.first_20 == 1.0
+
+
 def test_queries_and_gallery_are_images_that_it_never_saw(result):
     train = np.random.default_rng(0).permutation(1797)[:200]
     assert not set(train) & set(np.concatenate([result.queries, result.gallery]))

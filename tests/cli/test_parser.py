@@ -128,9 +128,17 @@ def test_bash_completes_what_was_begun(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["--print-completion", "bash"])
     (tmp_path / "completion.sh").write_text(capsys.readouterr().out)
-    asks = "source completion.sh; COMP_WORDS=(semimetric ex); COMP_CWORD=1; _shtab_semimetric; echo ${COMPREPLY[@]}"
-    done = subprocess.run(["bash", "-c", asks], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["export"]
+    (tmp_path / "distance.smm").touch()
+
+    def completed(*words):
+        before = words[-2] if len(words) > 2 else "semimetric"
+        asks = f"source completion.sh; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}"
+        asks += f"; _shtab_semimetric semimetric '{words[-1]}' {before}; echo ${{COMPREPLY[@]}}"
+        return subprocess.run(["bash", "-c", asks], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+
+    assert completed("semimetric", "ex") == ["export"]
+    assert completed("semimetric", "info", "dist") == ["distance.smm"]
+    assert completed("semimetric", "export", "--to", "sq") == ["sqlite"]
 
 
 def test_completion_without_its_package_names_the_extra(monkeypatch, capsys):
