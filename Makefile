@@ -6,6 +6,9 @@ PYTEST_JOBS ?= auto
 # each worker begins with a run of neighbouring tests, which share what is fitted once a module, and takes over from one that has more left
 PYTEST := -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
+# modules are compiled once, and not by every process that a test starts
+unexport PYTHONDONTWRITEBYTECODE
+
 SEED ?=
 
 MINUTES ?= 1
