@@ -16,6 +16,7 @@ SAVED = Path(__file__).parents[1] / "saved"
 VERSIONS = sorted(path.parent for path in SAVED.glob("*/answers.json"))
 ANSWERS = {folder.name: json.loads((folder / "answers.json").read_text()) for folder in VERSIONS}
 MODELS = [(version, name) for version, answers in ANSWERS.items() for name in answers["models"]]
+ESTIMATORS = [(version, name) for version, answers in ANSWERS.items() for name in answers.get("estimators", ())]
 FOLDERS = [(version, name) for version in ANSWERS for name in ("index", "shards")]
 
 
@@ -52,6 +53,14 @@ def test_a_saved_distance_keeps_its_meaning(version, name):
     else:
         with pytest.raises(semimetric.SemimetricError):
             d.transform(X)
+
+
+@pytest.mark.parametrize(("version", "name"), ESTIMATORS)
+def test_a_saved_estimator_answers_as_it_did(version, name):
+    model, saved = semimetric.load(SAVED / version / f"of-{name}.smm"), ANSWERS[version]["estimators"][name]
+    answer = getattr(model, saved["method"])(np.array(saved["items"]))
+    answer = answer.toarray() if hasattr(answer, "toarray") else answer
+    assert_allclose(answer, saved["answer"], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("mmap", [False, True])

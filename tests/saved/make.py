@@ -2,19 +2,22 @@
 
     python tests/saved/make.py
 
-makes the folder tests/saved/VERSION, where VERSION is that of the package which is imported; a folder that is there is never
-changed. `tests/laws/test_saved_files.py` opens every such folder with the version under test and compares the answers, so a
-file that somebody saved stays readable and keeps its meaning. Run this once for every release whose files differ.
+makes the folder tests/saved/VERSION, where VERSION is that of the package which is imported, without the number of a candidate.
+A folder that is there is never changed. `tests/laws/test_saved_files.py` opens every such folder with the version under test and
+compares the answers, so a file that somebody saved stays readable and keeps its meaning. Run this once for every release whose
+files differ.
 
 Only public names that every version has are used. The folder holds
 
     NAME.smm        one saved `Semimetric` for every name of `MODELS`
+    of-NAME.smm     one saved estimator for every name of `estimators`
     index/          a saved `NeighborIndex` with joint groups and with text as ids
     shards/         a folder of shards, as `ShardedIndex.build` writes it
     answers.json    for every name the items that the model is asked about, and what it answered
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "part of a table": {"n_knots": 11, "alpha": 1e-3, "tables": sm.Tables(groups=[(0, 1, 2)])},
     "asymmetric": FAST | {"axioms": "premetric", "tables": sm.Tables(groups="pairs")},
     "square root": FAST | {"link": "sqrt"},
+    "power": FAST | {"link": "power"},
+    "concave": FAST | {"link": "concave"},
     "base": FAST | {"tables": sm.Tables(base_distances=(cityblock,))},
     "mixed": FAST | {"columns": sm.Columns(["color"], periodic={"hour": 24.0}, missing="level")},
     "mixed warped": FAST | {"columns": sm.Columns(["color"], periodic={"hour": 24.0}), "tables": "warped"},
@@ -78,6 +83,34 @@ def large_margin() -> sm.Semimetric:
     X = rng.random((90, 3))
     y = (np.sin(3 * X[:, 0]) + X[:, 1] + 0.3 * X[:, 2] > 1.3).astype(int)
     return sm.LargeMarginLearner(n_knots=4, alpha=1e-2, directions="combined", tables="warped").fit(X, y).semimetric_
+
+
+def estimators() -> dict[str, Any]:
+    """Fitted estimators of each kind that a file may hold: learners, predictors, linear machines, embeddings."""
+    X = sample(80, 5)
+    labels, values = (X[:, 0] + X[:, 1] ** 2 > 0.8).astype(int), X[:, 0] - X[:, 2] ** 2
+    numbers = sample(40, 0)
+    i, j = np.triu_indices(40, 1)
+    gaps = np.abs(numbers[i] - numbers[j]).sum(axis=1)
+    pairs, similar = np.stack([numbers[i], numbers[j]], axis=1), np.where(gaps < np.median(gaps), 1, -1)
+    return {
+        "classifier": sm.SemimetricClassifier(predictor="kernel_ridge").fit(X, labels),
+        "votes": sm.SemimetricClassifier(sm.LargeMarginLearner(**FAST, tables="warped"), predictor="neighbors").fit(X, labels),
+        "regressor": sm.SemimetricRegressor(predictor="kernel_ridge").fit(X, values),
+        "pairs": sm.PairLearner(**FAST).fit(pairs, similar),
+        "machine": sm.EmbeddedLinearClassifier(sm.PL1Embedding(n_knots=4)).fit(X, labels),
+        "embedding": sm.BSplineEmbedding(n_bins=4).fit(X),
+    }
+
+
+def asked(model: Any) -> dict[str, Any]:
+    """A method of an estimator, the items or pairs that it is asked about, and what it answers."""
+    X = sample(8, 6)
+    if hasattr(model, "pair_score"):
+        X = np.stack([X[:-1], X[1:]], axis=1)
+    method = next(m for m in ("pair_score", "decision_function", "predict", "transform") if hasattr(model, m))
+    answer = getattr(model, method)(X)
+    return {"method": method, "items": listed(X), "answer": listed(answer.toarray() if hasattr(answer, "toarray") else answer)}
 
 
 def questions(name: str) -> Any:
@@ -123,10 +156,14 @@ def main(folder: Path) -> None:
     """Fill the folder, which must be new."""
     folder.mkdir(parents=True)
     models = {name: learned(name, parameters) for name, parameters in MODELS.items()} | {"large margin": large_margin()}
-    answers: dict[str, Any] = {"models": {}}
+    answers: dict[str, Any] = {"models": {}, "estimators": {}}
     for name, d in models.items():
         d.save(folder / f"{name.replace(' ', '-')}.smm")
         answers["models"][name] = answers_of(d, questions(name))
+
+    for name, model in estimators().items():
+        model.save(folder / f"of-{name}.smm")
+        answers["estimators"][name] = asked(model)
 
     items = sample(260, 4)
     text = np.array([f"item {k}" for k in range(len(items))])
@@ -142,4 +179,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / sm.__version__)
+    version = re.match(r"\d+(\.\d+)*", sm.__version__)[0]  # type: ignore[index]
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / version)
