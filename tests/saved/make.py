@@ -3,9 +3,9 @@
     python tests/saved/make.py
 
 makes the folder tests/saved/VERSION, where VERSION is that of the package which is imported, without the number of a candidate.
-A folder that is there is never changed. `tests/laws/test_saved_files.py` opens every such folder with the version under test and
-compares the answers, so a file that somebody saved stays readable and keeps its meaning. Run this once for every release whose
-files differ.
+A folder that is there is never changed. `tests/laws/test_saved_files.py` opens every such folder with the version under test
+and compares the answers, so a file that somebody saved stays readable and keeps its meaning. Run this once for every release
+whose files differ.
 
 Only public names that every version has are used. The folder holds
 
