@@ -14,7 +14,7 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, Program
+from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, NeighborIndex, Program, report
 from semimetric.datasets import exact_emd, load_digit_histograms
 from semimetric.plotting import plot_predicted
 
@@ -78,3 +78,18 @@ second.spines[["top", "right"]].set_visible(False)
 second.tick_params(axis="y", length=0)
 figure.suptitle("Can a fast distance stand in for the Earth Mover's Distance?")
 plt.show()
+
+# %%
+# Decide what an unseen image shows: let the five nearest vote, of 20 candidates that the exact distance puts in order.
+known = digits.labels[np.random.default_rng(0).permutation(len(digits.labels))]
+index = NeighborIndex(d, rerank=emd, n_candidates=20).fit(images[400:])
+near = index.kneighbors(others, 5, return_distance=False)
+read = [np.bincount(votes).argmax() for votes in known[400:][near]]
+right = np.mean(read == known[300:400])
+print(f"{right:.0%} of 100 images are read rightly, with 20 exact calls instead of {len(images) - 400}")
+
+# %%
+# Write a page about the learned distance, with the pairs whose exact distances are known.
+rows = np.random.default_rng(1).integers((0, 50), (50, 100), (200, 2))
+distances = emd(others[rows[:, 0]], others[rows[:, 1]])
+report(learner, others, pairs=rows, distances=distances, title="In place of the Earth Mover's Distance")

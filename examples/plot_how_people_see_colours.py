@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from semimetric import DistanceRegressor, UniformDirections
+from semimetric import DistanceRegressor, UniformDirections, report
 from semimetric.plotting import plot_around, plot_predicted
 
 rng = np.random.default_rng(0)
@@ -74,3 +74,14 @@ for axes, title, (a, b) in ((second, "Difference from a grey", (0.0, 0.0)), (thi
     axes.set(title=title, aspect="equal")
 figure.suptitle(f"How do {who if real else 'made-up observers'} see differences between colours?")
 plt.show()
+
+# %%
+# Decide: pass a batch of paint if people see less difference from the sample than in half of the pairs.
+limit = np.median(seen[~test])
+passes = {"CIELAB": euclidean < np.median(np.linalg.norm(x - y, axis=1)[~test]), "the learned distance": predicted < limit}
+for name, passed in passes.items():
+    print(f"{name} decides against {who} for {np.mean(passed != (seen[test] < limit)):.0%} of the unseen pairs")
+
+# %%
+# Write the same as a page, on which a colour can be changed, and its distances are computed again.
+report(model, colours.iloc[::20], title="How do people see differences between colours?")

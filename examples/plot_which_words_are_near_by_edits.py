@@ -16,7 +16,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import spearmanr
 
-from semimetric import DistanceApproximator, DistanceRegressor, EditBounds, FilterRefineIndex, NeighborIndex, StringFeatures
+from semimetric import (
+    DistanceApproximator,
+    DistanceRegressor,
+    EditBounds,
+    FilterRefineIndex,
+    NeighborIndex,
+    StringFeatures,
+    report,
+)  # fmt: skip
 from semimetric.plotting import plot_predicted
 
 
@@ -74,3 +82,14 @@ second.spines[:].set_visible(False)
 figure.colorbar(picture, ax=second, label="edits to the first word of the row")
 figure.suptitle("Which words are near one another by edits?")
 plt.show()
+
+# %%
+# Decide: correct words that are misspelt by the nearest word of the manual, which is proved to be the nearest.
+misspelt = ["funcion", "atribute", "excpetion", "dictonary"]
+corrected = proof.search(misspelt, 1)
+for word, row, calls in zip(misspelt, corrected.ids[:, 0], corrected.n_calls, strict=True):
+    print(f"{word}: {words[row]}, after {calls} of {len(words)} calls")
+
+# %%
+# Write a page about the learned distance: its parts, and the neighbours of words.
+report(model, others[:200], title="Which words are near one another by edits?")

@@ -1,4 +1,4 @@
-"""Run three examples as the notebooks that the site offers, and check that each shows its picture and its report.
+"""Run the six stories of docs/examples.md as the notebooks that the site offers: each shows a picture, and ends in a report.
 
     python tools/run_notebooks.py FOLDER
 
@@ -19,9 +19,12 @@ from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = (
-    "plot_what_does_each_feature_add_to_a_class",
+    "plot_which_customers_leave_by_a_table_as_it_comes",
+    "plot_how_people_see_colours",
     "plot_which_features_tell_wines_apart",
-    "plot_why_are_these_two_wines_far_apart",
+    "plot_which_words_are_near_by_edits",
+    "plot_approximate_emd",
+    "plot_what_does_a_prediction_depend_on",
 )
 SECONDS = 300
 

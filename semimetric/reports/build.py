@@ -14,6 +14,7 @@ from .._foundation.errors import InputError
 from .._foundation.sources import reads_sources
 from .._foundation.types import ArrayLike, distinct
 from .._foundation.validation import check_count
+from ..distances.search.index import encoder_of
 from ..vectors.machines.base import EmbeddedLinear
 from ..vectors.pieces.dplm import DPLMClassifier
 from ..vectors.pieces.support_point_classifier import SupportPointClassifier
@@ -25,6 +26,8 @@ from .pieces import PlanesSubject, SupportPointsSubject
 from .report import Report
 from .rows import PageRows
 from .subjects import DistanceSubject, ScoringSubject, Subject, read_items, read_pairs, with_learned
+
+_LONGEST_NAME = 40  # letters
 
 
 @reads_sources
@@ -65,8 +68,9 @@ def report(
         functions are of the columns that were given. Of several models, all of them distances or none, the report is that of
         the first, and one more tab compares them all: how far they agree on the items or on pairs of them, which columns each
         goes by, and the items or pairs that they see most differently. A dict says what they are called.
-    X : array-like of shape (n_items, n_features), frame or None
-        Items, whose names are those of the rows of a frame of pandas. None takes the items of a model that holds some.
+    X : array-like of shape (n_items, n_features), frame, list of objects, or None
+        Items, whose names are those of the rows of a frame of pandas. None takes the items of a model that holds some. A
+        `DistanceApproximator` with ``features=`` takes its objects, of which short texts are their own names.
     y : array-like of shape (n_items,) or None
         The classes or the values of the items, by which the model is assessed where it predicts them. The name of a series of
         pandas is what the page calls them.
@@ -128,6 +132,8 @@ def report(
     if isinstance(subject, ScoringSubject) and (pairs is not None or distances is not None):
         raise InputError(f"pairs and distances are for reports of distances, and {kind} has none; give X and y")
     tabs = _chosen_tabs(subject, len(subjects), include)
+    if len(subjects) == 1 and X is not None and (encode := encoder_of(subject.model)) is not None:
+        X, names = encode(X), _texts(X) if names is None else names
     table, X = X, without_groups(X, by, subject)
     read = read_items(subject, X, y, names)
     items, learned = with_learned(subject, read)
@@ -141,6 +147,12 @@ def report(
         made = score_report(subject, given, max_items=max_items, rng=rng)
     made.facts["comparison"] = compare(subjects, X, y, pairs, distances, names, rng) if len(subjects) > 1 else []
     return replace(made, rows=PageRows.of(subject.schema, subject.model, X, subject.no_rows))
+
+
+def _texts(objects: Any) -> list[object] | None:
+    """Return objects that are short texts, which are their names, or None."""
+    short = all(isinstance(one, str) and len(one) <= _LONGEST_NAME for one in objects)
+    return list(objects) if short else None
 
 
 def _chosen_tabs(subject: Subject, n_models: int, include: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

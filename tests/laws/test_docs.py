@@ -137,7 +137,7 @@ def test_the_readme_is_one_screen_and_every_page_has_a_place_on_the_site():
 
 
 def test_every_example_is_on_its_page_with_its_question():
-    rows = dict(re.findall(r"^\| (.*\?) \| \[`(?:.*)`\]\(\.\./examples/(.*)\) \|$", PAGES["examples"], re.MULTILINE))
+    rows = dict(re.findall(r"^\| (.*\?) \| \[`(?:.*)`\]\(\.\./examples/(.*)\) \|", PAGES["examples"], re.MULTILINE))
     texts = {path.name: path.read_text() for path in (ROOT / "examples").glob("plot_*.py")}
     questions = {name: ast.get_docstring(ast.parse(text)).splitlines()[0] for name, text in texts.items()}
     assert {name: question for question, name in rows.items()} == questions

@@ -118,7 +118,7 @@ def test_examples_are_in_the_order_of_their_page():
     place = PAGES["OrderOfExamples"]("examples")
     names = [file.name for file in (ROOT / "examples").glob("plot_*.py")]
     assert sorted(map(place, names)) == list(range(len(names)))
-    assert place("plot_learn_from_measured_distances.py") == 0
+    assert place("plot_which_customers_leave_by_a_table_as_it_comes.py") == 0
 
 
 def test_machines_are_told_every_page_with_what_it_is_for():

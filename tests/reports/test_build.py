@@ -106,6 +106,22 @@ def test_models_with_items_need_none_again():
     assert [found["title"] for found in sm.report(classifier).facts["evidence"]][0] == "Model"
 
 
+def test_a_model_that_makes_features_takes_objects_which_are_named_by_themselves():
+    words = [letter * n for letter in "abcd" for n in range(1, 9)]
+    model = sm.DistanceApproximator(
+        lambda a, b: float(abs(len(a) - len(b)) + (a[0] != b[0])),
+        sm.DistanceRegressor(n_knots=3, alpha=1e-3),
+        features=sm.LandmarkFeatures(n_landmarks=2),
+        random_state=0,
+    ).fit(words)
+    items = sm.report(model, words[:20]).page["items"]
+    assert items["names"] == words[:20]
+    np.testing.assert_array_equal(unpacked(items["values"]).reshape(20, -1), model.encode(words[:20]))
+    long = [word * 50 for word in words[:20]]
+    assert sm.report(model, long).page["items"]["names"] == [f"row {k}" for k in range(20)]
+    assert sm.report(model, words[:20], names=[*"abcdefghijklmnopqrst"]).page["items"]["names"] == [*"abcdefghijklmnopqrst"]
+
+
 def test_errors_on_unseen_items_and_the_chosen_link_are_told():
     X = np.random.default_rng(0).random((80, 2))
     index = np.random.default_rng(1).integers(0, 80, (900, 2))
