@@ -411,15 +411,16 @@ def _typical(above, middles):
 
 
 @kernel
-def _nearest_lists(above, lists, count, each):
-    """Return up to ``count`` lists that are typically nearest to the queries, and which of them each query visits.
+def _nearest_lists(above, lists, count):
+    """Return up to ``count`` lists that are typically nearest to the queries.
 
     ``above`` (B, E, 64) are the values of bins. A list is as near as its middle bins say, in the mean over the queries; it is
-    looked for in the groups that are nearest in the same way. Each query visits the ``each`` nearest of the lists, (count, B).
+    looked for in the groups that are nearest in the same way.
     """
-    n, n_lists = above.shape[0], lists.middles.shape[0]
-    mean = above[0].copy()
-    for b in range(1, n):
+    if count == 0:
+        return np.empty(0, np.int64)
+    mean, n_lists = above[0].copy(), lists.middles.shape[0]
+    for b in range(1, above.shape[0]):
         for e in range(above.shape[1]):
             for c in range(BINS):
                 mean[e, c] += above[b, e, c]
@@ -430,15 +431,7 @@ def _nearest_lists(above, lists, count, each):
             members[found] = i
             found += 1
     members = members[:found]
-    chosen = members[np.argsort(_typical(mean, lists.middles[members]))[:count]]
-    visits = np.ones((chosen.shape[0], n), np.bool_)
-    if each < chosen.shape[0]:
-        visits[:] = False
-        middles = lists.middles[chosen]
-        for b in range(n):
-            for j in np.argsort(_typical(above[b], middles))[:each]:
-                visits[j, b] = True
-    return chosen, visits
+    return members[np.argsort(_typical(mean, lists.middles[members]))[:count]]
 
 
 @kernel
@@ -632,17 +625,15 @@ def _room(limit, least, slack, unit):
 def search_lists(scales, profiles, searched, bins, limits, near, k):
     """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest.
 
-    The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. ``near`` are a number of near
-    lists, the number of those that each query visits first, and True if no others follow. Items may then be missed, and
-    their sums are those of the least values of their bins, but for rounding in 32 bits.
+    The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. So many lists ``near`` all queries
+    together are visited first.
 
     With items whose positions are known nothing is collected. With places, or k = 0, items whose sums, or estimates of them,
     may be within the limits are collected, and the sums are the smallest estimates.
     """
     items, places, lists, keep = searched
     n, n_parts, coded, unit = profiles.position.shape[0], bins.low.shape[0], places.codes.shape[0] > 0, limits.unit
-    count, each, alone = near
-    each, gather = each if alone else count, (coded or k == 0) and not alone
+    gather = coded or k == 0
     sums, rows = np.full((n, k), np.inf), np.full((n, k), -1, np.int64)
     refined, at_once, first = np.zeros(n, np.int64), np.ones(n, np.bool_), n if gather else 0
     collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
@@ -656,17 +647,15 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
         bin_minima(scales, profiles, b, bins, limits, of_queries)
         room[b] = _room(limit[b], of_queries.rest[b, 0], of_queries.slack[b], unit)
     for stage in range(2):
-        if stage and alone or not stage and not count:
-            continue
         if stage == 0:
-            chosen, visits = _nearest_lists(of_queries.above, lists, count, each)
+            chosen, bounds = _nearest_lists(of_queries.above, lists, near), np.zeros((near, n), np.float32)
         else:
             chosen, bounds = _lists_within(of_queries.above, room, lists, done)
         for j in range(chosen.shape[0]):
             i = chosen[j]
             done[i] = True
             for b in range(n):
-                if (bounds[i, b] > room[b] if stage else not visits[j, b]) or room[b] < 0.0:
+                if room[b] < 0.0 or stage and bounds[i, b] > room[b]:
                     continue
                 own, rest = of_queries.above[b], of_queries.rest[b]
                 of_query = BestItems(sums[b], rows[b], refined[b : b + 1])
@@ -683,9 +672,7 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
                     if in_order and limit[b] < np.inf and chosen_rows.sums[r] > _rounded_up(most, n_parts):
                         continue
                     of_query.refined[0] += 1
-                    if alone:
-                        value = chosen_rows.sums[r] / unit + rest[0]
-                    elif coded:
+                    if coded:
                         value = _estimate(places.codes[row], places, scales, profiles, b)
                     else:
                         at_most = rest[0] + _room(limit[b], rest[0], of_queries.slack[b], 1.0)
@@ -715,3 +702,53 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
         for b in range(n):
             _compacted(collected, b, limit[b] + limits.room[b])
     return ListAnswers(sums, rows, refined, at_once, collected)
+
+
+@kernel
+def of_bins(scales, profiles, bins, limits, out):
+    """Fill the tables of 64 queries, of which query c lies in bin c of every feature."""
+    for b in range(BINS):
+        bin_minima(scales, profiles, b, bins, limits, out)
+
+
+@kernel
+def near_items(lists, tables, first, near, rows):
+    """Find items near up to 64 items, those from place ``first`` on in the order of the lists, by their bins alone.
+
+    ``tables`` are those of `of_bins`, of which an item takes that of its bin, feature by feature: so a sum is off by what a bin
+    is wide. ``near`` are a number of lists near all of these items, and how many of them each visits. ``rows`` (B, k) are those
+    of the smallest sums in them, -1 at the end where there are fewer.
+    """
+    (n, k), n_parts, (count, each) = rows.shape, lists.middles.shape[1], near
+    above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
+    i = np.searchsorted(lists.starts, first, side="right") - 1
+    for b in range(n):
+        while first + b >= lists.starts[i + 1]:
+            i += 1
+        r = first + b - lists.starts[i]
+        at = (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES
+        for e in range(n_parts):
+            own = lists.bins[at + e * LANES]
+            above[b, e] = tables.above[own, e]
+            cells[b, 16 * e : 16 * e + 16] = tables.cells[own, 16 * e : 16 * e + 16]
+    chosen = _nearest_lists(above, lists, count)
+    middles, everything = lists.middles[chosen], np.empty(0, np.bool_)
+    sums, integers = np.empty(k, np.float32), np.empty(16 * n_parts, np.uint8)
+    found = ListCandidates(np.empty(MOST_IN_LIST, np.int64), np.empty(MOST_IN_LIST, np.float32), np.zeros(1, np.int64))
+    for b in range(n):
+        sums[:], rows[b], made_for = np.inf, -1, np.inf
+        for j in np.argsort(_typical(above[b], middles))[:each]:
+            if sums[k - 1] == np.inf:
+                _by_bins(lists, chosen[j], everything, above[b], found)
+            else:
+                if not sums[k - 1] > _RENEWED * made_for and sums[k - 1] != made_for:
+                    made_for = sums[k - 1]
+                    _make_integers(cells[b], made_for, integers)
+                _candidates(lists, chosen[j], everything, integers, above[b], sums[k - 1], found)
+            for r in range(found.found[0]):
+                if found.sums[r] < sums[k - 1]:
+                    at = k - 1
+                    while at > 0 and found.sums[r] < sums[at - 1]:
+                        sums[at], rows[b, at] = sums[at - 1], rows[b, at - 1]
+                        at -= 1
+                    sums[at], rows[b, at] = found.sums[r], found.rows[r]

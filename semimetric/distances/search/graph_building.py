@@ -1,8 +1,10 @@
 """Building the graph of a segment: nearest items by approximate search, edges that none occludes, and no item left out.
 
-1. Each item of a layer asks for its 32 nearest there. Edges go to those that no nearer one occludes, and back.
-2. Each item is looked for by a walk. Where it is not found, edges lead to it from the four nearest nodes that the walk found,
-   and back. Otherwise groups of items that are nearest to one another alone would be out of reach.
+1. Each item of a layer gets 32 items that are near by their bins, from near lists. Edges go to those that no nearer one
+   occludes, and back.
+2. Items are looked for by walks. Where one is not found, edges lead to it from the four nearest nodes that the walk found, and
+   back. Otherwise groups of items that are nearest to one another alone would be out of reach. Items to which the fewest edges
+   lead come first, a tenth of all after another, until the walks find all of a tenth.
 """
 
 from collections.abc import Callable
@@ -15,15 +17,15 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.graph_search import add_edges, edges_back, level_pairs, unoccluded, with_edges_back
-from .item_lists import NearLists
 from .neighbor_graph import DEGREE, LEVELS, GraphWalk, NeighborGraph, layer_starts
 from .query_tables import ItemArrays, QueryView
 from .segment import Segment
 
 _NEAR = 32  # The nearest that an item asks for,
-_LISTS = NearLists(128, 24, alone=True)  # in those of the nearest lists of its neighbourhood that are nearest to it.
+_LISTS = 128, 24  # in those of the nearest lists of its neighbourhood that are nearest to it.
 _FACTOR = 1.1  # An item is occluded by one that is nearer to it by this factor than the item whose edges are chosen.
 _WIDTH, _BRIDGES = 16, 4  # The nearest that the walk to an item looks for, and edges where it ends in vain.
+_TENTHS = 10
 _BLOCK = 1_024
 _SAMPLE = 20_000  # The number of items whose positions place the levels.
 _ROWS = 1 << 14  # The number of items whose codes are found together.
@@ -115,8 +117,7 @@ def _edges(
 
     def choose(block: slice) -> None:
         items = in_order[block]
-        near = scan.nearest(segment.view.block(segment.points.take(items)), k, None, near=_LISTS).rows
-        unoccluded(codes, pairs, items, near, _FACTOR, chosen)
+        unoccluded(codes, pairs, items, scan.near_items(block, k, *_LISTS), _FACTOR, chosen)
         done(block.stop - block.start)
 
     map_blocks(choose, n, size=_BLOCK, n_jobs=n_jobs)
@@ -133,17 +134,31 @@ def _reach_all(
     walk: GraphWalk, segment: Segment, layer: int, first: int, n_jobs: int | None, done: Callable[[int], Any]
 ) -> None:
     """Add edges to those items of a layer that a walk does not find, from where it ends, and back."""
+    n = len(segment)
+    of_layer = walk.graph.edges[first : first + n]
+    by_edges = np.argsort(np.bincount(of_layer[of_layer >= 0] - first, minlength=n), kind="stable")
 
-    def missed(block: slice) -> tuple[Integers, Integers]:
-        own = np.arange(block.start, block.stop)
-        found = walk.nearest(segment.view.block(segment.points.take(own)), _WIDTH, layer=layer)
-        lost = ~(found == first + own[:, None]).any(axis=1)
-        done(len(own))
-        return first + own[lost], found[lost, :_BRIDGES]
+    def reach(items: Integers) -> bool:
+        """Add edges to those of some items that no walk finds; return True if there are any."""
 
-    parts = map_blocks(missed, len(segment), size=_BLOCK, n_jobs=n_jobs)
-    lost, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-    sources, targets = ends.ravel(), np.repeat(lost, ends.shape[1])
-    there = (sources >= 0) & (sources != targets)
-    for a, b in ((sources, targets), (targets, sources)):
-        add_edges(walk.graph.edges, a[there], b[there])
+        def missed(block: slice) -> tuple[Integers, Integers]:
+            own = items[block]
+            found = walk.nearest(segment.view.block(segment.points.take(own)), _WIDTH, layer=layer)
+            lost = ~(found == first + own[:, None]).any(axis=1)
+            done(len(own))
+            return first + own[lost], found[lost, :_BRIDGES]
+
+        parts = map_blocks(missed, len(items), size=_BLOCK, n_jobs=n_jobs)
+        lost, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        sources, targets = ends.ravel(), np.repeat(lost, ends.shape[1])
+        there = (sources >= 0) & (sources != targets)
+        for a, b in ((sources, targets), (targets, sources)):
+            add_edges(walk.graph.edges, a[there], b[there])
+        return bool(len(lost))
+
+    left = n
+    for items in np.array_split(by_edges, min(_TENTHS, n)):
+        left -= len(items)
+        if not reach(items):
+            done(left)
+            return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from ..._kernels.list_scan import (
     MOST_IN_LIST,
     QUERIES,
     BinRanges,
+    BinTables,
     Collected,
     Cuts,
     ListAnswers,
@@ -30,6 +31,8 @@ from ..._kernels.list_scan import (
     SumLimits,
     cut_lists,
     fill_lists,
+    near_items,
+    of_bins,
     place_bins,
     search_lists,
 )
@@ -47,21 +50,6 @@ _NEAR = 16  # The lists that give the first limits of an exact search.
 _ALL = np.empty(0, dtype=bool)  # The mask of eligible items where all are.
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))
-
-
-class NearLists(NamedTuple):
-    """The lists that a search visits first: ``n_lists`` near all queries together, of which each visits the ``each`` nearest.
-
-    If ``alone``, no other lists follow: items may be missed, and the sums are lower bounds, but for rounding in 32 bits.
-    Otherwise all queries visit all of these lists.
-    """
-
-    n_lists: int = _NEAR
-    each: int = _NEAR
-    alone: bool = False
-
-
-_EXACT = NearLists()
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,16 +157,45 @@ class ListScan:
             return given.items, _NO_PLACES
         return SearchedItems(np.empty((0, len(self.view.features))), given.rank, self.view.least), given.codes
 
-    def nearest(
-        self, queries: QueryBlock, k: int, eligible: Mask, limits: Floats | None = None, near: NearLists = _EXACT
-    ) -> SegmentResult:
+    @property
+    def _unit(self) -> float:
+        """The power of 2 that brings sums near 1."""
+        return float(np.ldexp(1.0, -int(np.clip(np.frexp(self.view.size)[1], -1000, 1000))))
+
+    @cached_property
+    def _of_bins(self) -> BinTables:
+        """Tables of 64 queries, one in the middle of every bin."""
+        low, high = self.lists.ranges
+        filled, positions = low <= high, np.zeros((BINS, len(self.view.features)))
+        positions[:, : len(low)].T[filled] = low[filled] / 2 + high[filled] / 2
+        profiles = self.view.profiles(ItemArrays(np.empty((BINS, 0)), positions, None))
+        tables = BinTables(
+            np.empty((BINS, len(low), BINS), np.float32), np.empty((BINS, 16 * len(low)), np.float32),
+            np.empty((BINS, len(self.view.features) + 1)), np.empty(BINS),
+        )  # fmt: skip
+        limits = SumLimits(np.full(BINS, np.inf), np.zeros(BINS), self.view.size, self._unit)
+        of_bins(self.view.scales, profiles, self.bins, limits, tables)
+        return tables
+
+    def near_items(self, places: slice, k: int, n_lists: int, each: int) -> Integers:
+        """Return rows (n, k) of items near those at some places in the order of the lists, the items themselves too.
+
+        They are those of the smallest sums between bins in ``each`` of the ``n_lists`` that are nearest to 64 of the items
+        together; -1 stands at the end where there are fewer. Nothing is proved of them.
+        """
+        rows = np.empty((places.stop - places.start, k), np.int64)
+        for part in short_blocks(len(rows), QUERIES):
+            near_items(self.lists.arrays, self._of_bins, places.start + part.start, (n_lists, each), rows[part])
+        return rows
+
+    def nearest(self, queries: QueryBlock, k: int, eligible: Mask, limits: Floats | None = None) -> SegmentResult:
         """Find the k nearest eligible items of each query; finite ``limits`` (B,) exclude those of larger sums."""
         answer = SegmentResult.empty(len(queries), k)
         sums = np.full(len(queries), np.inf) if limits is None else limits
-        near = near if near.alone or not np.isfinite(sums).all() else NearLists(0, 0)
+        near = 0 if np.isfinite(sums).all() else _NEAR
         for part, found in self._searched(queries, sums, eligible, near, k):
             answer.refined[part], answer.at_once[part] = found.refined, found.at_once
-            if isinstance(self.refinement, CodedRefinement) and not near.alone:
+            if isinstance(self.refinement, CodedRefinement):
                 rows, starts = _flat(found.collected)
                 self.refinement.keep(queries, np.arange(part.start, part.stop), rows, NO_VALUES, starts, answer)
             else:
@@ -188,7 +205,7 @@ class ListScan:
     def within(self, queries: QueryBlock, limit: float, eligible: Mask) -> list[tuple[Floats, Integers]]:
         """Return for each query sums and rows of at least all eligible items whose sum is <= ``limit``."""
         sums, found = np.full(len(queries), limit), []
-        for part, answers in self._searched(queries, sums, eligible, NearLists(0, 0), 0):
+        for part, answers in self._searched(queries, sums, eligible, 0, 0):
             collected = answers.collected
             for q, n, rows, values in zip(
                 range(part.start, part.stop), collected.found, collected.rows, collected.sums, strict=True
@@ -200,19 +217,18 @@ class ListScan:
         return found
 
     def _searched(
-        self, queries: QueryBlock, sums: Floats, eligible: Mask, near: NearLists, k: int
+        self, queries: QueryBlock, sums: Floats, eligible: Mask, near: int, k: int
     ) -> Iterator[tuple[slice, ListAnswers]]:
         """Search for some queries after others; yield their slice and their answers."""
         room = np.zeros(len(queries))
-        if isinstance(self.refinement, CodedRefinement) and not near.alone:
+        if isinstance(self.refinement, CodedRefinement):
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
         searched = SearchedLists(*self._items, self.lists.arrays, _ALL if eligible is None else eligible)
-        most, exponent = max(min(QUERIES, _SEARCHED // max(len(self.lists.arrays.rows), 1)), 8), np.frexp(self.view.size)[1]
-        unit = float(np.ldexp(1.0, -int(np.clip(exponent, -1000, 1000))))
+        most = max(min(QUERIES, _SEARCHED // max(len(self.lists.arrays.rows), 1)), 8)
         for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
-            limits = SumLimits(sums[part], room[part], self.view.size, unit)
-            yield part, search_lists(self.view.scales, profiles, searched, self.bins, limits, tuple(near), k)
+            limits = SumLimits(sums[part], room[part], self.view.size, self._unit)
+            yield part, search_lists(self.view.scales, profiles, searched, self.bins, limits, near, k)
 
 
 def _flat(collected: Collected) -> tuple[Integers, Integers]:

@@ -16,7 +16,7 @@ from semimetric._kernels.simd import LANES
 from semimetric.distances.search import items as answers
 from semimetric.distances.search import segment as module
 from semimetric.distances.search.cells import CellLayout
-from semimetric.distances.search.item_lists import ItemLists, ListScan, NearLists
+from semimetric.distances.search.item_lists import ItemLists, ListScan
 from semimetric.distances.search.query_tables import QueryView
 from semimetric.distances.search.segment import SearchRequest, Segment
 
@@ -55,11 +55,31 @@ def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
     limits = want.sums[:, -1] if np.isfinite(want.sums).all() else None
     limited = segment.list_scan.nearest(block, k, keep, limits)
     assert_array_equal(limited.sums, want.sums)
-    some = segment.list_scan.nearest(block, k, keep, near=NearLists(3, 2, alone=True))
-    there = some.rows >= 0
-    assert (some.rows[:, :1] >= 0).all() or keep is not None
-    true = d.pairwise(queries, items)[np.arange(len(queries))[:, None], some.rows]
-    assert (some.sums[there] <= true[there] * (1 + 1e-6) + 1e-9).all()
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40))
+@settings(max_examples=20)
+def test_items_near_by_their_bins_are_those_of_the_least_sums_between_bins(seed, n, k):
+    """Where all lists are visited; the sum between two bins is the least over the one, from the middle of the other."""
+    d, items, _ = problem(seed, n)
+    scan = segment_of(d, items, "float64").list_scan
+    k, in_order, n_lists = min(k, n), scan.lists.arrays.rows, len(scan.lists.arrays.starts) - 1
+    found = scan.near_items(slice(0, n), k, n_lists, n_lists)
+    bins = scan.refinement.items.positions.astype(np.int64)
+    for e, edges in enumerate(scan.lists.edges):
+        bins[:, e] = np.searchsorted(edges, scan.refinement.items.positions[:, e])
+    sums = np.zeros((n, n), np.float32)
+    for e, of_feature in enumerate(bins.T):
+        sums += scan._of_bins.above[:, e][of_feature][:, of_feature]
+    want = np.sort(sums, axis=1)[in_order][:, :k]
+    got = np.take_along_axis(sums[in_order], found, axis=1)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    assert all(len(set(row)) == k for row in found)
+    assert (np.take_along_axis(sums, np.arange(n)[:, None], axis=1) <= sums.min(axis=1, keepdims=True) + 1e-6).all()
+    later = scan.near_items(slice(n // 3, n), k, n_lists, n_lists)  # from a place within a list on
+    np.testing.assert_allclose(
+        np.take_along_axis(sums[in_order[n // 3 :]], later, axis=1), want[n // 3 :], rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("storage", ["float64", "uint16"])
