@@ -283,8 +283,8 @@ def describe_lists(lists):
 
 
 @kernel
-def first_misplaced(positions, edges, lists, places, low, high):
-    """Return the first of some items whose position (m, E) is not in its bins, or -1.
+def prove_bins(positions, edges, lists, places, low, high, astray):
+    """Fill ``astray`` (1,) with the first of some items whose position (m, E) is not in its bins; it stays if there is none.
 
     ``places`` (m,) are those of the items in the order of the lists. A position is in the first bin whose upper edge (E, 63) is
     >= it; the range of positions in each bin, (E, 64), grows by them.
@@ -297,9 +297,9 @@ def first_misplaced(positions, edges, lists, places, low, high):
         for p in range(n_parts):
             x, b = positions[row, p], np.int64(lists.bins[at + p * LANES])
             if not ((b == 0 or x > edges[p, b - 1]) and (b == BINS - 1 or x <= edges[p, b])):
-                return row
+                astray[0] = row
+                return
             low[p, b], high[p, b] = min(low[p, b], x), max(high[p, b], x)
-    return -1
 
 
 @kernel

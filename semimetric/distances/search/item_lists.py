@@ -32,8 +32,8 @@ from ..._kernels.list_scan import (
     cut_lists,
     describe_lists,
     fill_lists,
-    first_misplaced,
     place_bins,
+    prove_bins,
     search_lists,
 )
 from ..._kernels.places import PlaceCodes
@@ -120,12 +120,11 @@ class ItemLists:
 
         def prove(block: slice) -> tuple[Floats, Floats]:
             low = np.full((len(edges), BINS), np.inf)
-            high, positions = -low, points.positions[block][:, : len(edges)]
-            row = first_misplaced(positions, edges, arrays, places[block], low, high)
-            if row >= 0:
-                raise InputError(
-                    f"the array 'list_bins' says of item {block.start + row} that it lies where its raw values do not"
-                )
+            high, astray, positions = -low, np.full(1, -1), points.positions[block][:, : len(edges)]
+            prove_bins(positions, edges, arrays, places[block], low, high, astray)
+            if astray[0] >= 0:
+                item = block.start + int(astray[0])
+                raise InputError(f"the array 'list_bins' says of item {item} that it lies where its raw values do not")
             release()
             return low, high
 
