@@ -246,19 +246,32 @@ def _span(low, high):
 
 @kernel
 def fill_lists(bins, lists):
-    """Fill the bins, middles and spans of lists, and of groups of them, from the bins (n, E) in the order of the lists."""
+    """Fill the bins of lists from those of the items (n, E) in the order of the lists, and describe the lists."""
+    n_parts = bins.shape[1]
+    lists.bins[:] = 0
+    for i in range(lists.middles.shape[0]):
+        for r in range(lists.starts[i + 1] - lists.starts[i]):
+            at = (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES
+            for p in range(n_parts):
+                lists.bins[at + p * LANES] = bins[lists.starts[i] + r, p]
+    describe_lists(lists)
+
+
+@kernel
+def describe_lists(lists):
+    """Fill the middles and spans of lists, and of groups of them, from the bins of their items."""
     n_lists, n_parts = lists.middles.shape
     low, high = np.empty((n_lists, n_parts), np.int64), np.empty((n_lists, n_parts), np.int64)
-    lists.bins[:] = 0
+    of_list = np.empty((MOST_IN_LIST, n_parts), np.uint8)
     for i in range(n_lists):
-        own = bins[lists.starts[i] : lists.starts[i + 1]]
+        own = of_list[: lists.starts[i + 1] - lists.starts[i]]
         low[i], high[i] = BINS, -1
         for r in range(own.shape[0]):
             at = (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES
             for p in range(n_parts):
+                own[r, p] = lists.bins[at + p * LANES]
                 b = np.int64(own[r, p])
                 low[i, p], high[i, p] = min(low[i, p], b), max(high[i, p], b)
-                lists.bins[at + p * LANES] = b
         _middle(own, lists.middles[i])
         for p in range(n_parts):
             lists.spans[i, p, 0], lists.spans[i, p, 1] = _span(low[i, p], high[i, p])
@@ -267,6 +280,26 @@ def fill_lists(bins, lists):
         _middle(lists.middles[first:end], lists.group_middles[g])
         for p in range(n_parts):
             lists.of_groups[g, p, 0], lists.of_groups[g, p, 1] = _span(low[first:end, p].min(), high[first:end, p].max())
+
+
+@kernel
+def prove_bins(positions, edges, lists, places, low, high, astray):
+    """Fill ``astray`` (1,) with the first of some items whose position (m, E) is not in its bins; it stays if there is none.
+
+    ``places`` (m,) are those of the items in the order of the lists. A position is in the first bin whose upper edge (E, 63) is
+    >= it; the range of positions in each bin, (E, 64), grows by them.
+    """
+    n_parts = edges.shape[0]
+    for row in range(positions.shape[0]):
+        i = np.searchsorted(lists.starts, places[row], side="right") - 1
+        r = places[row] - lists.starts[i]
+        at = (lists.blocks[i] + r // LANES) * n_parts * LANES + r % LANES
+        for p in range(n_parts):
+            x, b = positions[row, p], np.int64(lists.bins[at + p * LANES])
+            if not ((b == 0 or x > edges[p, b - 1]) and (b == BINS - 1 or x <= edges[p, b])):
+                astray[0] = row
+                return
+            low[p, b], high[p, b] = min(low[p, b], x), max(high[p, b], x)
 
 
 @kernel

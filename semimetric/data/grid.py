@@ -273,10 +273,17 @@ class Grid:
         for f in np.flatnonzero(self.seams):
             turn = np.mod(x[:, f] / 2 - self.low[f] / 2, (self.high[f] - self.low[f]) / 2)  # halves do not overflow
             x[:, f] = self.low[f] + 2 * turn
-        for f in np.flatnonzero(np.array(self.kinds) == "categorical"):
-            if not ((x[:, f] == np.rint(x[:, f])) & (x[:, f] >= 0.0) & (x[:, f] <= self.high[f])).all():
-                raise InputError(f"feature {f} is categorical; codes from 0 to {len(self.knots[f]) - 1} are required: encode X")
+        codes = x[:, self._categorical]
+        wrong = ((codes != np.rint(codes)) | (codes < 0.0) | (codes > self.high[self._categorical])).any(axis=0)
+        if wrong.any():
+            first = int(self._categorical[wrong][0])
+            last = len(self.knots[first]) - 1
+            raise InputError(f"feature {first} is categorical; codes from 0 to {last} are required: encode X")
         return x
+
+    @cached_property
+    def _categorical(self) -> Integers:
+        return np.flatnonzero(np.array(self.kinds) == "categorical")
 
     def excess(self, X: ArrayLike) -> Floats:
         """Return x - clip(x), the signed distance of each number from its range, inf on overflow.

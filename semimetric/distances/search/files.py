@@ -31,6 +31,7 @@ from ...data.texts import DistinctTexts
 from ..model.semimetric import Semimetric
 from ..pairs.base import Items
 from .cells import CODES, Boxes, CellLayout, Cells
+from .item_lists import LARGE, SMALL, ItemLists
 from .joint import INTERVALS, JointCodes
 from .neighbor_graph import NeighborGraph
 from .proofs import check_distinct_ids, check_items
@@ -68,6 +69,7 @@ def read_segments(
             raise StorageError("there are no segments, or two of the same ids; restore the index, or build it again")
         cells = [_read_cells(members, k, layout, view) for k in range(len(names))]
         intervals = [_read_intervals(members, k) if "joint_codes" in n else None for k, n in enumerate(names)]
+        bins = [_read_bins(members, k) if _OF_LISTS[0] in n else None for k, n in enumerate(names)]
     files = read_arrays(root / "arrays", [digest for of_segment in names for digest in of_segment.values()], mmap=mmap)
     with located(root), refused_as_stored("the index"):
         segments = []
@@ -76,9 +78,12 @@ def read_segments(
             if boxes is not None:
                 segment.with_joint_codes(JointCodes.loaded(view, own_cells, boxes, files.arrays[own["joint_codes"]]))
             segments.append(segment)
-        for segment in segments:
+        for segment, own, small in zip(segments, names, bins, strict=True):
             if segment.storage == "float64":  # Otherwise all that follows from the items was found anew.
                 check_items(segment, files.release)
+            if small is not None:
+                large = [files.arrays[own[name]] for name in _OF_LISTS]
+                segment.with_item_lists(ItemLists.loaded(view, segment.points, large, small, files.release))
         check_distinct_ids(segments)
     files.release()
     return semimetric, segments, members
@@ -116,6 +121,15 @@ def _read_intervals(members: Members, k: int) -> list[NDArray[Any]]:
     """Read the arrays `JointCodes.intervals` of segment k, in their order."""
     types = {"low": np.float64, "high": np.float64}
     return [members.array(f"{name}_{k}", types.get(name.split("_")[1], np.int64), None) for name in _OF_BOXES]
+
+
+_OF_LISTS = [f"list_{name}" for name in LARGE]
+
+
+def _read_bins(members: Members, k: int) -> list[NDArray[Any]]:
+    """Read the arrays `ItemLists.small` of segment k, in their order."""
+    types = {"edges": np.float64, "values": np.float32}
+    return [members.array(f"list_{name}_{k}", types[name], None, None, infinite=True) for name in SMALL]
 
 
 def storage_of(members: Members) -> str:
@@ -163,7 +177,8 @@ def _names(part: Members, view: QueryView, payload: Sequence[PayloadColumn]) -> 
     names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
     names += ["member", "centroids"] if "member" in part or "centroids" in part else []
     names += ["joint_codes"] if "joint_codes" in part else []  # which older versions did not save
-    names += _OF_GRAPH if any(name in part for name in _OF_GRAPH) else []
+    for optional in (_OF_GRAPH, _OF_LISTS):
+        names += optional if any(name in part for name in optional) else []
     for k, column in enumerate(payload):
         names += _names_of_payload(k, column)
     digests = {name: part.text(name) for name in names}
@@ -190,6 +205,9 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
         "graph_codes": (np.uint8, None, len(view.features)),
         "graph_edges": (np.int32, None, None),
         "graph_below": (np.int32, None),
+        "list_rows": (np.int32 if n <= np.iinfo(np.int32).max else np.int64, n),
+        "list_starts": (np.int64, None),
+        "list_bins": (np.uint8, None),
     }
     if view.joint is not None:
         n_joint = len(view.joint_features)
@@ -207,6 +225,8 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
         if not view.simple:
             raise StorageError("there is a graph of a distance that has none; restore the index, or build it again")
         graph.check(n, len(view.features))
+    if _OF_LISTS[0] in found and not (view.simple and view.n_tables):
+        raise StorageError("there are lists of a distance that has none; restore the index, or build it again")
     if "positions" not in found:
         return replace(_found_again(view, cells, found, lists), graph=graph)
     joint = None
@@ -274,6 +294,8 @@ def _with_arrays_written(
         small |= {f"share_{k}_{g}": share for g, share in enumerate(cells.shares)}
         if (boxes := segment.saved_joint_codes) is not None:
             small |= {f"{name}_{k}": array for name, array in boxes.intervals}
+        if (lists := segment.saved_item_lists) is not None:
+            small |= {f"list_{name}_{k}": array for name, array in zip(SMALL, lists.small, strict=True)}
         large.append({name: write_array(root / "arrays", array) for name, array in _large_arrays(segment).items()})
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
     stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
@@ -312,6 +334,8 @@ def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
         arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}
     if segment.graph is not None:
         arrays |= {f"graph_{field.name}": getattr(segment.graph, field.name) for field in fields(segment.graph)}
+    if (lists := segment.saved_item_lists) is not None:
+        arrays |= dict(zip(_OF_LISTS, lists.large, strict=True))
     if segment.payload is not None:
         arrays |= dict(segment.payload.arrays())
     if points.coded is not None:  # A file is to be small: positions, joint features and codes are found again from the items.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +32,8 @@ from ...data.payload import Payload
 from ...data.schema import Schema
 from ..model.semimetric import Semimetric
 from .bounds import Bounds, QueryBounds
+from .grouped import beside_features, groups_of, names_of, read_keys
+from .groups import KeyGroups
 from .index import SearchesUnderLearned, encoder_of, objects_to_encode, refuse_encoded, searched_distance
 from .items import ItemColumns, ItemRows, as_graph, as_objects, check_ids, masks_of, nearest_table, payload_frame
 from .query_tables import QueryView
@@ -97,18 +99,45 @@ class RefinedItems:
         """Mask the eligible items, shape (n_items,): see ``where`` of `NeighborIndex.kneighbors`."""
         if where is None:
             return np.ones(len(self), dtype=bool)
-        if self.view is None or self.features is None:
-            if isinstance(where, str) and payload is None:
-                raise NotSupportedError(
-                    f"where={where!r} is a condition on features, and without semimetric= the items have none; give payload= "
-                    "to fit, a mask over ids_, or a list of ids"
-                )
-            schema, raw = Schema.numeric(()), np.empty((len(self), 0))
-        else:
-            schema, raw = self.view.semimetric.schema, self.features
-        rows = ItemRows(raw, ids, np.ones(len(self), dtype=bool), payload)
-        (mask,) = masks_of(where, ItemColumns(schema.names, schema, (rows,)))
+        if self.features is None and isinstance(where, str) and payload is None:
+            raise NotSupportedError(
+                f"where={where!r} is a condition on features, and without semimetric= the items have none; give payload= "
+                "to fit, a mask over ids_, or a list of ids"
+            )
+        (mask,) = masks_of(where, self.columns(ids, payload))
         return np.asarray(mask)
+
+    def columns(self, ids: NDArray[Any], payload: Payload | None) -> ItemColumns:
+        """Return the columns that conditions and keys name: those of the payload, and features where there are some."""
+        schema = Schema.numeric(()) if self.view is None else self.view.semimetric.schema
+        rows = ItemRows(self.encoded_features, ids, np.ones(len(self), dtype=bool), payload)
+        return ItemColumns(schema.names, schema, (rows,))
+
+    @property
+    def encoded_features(self) -> Floats:
+        """The features, shape (n, n_features); no column without a learned distance."""
+        return np.empty((len(self), 0)) if self.features is None else self.features
+
+    @cached_property
+    def groups(self) -> dict[tuple[Hashable, ...], KeyGroups]:
+        """The rows by their values in columns that queries have named; see `grouped.groups_of`."""
+        return {}
+
+
+class EligibleItems(NamedTuple):
+    """The items that each query may be answered: those of a mask (n_items,), or of its group."""
+
+    mask: NDArray[np.bool_]
+    groups: KeyGroups | None = None  # of the items of the mask, by their keys
+    of_query: Integers | None = None  # (n_queries,), the group of each query; -1 for none
+
+    def of(self, q: int) -> NDArray[np.bool_]:
+        """Mask the eligible items of a query, shape (n_items,)."""
+        if self.groups is None or self.of_query is None:
+            return self.mask
+        mask = np.zeros(len(self.mask), dtype=bool)
+        mask[self.groups.rows_of(int(self.of_query[q]))] = True
+        return mask
 
 
 _BEFORE = 4  # times as many candidates as neighbours have upper bounds
@@ -273,10 +302,11 @@ class CertifiedNeighbors(NamedTuple):
     Attributes
     ----------
     distances : ndarray of shape (n_queries, k)
-        Exact and increasing.
+        Exact and increasing; infinite after the last item of the group of a query.
     ids : ndarray of shape (n_queries, k)
+        At infinite distances they are -1, or "" if they are strings.
     certified : ndarray of shape (n_queries, k), bool
-        True if an item is proved to have this rank: all are without ``max_calls``.
+        True if an item is proved to have this rank, or none to have it: all are without ``max_calls``.
     n_calls : ndarray of shape (n_queries,), int64
         Calls of the expensive distance, those to landmarks too.
     """
@@ -646,14 +676,15 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             1 to the number of items.
         return_distance : bool
         **options
-            ``features``, ``where`` and ``max_calls`` of `search`.
+            ``features``, ``where``, ``by`` and ``max_calls`` of `search`.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, k), increasing
-            Only if ``return_distance``.
+            Only if ``return_distance``. With ``by`` they are infinite after the last item of the group of a query.
         ids : ndarray of shape (n_queries, k)
-            k is the smaller of n_neighbors and the number of eligible items, less one without X.
+            k is the smaller of n_neighbors and the number of eligible items, less one without X. At infinite distances ids
+            are -1, or "" if they are strings.
         """
         found = self.search(X, n_neighbors, **options)
         return (found.distances, found.ids) if return_distance else found.ids
@@ -665,6 +696,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         *,
         features: ArrayLike | None = None,
         where: ArrayLike | Iterable | None = None,
+        by: str | Sequence[str] | Mapping[str, ArrayLike] | None = None,
         max_calls: int | None = None,
     ) -> CertifiedNeighbors:
         """Answer as `kneighbors`, with a proof for each neighbour, and the calls of each query, those for its features too.
@@ -676,6 +708,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             Of the queries, where `fit` was given those of the items.
         where : str, boolean mask over `ids_`, or list of ids; None
             The eligible items, see `NeighborIndex.kneighbors`.
+        by : str, list of str, dict of columns with n_queries values, or None
+            Only items that equal the query in these columns answer it, see `NeighborIndex.kneighbors`. Values of the queries
+            stand beside what the learned distance reads, in a frame X or ``features``, or in the dict.
         max_calls : int or None
             In place of that of the class.
 
@@ -686,8 +721,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         InputError
             If the queries are no items, or ``max_calls`` is less than n_neighbors and the calls to landmarks.
         """
-        queries, own = self._queries(X, features)
-        mask = self.items_.mask(where, self.ids_, self.payload_)
+        queries, own, eligible = self._queries(X, features, where, by)
         k = check_neighbors("exact", n_neighbors, len(self.items_) - own)
         budget = self._budget(max_calls, k, queries, own)
 
@@ -698,17 +732,15 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
                 raise InputError("the bounds of a query contradict one another: a lower bound is above an upper one")
             return found.called[:few], proved(found, few, self._ranks), found.n_calls + calls
 
-        answers = self._answered(queries, own, mask, answered)
-        k = min([k, *(len(called) for called, *_ in answers)])
-        nearest_first = [called for called, _, _ in answers]
-        rows = [[row for _, _, row in called[:k]] for called in nearest_first]
-        found_rows = np.array(rows, dtype=np.int64).reshape(len(answers), k)
-        return CertifiedNeighbors(
-            np.array([[value for value, _, _ in called[:k]] for called in nearest_first]).reshape(len(answers), k),
-            self.ids_[found_rows],
-            np.array([certain[:k] for _, certain, _ in answers], dtype=bool).reshape(len(answers), k),
-            np.array([calls for *_, calls in answers], dtype=np.int64),
-        )
+        answers = self._answered(queries, own, eligible, answered)
+        shape = len(answers), min(k, max(int(eligible.mask.sum()) - own, 0))
+        distances, certified = np.full(shape, np.inf), np.ones(shape, dtype=bool)
+        ids = np.full(shape, -1 if self.ids_.dtype.kind == "i" else "", self.ids_.dtype)
+        for q, (called, certain, _) in enumerate(answers):
+            there = slice(min(len(called), shape[1]))
+            distances[q, there], certified[q, there] = [value for value, _, _ in called[there]], certain[there]
+            ids[q, there] = self.ids_[[row for _, _, row in called[there]]]
+        return CertifiedNeighbors(distances, ids, certified, np.array([calls for *_, calls in answers], dtype=np.int64))
 
     def radius_neighbors(self, X: Any = None, radius: float = 1.0, return_distance: bool = True, **options: Any) -> Any:
         """Find all items within ``radius`` of every query, nearest first; the options are those of `search`.
@@ -725,12 +757,12 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         *,
         features: ArrayLike | None = None,
         where: ArrayLike | Iterable | None = None,
+        by: str | Sequence[str] | Mapping[str, ArrayLike] | None = None,
         max_calls: int | None = None,
     ) -> CertifiedWithin:
         """Answer as `radius_neighbors`, with the items of which it is not known, and the calls of each query."""
-        queries, own = self._queries(X, features)
         check_radius(radius, 0.0)
-        mask = self.items_.mask(where, self.ids_, self.payload_)
+        queries, own, eligible = self._queries(X, features, where, by)
         budget = self._budget(max_calls, 0, queries, own)
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
@@ -739,7 +771,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             values, rows = np.array([v for v, _ in near]), np.array([row for _, row in near], dtype=np.int64)
             return values, self.ids_[rows], np.sort(self.ids_[found.open_rows]), found.n_calls + calls
 
-        answers = self._answered(queries, own, mask, answered)
+        answers = self._answered(queries, own, eligible, answered)
         distances, ids, undecided = (as_objects([answer[k] for answer in answers]) for k in range(3))
         return CertifiedWithin(distances, ids, undecided, np.array([calls for *_, calls in answers], dtype=np.int64))
 
@@ -752,7 +784,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         found = self.search(X, n_neighbors, **options)
-        return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, self.ids_)
+        values = found.distances if mode == "distance" else np.ones(found.ids.shape)
+        return as_graph(values, found.ids, self.ids_, np.isfinite(found.distances))
 
     def _budget(self, max_calls: int | None, k: int, queries: RefinedItems, own: bool) -> float:
         """Return the calls that a query may take, of which bounds and features take some, and the neighbours k at least."""
@@ -768,8 +801,25 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             )
         return float(given)
 
-    def _queries(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
+    def _queries(self, X: Any, features: Any, where: Any, by: Any) -> tuple[RefinedItems, bool, EligibleItems]:
+        """Return queries, True if they are the items themselves, and the items that may answer each."""
         check_is_fitted(self, "items_")
+        columns = self.items_.columns(self.ids_, self.payload_)
+        names = () if by is None else names_of(by, columns)
+        table = X if features is None else features
+        if X is not None and features is not None:
+            features = beside_features(features, names, columns)
+        elif X is not None and self._encode is None:
+            X = beside_features(X, names, columns)
+        queries, own = self._read(X, features)
+        mask = self.items_.mask(where, self.ids_, self.payload_)
+        if by is None:
+            return queries, own, EligibleItems(mask)
+        keys = read_keys(by, None if own else table, queries.encoded_features, columns)
+        groups = groups_of(self.items_.groups, columns.parts[0], names, columns)
+        return queries, own, EligibleItems(mask, groups.among(mask), groups.find(keys))
+
+    def _read(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
         if X is None:
             return self.items_, True
         if self._encode is not None and self.semimetric_ is not None and features is None:
@@ -780,7 +830,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             raise InputError("features= are given, and fit had none: the learned distance reads the queries; drop them")
         return RefinedItems.read(X, features, self.semimetric_, self.rerank), False
 
-    def _answered(self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T]) -> list[T]:
+    def _answered(self, queries: RefinedItems, own: bool, eligible: EligibleItems, answer: Callable[..., T]) -> list[T]:
         """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
         expensive = self._expensive()
 
@@ -788,7 +838,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
         def answered(part: slice) -> T:
             q = part.start
-            candidates, call, known, n_calls = self._asked(queries, q, own, mask, expensive)
+            candidates, call, known, n_calls = self._asked(queries, q, own, eligible.of(q), expensive)
             features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
             found = answer(candidates, call, known, n_calls + features)
             bar.update()
@@ -823,13 +873,18 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     def _asked(
         self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], expensive: UserDistance
     ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
-        """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these."""
+        """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these.
+
+        Bounds that would call the distance for no fewer items than there are candidates are not asked.
+        """
         rows = np.flatnonzero(mask)
         query = queries.objects[q]
         if own:
             rows = rows[rows != q]
+        pays = own or len(rows) > sum(b.n_query_calls for b in self.bounds_)  # Else calls for all items are fewer.
+        all_fitted = self.bounds_ if pays else []
         try:
-            bounds = [b.at_item(q) if own else b.at(query) for b in self.bounds_]
+            bounds = [b.at_item(q) if own else b.at(query) for b in all_fitted]
         except DistanceCallError as error:
             for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
                 expensive.calls.record(q, row, value)
@@ -837,7 +892,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
                 f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]
             ) from error
         known: dict[int, float] = {}
-        for of_query, fitted in zip(bounds, self.bounds_, strict=True):
+        for of_query, fitted in zip(bounds, all_fitted, strict=True):
             if _same_distance(getattr(fitted, "distance", None), self.rerank):
                 known |= of_query.known
         if not own:  # of items they were called by `fit`

@@ -8,7 +8,7 @@ part of them or few ask, else those of the group alone, which are copied for the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -27,7 +27,7 @@ from ...data.payload import PayloadColumn, as_column
 from ...data.schema import Schema
 from .groups import KeyGroups, Keys
 from .items import ItemColumns, ItemRows, Neighbors, SegmentedItems, merged, no_neighbors
-from .segment import SearchRequest, Segment
+from .segment import SearchRequest
 
 _FEW = 2_048  # Of groups of up to this number of items, all are refined;
 _OFTEN, _FEW_ASKED_OFTEN = 64, 512  # of up to this number where a call has so many queries of the group.
@@ -133,15 +133,17 @@ def _of_feature(name: str, schema: Schema, k: int, codes: NDArray[Any]) -> Paylo
     return PayloadColumn(name, "number", np.asarray(codes))
 
 
-def groups_of(segment: Segment, part: ItemRows, names: Sequence[str], columns: ItemColumns) -> KeyGroups:
-    """Return the rows of a segment, whose items are ``part``, by columns of these names; they are sorted at the first call."""
+def groups_of(
+    held: dict[tuple[Hashable, ...], KeyGroups], part: ItemRows, names: Sequence[str], columns: ItemColumns
+) -> KeyGroups:
+    """Return rows of items by columns of these names; they are sorted at the first call, and ``held`` for the next."""
     key = tuple(columns.names.index(name) if name in columns.names else name for name in names)
-    found = segment.groups.get(key)
+    found = held.get(key)
     if found is None:
-        found = KeyGroups.of([_cells(name, columns, part) for name in names], segment.alive)
-        while len(segment.groups) >= _MOST:
-            segment.groups.pop(next(iter(segment.groups)), None)
-        segment.groups[key] = found
+        found = KeyGroups.of([_cells(name, columns, part) for name in names], part.alive)
+        while len(held) >= _MOST:
+            held.pop(next(iter(held)), None)
+        held[key] = found
     return found
 
 
@@ -157,7 +159,7 @@ class KeyedItems:
     @classmethod
     def of(cls, items: SegmentedItems, names: tuple[str, ...], columns: ItemColumns) -> Self:
         """Group items by columns."""
-        every = [groups_of(s, part, names, columns) for s, part in zip(items.segments, columns.parts, strict=True)]
+        every = [groups_of(s.groups, part, names, columns) for s, part in zip(items.segments, columns.parts, strict=True)]
         return cls(items, columns, names, [(g, g.among(mask)) for g, mask in zip(every, items.masks, strict=True)])
 
     def asked(self, keys: Keys) -> GroupedItems:

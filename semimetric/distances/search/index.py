@@ -97,8 +97,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
     overflow are refused. Every item is reduced to codes of cells. For a query, the least values of the cells of an item add up
     to a lower bound of its distance. Over single features near items lie in lists, which are dropped by bounds of their spans;
-    the first exact query makes them. Otherwise items are refined in the order of their bounds, until the next bound proves that
-    no other item is among the nearest. Distances are exact whatever the algorithm; ties go to the smallest id.
+    the first exact query makes them, or `save`. Otherwise items are refined in the order of their bounds, until the next bound
+    proves that no other item is among the nearest. Distances are exact whatever the algorithm; ties go to the smallest id.
 
     Parameters
     ----------
@@ -838,9 +838,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
 
         "items" are the encoded items, "positions" their positions on the knots, "joint" those of features in joint groups;
         "codes" are the cells of the items, and the boxes of joint groups, once a query has made them. The first query that
-        scans makes cells into "faiss": codes in FAISS's layout, with row numbers; the first exact one over single features
-        makes lists of near items, whose bins and row numbers are among the "codes". "ids" are the ids and their order, "alive"
-        says which items are not removed, "lists" the list of every item, "graph" edges and levels, and "payload" its columns.
+        scans makes cells into "faiss": codes in FAISS's layout, with row numbers; the first exact one over single features, or
+        `save`, makes lists of near items, whose bins and row numbers are among the "codes". "ids" are the ids and their order,
+        "alive" says which items are not removed, "lists" the list of every item, "graph" edges and levels, and "payload" its
+        columns.
         "groups" are the orders of the items by columns that searches have named in ``by=``, of the last four choices.
         "mapped" are all arrays that lie in files mapped into memory: they are in no other number, and the system may drop their
         pages at any time.
@@ -862,9 +863,11 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the index to a folder; `semimetric.load` reads it. With ``key`` it is signed, see ``docs/files.md``.
 
-        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
-        callable ``rerank`` is not saved: give it again by ``set_params``. Objects and the model that encodes them are not
-        saved either: a loaded index takes ``model.encode(objects)``, and no ``rerank``.
+        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. Lists of
+        near items, and boxes of joint groups, are saved too, so that a loaded index answers at once; those of more than 2,048
+        items are made now if no query has made them. The callable ``rerank`` is not saved: give it again by ``set_params``.
+        Objects and the model that encodes them are not saved either: a loaded index takes ``model.encode(objects)``, and no
+        ``rerank``.
         """
         check_is_fitted(self)
         names, values = getattr(self, "feature_names_in_", None), self.parameter_values

@@ -6,7 +6,7 @@ again on the same grid keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._foundation.threads import end_if_interrupted, short_blocks
+from ..._foundation.errors import InputError
+from ..._foundation.threads import end_if_interrupted, map_blocks, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.list_scan import (
     BINS,
@@ -30,10 +31,12 @@ from ..._kernels.list_scan import (
     SearchedLists,
     SumLimits,
     cut_lists,
+    describe_lists,
     fill_lists,
     near_items,
     of_bins,
     place_bins,
+    prove_bins,
     search_lists,
 )
 from ..._kernels.places import PlaceCodes
@@ -46,6 +49,7 @@ from .refinement import NO_VALUES, CodedRefinement, Refinement, SegmentResult, e
 _SAMPLE = 20_000  # The number of items that place the bins.
 _BUDGET = 1 << 25  # So many bins are looked at in one compiled call that cuts lists, in some 0.1 s.
 _SEARCHED = 1 << 30  # The number of items times queries of a call, if nothing is left out.
+_PROVED = 1 << 12  # So many items are proved together.
 _NEAR = 16  # The lists that give the first limits of an exact search.
 _ALL = np.empty(0, dtype=bool)  # The mask of eligible items where all are.
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
@@ -75,20 +79,56 @@ class ItemLists:
         n_lists = -(-n // MOST_IN_LIST)
         rows = np.arange(n, dtype=np.int32 if n <= np.iinfo(np.int32).max else np.int64)
         starts = _cut(bins, values, rows, n_lists)
-        blocks = np.append(0, np.cumsum(-(-np.diff(starts) // LANES)))
-        of_lists, of_groups = (n_lists, len(edges)), (-(-n_lists // GROUP), len(edges))
-        arrays = ListArrays(
-            rows, starts, blocks, np.empty(int(blocks[-1]) * len(edges) * LANES, np.uint8),
-            np.empty(of_lists, np.uint8), np.empty(of_groups, np.uint8),
-            np.empty((*of_lists, 2), np.uint16), np.empty((*of_groups, 2), np.uint16),
-        )  # fmt: skip
+        arrays = _arrays(rows, starts, len(edges))
         fill_lists(bins, arrays)
         return cls(arrays, (low, high), edges, values)
 
+    @classmethod
+    def loaded(
+        cls, view: QueryView, points: ItemArrays, large: Sequence[NDArray[Any]], small: Sequence[NDArray[Any]],
+        release: Callable[[], None],
+    ) -> ItemLists:  # fmt: skip
+        """Return the lists of saved arrays `LARGE` and `SMALL`, and refuse what are no lists of these items.
+
+        Every bin is proved to be that of its item, block by block; ``release`` gives mapped memory back.
+        """
+        (rows, starts, bins), (edges, values) = large, small
+        places = _checked_places(rows, starts, len(points))
+        if edges.shape != (view.n_tables, BINS - 1) or np.isnan(edges).any() or (edges[:, 1:] < edges[:, :-1]).any():
+            raise InputError(f"the edges of the bins of lists decrease, are NaN, or are not those of {view.n_tables} features")
+        if values.shape != (view.n_tables, BINS) or not ((values >= 0.0) & (values <= 1.0)).all():
+            raise InputError(
+                f"the values of the bins of lists are not within 0 and 1, or not those of {view.n_tables} features"
+            )
+        arrays = _arrays(rows, starts, len(edges), bins)
+        if len(bins) != (required := int(arrays.blocks[-1]) * len(edges) * LANES) or bins.max() >= BINS:
+            raise InputError(
+                f"the lists have {len(bins)} bins up to {bins.max(initial=0)}; {required} below {BINS} are required"
+            )
+
+        def prove(block: slice) -> tuple[Floats, Floats]:
+            low = np.full((len(edges), BINS), np.inf)
+            high, astray, positions = -low, np.full(1, -1), points.positions[block][:, : len(edges)]
+            prove_bins(positions, edges, arrays, places[block], low, high, astray)
+            if astray[0] >= 0:
+                item = block.start + int(astray[0])
+                raise InputError(f"the array 'list_bins' says of item {item} that it lies where its raw values do not")
+            release()
+            return low, high
+
+        low, high = zip(*map_blocks(prove, len(points), size=_PROVED, n_jobs=-1), strict=True)
+        describe_lists(arrays)
+        return cls(arrays, (np.min(low, axis=0), np.max(high, axis=0)), edges, values)
+
     @property
-    def all_arrays(self) -> list[NDArray[np.generic]]:
-        """The arrays that grow with the number of items."""
-        return [self.arrays.rows, self.arrays.bins]
+    def large(self) -> list[NDArray[np.generic]]:
+        """The arrays `LARGE`, which grow with the number of items."""
+        return [getattr(self.arrays, name) for name in LARGE]
+
+    @property
+    def small(self) -> list[NDArray[np.generic]]:
+        """The arrays `SMALL`."""
+        return [getattr(self, name) for name in SMALL]
 
     def order(self, view: QueryView, X: NDArray[Any]) -> Integers:
         """Return the numbers of queries X (n, n_features) such that near ones are consecutive, shape (n,)."""
@@ -98,6 +138,34 @@ class ItemLists:
             bins[rows] = _encoded(view.points(X[rows]), self.edges, unused.copy(), -unused)
         _cut(bins, self.values, numbers, 1)
         return numbers
+
+
+LARGE, SMALL = ("rows", "starts", "bins"), ("edges", "values")  # The arrays of which lists are made again.
+
+
+def _arrays(rows: NDArray[Any], starts: Integers, n_parts: int, bins: NDArray[np.uint8] | None = None) -> ListArrays:
+    """Return the arrays of lists; the bins, where they are not given, and what describes the lists are to be filled."""
+    n_lists, blocks = len(starts) - 1, np.append(0, np.cumsum(-(-np.diff(starts) // LANES)))
+    of_lists, of_groups = (n_lists, n_parts), (-(-n_lists // GROUP), n_parts)
+    bins = np.empty(int(blocks[-1]) * n_parts * LANES, np.uint8) if bins is None else bins
+    return ListArrays(
+        rows, starts, blocks, bins, np.empty(of_lists, np.uint8), np.empty(of_groups, np.uint8),
+        np.empty((*of_lists, 2), np.uint16), np.empty((*of_groups, 2), np.uint16),
+    )  # fmt: skip
+
+
+def _checked_places(rows: NDArray[Any], starts: Integers, n: int) -> NDArray[Any]:
+    """Return the place of each of n items in the order of lists; refuse lists that do not hold each once, or too many."""
+    if rows.min() < 0 or rows.max() >= n:
+        raise InputError(f"lists hold the items {rows.min()} to {rows.max()}, but there are {n}; 0 to {n - 1} are required")
+    places = np.full_like(rows, -1)
+    places[rows] = np.arange(n, dtype=rows.dtype)
+    if places.min() < 0:
+        raise InputError(f"item {int(places.argmin())} is in no list; each is required once")
+    sizes = np.diff(starts)
+    if not len(sizes) or starts[0] or starts[-1] != n or sizes.min() < 1 or sizes.max() > MOST_IN_LIST:
+        raise InputError(f"lists begin at {starts[:8]}; 1 to {MOST_IN_LIST} of the {n} items are required in each")
+    return places
 
 
 def _values(low: Floats, high: Floats, warps: Sequence[Warp]) -> NDArray[np.float32]:

@@ -365,7 +365,7 @@ class Segment:
         if "_joint_codes" in made:
             yield "codes", self._joint_codes.codes
         if "_item_lists" in made:
-            yield from (("codes", array) for array in self._item_lists.all_arrays)
+            yield from (("codes", array) for array in self._item_lists.large)
         yield "ids", self.ids
         if "rank" in made:
             yield "ids", self.rank
@@ -467,6 +467,16 @@ class Segment:
         """The exact search in lists of items, which the first query makes."""
         with _BUILDING:  # One thread makes the lists, and the others wait for them.
             return ListScan(self._item_lists, self.refinement)
+
+    @property
+    def saved_item_lists(self) -> ItemLists | None:
+        """Lists of items, which are saved where exact searches go through them: made now, or None."""
+        return self.list_scan.lists if self.listed and len(self) > _FEW else None
+
+    def with_item_lists(self, lists: ItemLists) -> Self:
+        """Give the segment lists of items that were saved."""
+        vars(self)["_item_lists"] = lists
+        return self
 
     @property
     def searchable(self) -> bool:

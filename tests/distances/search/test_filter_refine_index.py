@@ -4,6 +4,7 @@ import _thread
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import assert_refused
 from hypothesis import given
@@ -29,7 +30,7 @@ from semimetric.datasets import load_digit_histograms
 from semimetric.distances.search import filter_refine
 
 
-def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, **options):
+def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, payload=None, **options):
     """An index of opaque objects under a random metric, with features that tell a little of it; its distance; queries."""
     distance = Counted(random_metric(seed, n + 4, integers))
     objects = [Opaque(k) for k in range(n + 4)]
@@ -39,7 +40,7 @@ def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, **opti
     index = FilterRefineIndex(Semimetric.l1(features) if learned else None, distance, bounds=bounds, **options)
     rng = np.random.default_rng(seed)
     ids = rng.permutation(n) * 3 if seed % 2 else np.array([f"item {k}" for k in rng.permutation(n)])
-    index.fit(objects[:n], ids=ids, **beside)
+    index.fit(objects[:n], ids=ids, payload=payload, **beside)
     distance.calls.clear()
     return index, distance, objects, ({"features": features[n:]} if learned else {})
 
@@ -69,6 +70,103 @@ def test_neighbours_are_those_of_brute_force_with_ties_by_id(seed, integers, n_l
     distances, ids = index.kneighbors(objects[20:], k, **beside)
     np.testing.assert_array_equal(distances, found.distances)
     np.testing.assert_array_equal(index.kneighbors(objects[20:], k, False, **beside), ids)
+
+
+KEYS = np.array(["a", "b", "", "c"])  # "" is missing, and equals nothing.
+shops = {"share": st.sampled_from([0.5, 1.0]), "size": st.sampled_from([2, 4])} | searches
+
+
+def grouped_index(seed, integers, n_landmarks, learned, share, size):
+    """An index whose items are in shops and on floors, a mask of some of them, and keys of the queries, some unknown."""
+    rng = np.random.default_rng(seed)
+    stands = {"shop": KEYS[rng.integers(0, size, 24)], "floor": rng.integers(0, 2, 24)}
+    stands["shop"][23] = "unknown"
+    items, asked = ({name: column[rows] for name, column in stands.items()} for rows in (slice(20), slice(20, None)))
+    made = metric_index(seed, 20, integers, n_landmarks, learned, payload=items)
+    return *made, rng.random(20) < share, items, asked
+
+
+@pytest.mark.parametrize("by", [["shop"], ["floor", "shop"]])
+@given(**shops)
+def test_only_items_of_the_group_of_a_query_are_answered(by, seed, integers, n_landmarks, learned, k, share, size):
+    index, distance, objects, beside, mask, items, asked = grouped_index(seed, integers, n_landmarks, learned, share, size)
+    groups = {"where": mask, "by": {name: asked[name] for name in by}}
+    found = index.search(objects[20:], k, **groups, **beside)
+    assert found.n_calls.sum() == len(distance.calls)
+    within = index.search_radius(objects[20:], 1.0, **groups, **beside)
+    graph = index.kneighbors_graph(objects[20:], k, mode="distance", **groups, **beside)
+    n_columns = min(k, int(mask.sum()))
+    assert found.certified.all()
+    assert found.ids.shape == found.distances.shape == (4, n_columns)
+    for q in range(4):
+        same = [r for r in range(20) if all(items[name][r] == asked[name][q] for name in by) and asked["shop"][q]]
+        every = nearest_by_brute_force(distance, objects[20 + q], [objects[r] for r in same if mask[r]],
+                                       index.ids_[[r for r in same if mask[r]]], 20)  # fmt: skip
+        want = every[:n_columns]
+        assert list(zip(found.distances[q, : len(want)].tolist(), found.ids[q, : len(want)], strict=True)) == want
+        assert np.isinf(found.distances[q, len(want) :]).all()
+        assert np.isin(found.ids[q, len(want) :], [-1] if index.ids_.dtype.kind == "i" else [""]).all()
+        assert within.ids[q].tolist() == [i for value, i in every if value <= 1.0]
+        assert graph[[q]].nnz == len(want)
+        np.testing.assert_allclose(np.sort(graph[[q]].data), [value for value, _ in want])
+
+
+@given(**shops)
+def test_items_are_answered_by_others_of_their_group(seed, integers, n_landmarks, learned, k, share, size):
+    index, distance, objects, _, mask, items, _ = grouped_index(seed, integers, n_landmarks, learned, share, size)
+    k = min(k, 19)
+    found, within = index.search(None, k, by="shop", where=mask), index.search_radius(None, 0.8, by="shop", where=mask)
+    assert found.ids.shape == (20, min(k, max(int(mask.sum()) - 1, 0)))
+    for q in range(0, 20, 3):
+        others = [r for r in np.flatnonzero(mask) if r != q and items["shop"][q] and items["shop"][r] == items["shop"][q]]
+        every = nearest_by_brute_force(distance, objects[q], [objects[r] for r in others], index.ids_[others], 20)
+        there = np.isfinite(found.distances[q])
+        assert list(zip(found.distances[q, there].tolist(), found.ids[q, there], strict=True)) == every[: found.ids.shape[1]]
+        assert within.ids[q].tolist() == [i for value, i in every if value <= 0.8]
+
+
+@given(extra=st.integers(0, 6), **shops)
+def test_what_is_certified_of_a_group_within_a_budget_is_true(seed, integers, n_landmarks, learned, k, share, size, extra):
+    index, distance, objects, beside, mask, items, asked = grouped_index(seed, integers, n_landmarks, learned, share, size)
+    by, budget = {"shop": asked["shop"]}, k + n_landmarks + extra
+    found = index.search(objects[20:], k, by=by, where=mask, max_calls=budget, **beside)
+    assert (found.n_calls <= budget).all()
+    true = index.search(objects[20:], k, by=by, where=mask, **beside)
+    np.testing.assert_array_equal(np.isinf(found.distances), np.isinf(true.distances))
+    np.testing.assert_array_equal(found.ids[found.certified], true.ids[found.certified])
+    assert found.certified[np.isinf(found.distances)].all()
+
+
+def test_keys_stand_beside_the_features_or_are_features():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.random(60), "floor": rng.integers(0, 3, 60).astype(float)})
+    shop = KEYS[rng.integers(0, 4, 60)]
+
+    def expensive(a, b):
+        return float(np.abs(np.subtract(a, b)).sum())
+
+    index = FilterRefineIndex(Semimetric.l1(frame), expensive).fit(frame[:50], payload={"shop": shop[:50]})
+    queries = frame[50:].assign(shop=shop[50:])
+    found = index.search(queries, 4, by=["floor", "shop"])
+    same = index.search(frame[50:], 4, by={"floor": frame["floor"][50:], "shop": shop[50:]})
+    np.testing.assert_array_equal(found.ids, same.ids)
+    assert (found.ids >= 0).any()
+    for q, ids in enumerate(found.ids):
+        assert (frame["floor"].to_numpy()[ids[ids >= 0]] == frame["floor"].to_numpy()[50 + q]).all()
+        assert (shop[ids[ids >= 0]] == shop[50 + q]).all()
+    beside = FilterRefineIndex(Semimetric.l1(frame), expensive).fit(
+        frame[:50].to_numpy(), features=frame[:50], payload={"shop": shop[:50]}
+    )
+    again = beside.search(frame[50:].to_numpy(), 4, features=queries, by=["floor", "shop"])
+    np.testing.assert_array_equal(again.ids, found.ids)
+
+
+def test_few_items_of_a_group_are_called_without_landmarks():
+    shops = {"shop": np.repeat(["a", "b"], [3, 17])}
+    index, distance, objects, beside = metric_index(3, n_landmarks=5, payload=shops)
+    found = index.search(objects[20:], 4, by={"shop": ["a", "c", None, "a"]}, **beside)
+    assert found.n_calls.tolist() == [3, 0, 0, 3]
+    assert len(distance.calls) == 6
 
 
 @given(**searches)
@@ -312,6 +410,18 @@ REFUSED = {
     "too many neighbours": (lambda i, o, b: i.search(o[20:], 21, **b), "n_neighbors=21", "20 items"),
     "too few calls": (lambda i, o, b: i.search(o[20:], 5, max_calls=7, **b), "max_calls=7", "at least 8: 5 for the neighbours"),
     "no calls": (lambda i, o, b: i.set_params(max_calls=0).fit(o), "max_calls=0", "an integer >= 1"),
+    "no such column": (lambda i, o, b: i.search(o[20:], by="shop", **b), "by= names 'shop'", "payload= of fit adds"),
+    "keys of fewer queries": (
+        lambda i, o, b: i.search(o[20:], by={i.semimetric_.feature_names[0]: [1.0]}, **b),
+        "1 values",
+        "a value for each query",
+    ),
+    "keys of the items": (
+        lambda i, o, b: i.search(by={i.semimetric_.feature_names[0]: [1.0]}),
+        "X=None asks for the items",
+        "which have theirs",
+    ),
+    "no names of keys": (lambda i, o, b: i.search_radius(o[20:], by=3, **b), "by=3", "is required"),
     "no radius": (lambda i, o, b: i.search_radius(o[20:], -1.0, **b), "radius=-1.0", "finite number"),
     "ids that repeat": (
         lambda i, o, b: i.fit(o[:2], ids=[1, 1], features=b["features"][:2]),
@@ -350,13 +460,13 @@ def test_it_is_cloned_with_what_the_learned_distance_has_learned():
 def test_landmarks_of_another_distance_are_no_answers():
     table = random_metric(0, 20)
     objects = [Opaque(k) for k in range(20)]
-    half = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table / 2), n_landmarks=16)).fit(objects[:16])
+    half = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table / 2), n_landmarks=15)).fit(objects[:16])
     with pytest.raises(DistanceCallError, match="they are not of this distance"):
         half.search(objects[16:], 3)
-    wrapped = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table), n_landmarks=16)).fit(objects[:16])
+    wrapped = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table), n_landmarks=15)).fit(objects[:16])
     found = wrapped.search(objects[16:], 3)
     np.testing.assert_array_equal(found.distances, np.sort(table[16:, :16], axis=1)[:, :3])
-    assert len(wrapped.pairs_) == found.n_calls.sum() - 4 * 16  # those to landmarks were calls of another callable
+    assert len(wrapped.pairs_) == found.n_calls.sum() - 4 * 15  # those to landmarks were calls of another callable
 
 
 def test_what_was_called_is_what_the_search_has_called():

@@ -142,6 +142,9 @@ def test_every_item_is_in_one_list(seed, n, kind):
     lists = ItemLists.of(view, points)
     arrays, (low, high) = lists.arrays, lists.ranges
     assert_array_equal(np.sort(arrays.rows), np.arange(n))
+    again = ItemLists.loaded(view, points, lists.large, lists.small, lambda: None)
+    for one, other in zip((*again.arrays, *again.ranges), (*arrays, low, high), strict=True):
+        assert_array_equal(one, other)
     sizes = np.diff(arrays.starts)
     assert sizes.min() > 0
     assert sizes.max() <= MOST_IN_LIST

@@ -33,7 +33,8 @@ def test_every_array_is_counted_once(dtype):
     lists = index.segments_[0].list_scan.lists.arrays
     assert lists.rows.nbytes == 4 * 320
     assert 320 * n_features <= lists.bins.nbytes < 1.5 * 320 * n_features  # lists are filled up to a multiple of 64
-    assert (usage["codes"], exact["codes"]) == (320 * n_bytes, 320 * n_bytes + lists.rows.nbytes + lists.bins.nbytes)
+    of_lists = sum(array.nbytes for array in (lists.rows, lists.starts, lists.bins))
+    assert (usage["codes"], exact["codes"]) == (320 * n_bytes, 320 * n_bytes + of_lists)
     assert exact["faiss"] == 0
     index.kneighbors(queries, 3, algorithm="approximate")
     after = index.memory_usage()
@@ -62,7 +63,7 @@ def test_what_lies_in_files_is_no_memory(tmp_path):
     assert usage["mapped"] == whole.nbytes
     assert mapped.nbytes == 0
     mapped.kneighbors(queries, 3)
-    assert mapped.nbytes == mapped.memory_usage()["codes"] > 0
+    assert mapped.nbytes == 0  # Lists of near items were saved with the others.
     mapped.kneighbors(queries, 3, algorithm="approximate")
     assert mapped.memory_usage()["faiss"] > 0
 

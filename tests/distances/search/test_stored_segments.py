@@ -28,6 +28,14 @@ def folders(tmp_path_factory):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(segment, "_FEW", 0)
                 index.save(root / "boxes")
+    items = np.round(rng.normal(size=(600, 3)), 1)
+    d = rough_distance(Grid.fit(items, n_knots=4), low=0.05)
+    for storage in ("float64", "uint16"):
+        index = NeighborIndex(d, n_lists=1, storage=storage).fit(items)
+        index.save(root / f"without lists, {storage}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(segment, "_FEW", 0)
+            index.save(root / f"lists, {storage}")
     return root
 
 
@@ -75,6 +83,7 @@ def fill(value):
     return lambda array: np.full_like(array, value)
 
 
+LISTS, CODED_LISTS = "lists, float64", "lists, uint16"
 ARRAYS = {
     "order is far": ("overlapping", "0/order", fill(10**9), "'order'"),
     "order is cut": ("overlapping", "0/order", lambda a: a[:40], "'order' is int64 of shape (40, 3)"),
@@ -136,6 +145,27 @@ ARRAYS = {
     "codes of intervals are others": ("boxes", "arrays/held_code_0.npy", fill(0), "'joint_codes' says of item"),
     "intervals begin elsewhere": ("boxes", "arrays/held_first_0.npy", put(1), "begin at"),
     "intervals are fewer": ("boxes", "arrays/held_cell_0.npy", lambda a: a[:-1], "begin at"),
+    "an item is in no list": (LISTS, "0/list_rows", lambda a: put(a[1])(a), "is in no list"),
+    "an item of a list is far": (LISTS, "0/list_rows", put(600), "0 to 599 are required"),
+    "an item of a list is negative": (LISTS, "0/list_rows", put(-1), "lists hold the items -1 to"),
+    "items of lists are cut": (LISTS, "0/list_rows", lambda a: a[:-1], "'list_rows' is int32 of shape (599,)"),
+    "items of lists are others": (LISTS, "0/list_rows", lambda a: a[::-1], "'list_bins' says of item"),
+    "a list of items is empty": (LISTS, "0/list_starts", lambda a: put(a[1], 2)(a), "lists begin at"),
+    "a list of items is too long": (LISTS, "0/list_starts", lambda a: a[[0, 2, 3]], "1 to 256 of the 600 items"),
+    "lists of items end early": (LISTS, "0/list_starts", lambda a: a[:-1], "lists begin at"),
+    "lists of items begin late": (LISTS, "0/list_starts", put(1), "lists begin at"),
+    "there are no lists of items": (LISTS, "0/list_starts", lambda a: a[:0], "lists begin at"),
+    "a bin is another": (CODED_LISTS, "0/list_bins", lambda a: put(a[5] ^ 1, 5)(a), "'list_bins' says of item"),
+    "a bin is far": (LISTS, "0/list_bins", put(64, -1), "below 64 are required"),
+    "bins are cut": (LISTS, "0/list_bins", lambda a: a[:-64], "bins up to"),
+    "edges of bins are others": (LISTS, "arrays/list_edges_0.npy", lambda a: a + 0.5, "'list_bins' says of item"),
+    "edges of bins fall": (LISTS, "arrays/list_edges_0.npy", lambda a: a[:, ::-1], "edges of the bins of lists"),
+    "an edge of bins is NaN": (LISTS, "arrays/list_edges_0.npy", put(np.nan, (0, 0)), "edges of the bins of lists"),
+    "edges of bins are cut": (LISTS, "arrays/list_edges_0.npy", lambda a: a[:, :9], "edges of the bins of lists"),
+    "edges of bins of two features": (LISTS, "arrays/list_edges_0.npy", lambda a: a[:2], "edges of the bins of lists"),
+    "a value of bins is NaN": (LISTS, "arrays/list_values_0.npy", put(np.nan, (0, 0)), "not within 0 and 1"),
+    "a value of bins is large": (LISTS, "arrays/list_values_0.npy", put(2.0, (0, 0)), "not within 0 and 1"),
+    "values of bins are cut": (LISTS, "arrays/list_values_0.npy", lambda a: a[:, :9], "values of the bins of lists"),
     "weights are NaN": ("singles", "model:weights", put(np.nan), "the weights add up to nan"),
     "weights are cut": ("singles", "model:weights", lambda a: a[:-1], "'weights' has 17 numbers for 18"),
     "knots are equal": ("singles", "model:flat", fill(1.0), "strictly increasing"),
@@ -169,6 +199,40 @@ def test_saved_boxes_are_those_that_were_made(folders, monkeypatch, mmap):
     assert files.is_mapped(one.codes) == mmap
 
 
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+def test_saved_lists_are_those_that_were_made(folders, monkeypatch, storage, mmap):
+    """They are not made again, and an index without them makes them."""
+    monkeypatch.setattr(segment, "_FEW", 0)
+    loaded, without = (semimetric.load(folders / f"{name}, {storage}", mmap=mmap) for name in ("lists", "without lists"))
+    assert "_item_lists" not in vars(without.segments_[0])
+    queries = np.random.default_rng(1).normal(size=(9, 3))
+    wanted = without.kneighbors(queries, 4)
+    one, two = vars(loaded.segments_[0])["_item_lists"], without.segments_[0]._item_lists
+    monkeypatch.setattr(segment.ItemLists, "of", None)  # It would be called to make lists.
+    np.testing.assert_array_equal(loaded.kneighbors(queries, 4), wanted)
+    np.testing.assert_array_equal(loaded.kneighbors(queries, 4), loaded.kneighbors(queries, 4, algorithm="brute"))
+    for name, array in one.arrays._asdict().items():
+        np.testing.assert_array_equal(array, getattr(two.arrays, name), err_msg=name)
+    for array, other in zip((*one.ranges, *one.small), (*two.ranges, *two.small), strict=True):
+        np.testing.assert_array_equal(array, other)
+    assert files.is_mapped(one.arrays.rows) == files.is_mapped(one.arrays.bins) == mmap
+
+
+def test_lists_stay_with_an_index_that_changes(folders, monkeypatch, tmp_path):
+    """Lists hold removed items too. Items that are added are put into one segment with these few, in new lists."""
+    monkeypatch.setattr(segment, "_FEW", 0)
+    index = semimetric.load(folders / LISTS)
+    items, lists = index.segments_[0].points.raw, index.segments_[0]._item_lists
+    index.remove(np.arange(0, 600, 30)).save(tmp_path / "removed")
+    index.add(items[:90] + 0.01).save(tmp_path / "added")
+    removed, added = (semimetric.load(tmp_path / name) for name in ("removed", "added"))
+    np.testing.assert_array_equal(vars(removed.segments_[0])["_item_lists"].arrays.bins, lists.arrays.bins)
+    for other in (removed, index, added):
+        assert all("_item_lists" in vars(s) for s in other.segments_)
+        np.testing.assert_array_equal(other.kneighbors(items[:9], 4), other.kneighbors(items[:9], 4, algorithm="brute"))
+
+
 def parameter(name, value):
     return lambda state: state.update({name: value})
 
@@ -197,6 +261,28 @@ VALUES = {
     "groups": (lambda s: model_in(s)["embedding"]["arguments"].update(groups=[[0], [1], [9]]), "names a feature outside"),
     "kind": (lambda s: model_in(s)["embedding"].update(object="Other"), "'Other', which this version cannot read"),
 }
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"), [(["list_bins"], "'list_bins' is missing"), (["list_rows", "list_starts", "list_bins"], "is no part")]
+)
+def test_a_part_of_lists_is_refused(changed, names, problem):
+    path = changed(LISTS, "state", lambda s: [s["segments"][0].pop(name) for name in names])
+    assert_refused(lambda: semimetric.load(path), problem, str(path), error=StorageError)
+
+
+def test_lists_of_joint_groups_are_refused(folders, tmp_path):
+    parts, lists = containers.Folder(folders / "overlapping"), containers.Folder(folders / LISTS)
+    large = {"list_rows": np.arange(80, dtype=np.int32), "list_starts": np.array([0, 80]), "list_bins": np.zeros(384, np.uint8)}
+    state = json.loads(parts.members["state.json"])
+    parts.segments[0] |= dict.fromkeys(large, "0" * 64)
+    state["segments"] = parts.segments
+    parts.members |= {f"0/{name}": containers.bytes_of(array) for name, array in large.items()}
+    parts.members |= {m: lists.members[m] for m in ("arrays/list_edges_0.npy", "arrays/list_values_0.npy")}
+    parts.members["state.json"] = json.dumps(state).encode()
+    parts.write(tmp_path / "index")
+    problem = "lists of a distance that has none"
+    assert_refused(lambda: semimetric.load(tmp_path / "index"), problem, "build it again", error=StorageError)
 
 
 @pytest.mark.parametrize("name", VALUES)
