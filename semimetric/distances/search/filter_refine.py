@@ -714,7 +714,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
                 raise InputError("the bounds of a query contradict one another: a lower bound is above an upper one")
             return found.called[:few], proved(found, few, self._ranks), found.n_calls + calls
 
-        answers = self._answered(queries, own, mask, answered, learned)
+        answers = self._answered(queries, own, mask, answered, learned, k)
         k = min([k, *(len(called) for called, *_ in answers)])
         nearest_first = [called for called, _, _ in answers]
         rows = [[row for _, _, row in called[:k]] for called in nearest_first]
@@ -756,7 +756,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             values, rows = np.array([v for v, _ in near]), np.array([row for _, row in near], dtype=np.int64)
             return values, self.ids_[rows], np.sort(self.ids_[found.open_rows]), found.n_calls + calls
 
-        answers = self._answered(queries, own, mask, answered, learned)
+        answers = self._answered(queries, own, mask, answered, learned, 0)
         distances, ids, undecided = (as_objects([answer[k] for answer in answers]) for k in range(3))
         return CertifiedWithin(distances, ids, undecided, np.array([calls for *_, calls in answers], dtype=np.int64))
 
@@ -805,9 +805,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         return RefinedItems.read(X, features, self.semimetric_, self.rerank), False
 
     def _answered(
-        self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T], learned: bool
+        self, queries: RefinedItems, own: bool, mask: NDArray[np.bool_], answer: Callable[..., T], learned: bool, k: int
     ) -> list[T]:
-        """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
+        """Apply ``answer`` to the candidates of every query, k of which it takes at least; the calls are stored in any case."""
         expensive = self._expensive()
 
         seen: list[Searched] = []
@@ -816,7 +816,16 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             q = part.start
             candidates, call, known, n_calls = self._asked(queries, q, own, mask, expensive, learned)
             features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
-            found = answer(candidates, call, known, n_calls + features)
+            n_made = 0
+
+            def watched(row: int, lower: float) -> tuple[float, Any]:
+                nonlocal n_made
+                n_made += 1
+                if n_made == max(_EARLY, 2 * k):
+                    self._warn_of_weak_bounds([*seen, Searched(candidates.n_all, candidates.n_discarded, 0, k, n_calls)])
+                return call(row, lower)
+
+            found = answer(candidates, watched, known, n_calls + features)
             bar.update()
             seen.append(Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls))
             if not self._has_warned and sum(searched.n_items for searched in seen) >= _EARLY:

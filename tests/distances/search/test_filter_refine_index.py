@@ -456,6 +456,24 @@ def test_bounds_that_discard_nothing_are_told_of_before_all_queries_are_answered
     assert len(calls) == 3 * 60
 
 
+@pytest.mark.parametrize("k", [2, 15])
+def test_bounds_that_discard_nothing_are_told_of_before_one_query_is_answered(monkeypatch, k):
+    calls = []
+
+    def all_alike(x, y):
+        calls.append(x)
+        return float(x != y)
+
+    monkeypatch.setattr(filter_refine, "_EARLY", 20)
+    index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(60))
+    calls.clear()
+    with pytest.raises(SemimetricWarning, match="discarded 0 of 60 items for 1 quer"):
+        index.search([100], k)
+    assert len(calls) == 3 + max(20, 2 * k) - 1
+    index.fit(range(60))
+    index.search([100], 40)  # of which no item can be discarded before they are known
+
+
 @pytest.mark.parametrize("learned", [False, True])
 def test_the_calls_of_new_queries_are_as_expected(learned):
     rng = np.random.default_rng(0)
