@@ -113,10 +113,10 @@ def tables(seed):
 
 def called(table, n, landmarks):
     """Return how many of n items are called for a query until its ten nearest are proved by the triangle inequality, mean."""
-    others = np.setdiff1d(np.arange(n), landmarks)
+    to_landmarks = table[np.ix_(np.setdiff1d(np.arange(n), landmarks), landmarks)]
     counts = []
     for query in table[n:, :n]:
-        lower = np.abs(table[others][:, landmarks] - query[landmarks]).max(axis=1)
+        lower = np.abs(to_landmarks - query[landmarks]).max(axis=1)
         counts.append(len(landmarks) + (lower * (1.0 - 1e-9) <= np.partition(query, K - 1)[K - 1]).sum())
     return float(np.mean(counts))
 
@@ -166,7 +166,7 @@ def compared(table, hilbert, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[3, 4, 5])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[3, 4])
     add_results(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
