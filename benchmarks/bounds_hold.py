@@ -6,6 +6,8 @@
 - clouds: signatures as `cloud_bounds.py` draws them, under three metrics, a third of the pairs each, and duals of these.
 - series: curves as `warping_bounds.py` draws them, one channel and twelve of unequal lengths, half of the pairs each.
 - landmarks: words of 10 letters under the Hamming distance, and points under the Euclidean one, half of the pairs each.
+- hilbert: points in 4 dimensions under the Euclidean distance, in 20 under the root of L1, and shares of 12 parts under the
+  root of the Jensen-Shannon divergence, a third of the pairs each, by landmarks with ``geometry="hilbert"``.
 
 A violation is a bound beyond the distance at all: no tolerance is added here.
 """
@@ -16,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from cloud_bounds import signatures
 from report import append, once, report, with_origin
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, jensenshannon
 from warping_bounds import WINDOW, problems
 
 from semimetric import (
@@ -106,6 +108,20 @@ def landmarks(n_pairs: int) -> list[dict]:
     return [row("landmarks", totals)]
 
 
+def hilbert(n_pairs: int) -> list[dict]:
+    rng, totals = np.random.default_rng(0), np.zeros(6)
+    n = int(np.ceil(np.sqrt(n_pairs / 3)))
+    for X, distance in (
+        (rng.random((2 * n, 4)), lambda x, y: float(np.sqrt(((x - y) ** 2).sum()))),
+        (rng.random((2 * n, 20)), lambda x, y: float(np.sqrt(np.abs(x - y).sum()))),
+        (rng.dirichlet(np.ones(12), 2 * n), lambda x, y: float(jensenshannon(x, y)) if (x != y).any() else 0.0),
+    ):
+        bounds = LandmarkBounds(distance, n_landmarks=12, geometry="hilbert").fit(X[:n])
+        low, high = bounds.pairwise(X[:n], X[n:])
+        totals += counted(low, np.array([[distance(x, y) for y in X[n:]] for x in X[:n]]), high)
+    return [row("hilbert", totals)]
+
+
 def row(name: str, totals: np.ndarray) -> dict:
     pairs, above, below, low, high, apart = totals.tolist()
     return {
@@ -117,7 +133,7 @@ def row(name: str, totals: np.ndarray) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=1_000_000)
-    kinds = {"landmarks": landmarks, "transport": transport, "clouds": clouds, "series": series}
+    kinds = {"landmarks": landmarks, "hilbert": hilbert, "transport": transport, "clouds": clouds, "series": series}
     parser.add_argument("--kinds", nargs="+", choices=kinds, default=list(kinds))
     options = parser.parse_args()
     n, rows = options.pairs, []

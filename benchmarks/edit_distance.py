@@ -78,7 +78,7 @@ def proved(name: str, s: dict, bounds: object) -> dict:
         Levenshtein.distance, DistanceRegressor(tables="warped", n_knots=2, alpha=1e-3), features=StringFeatures(q=(1,))
     ).fit(words[:N_LEARNED])
     codes = model.encode(words)
-    index = FilterRefineIndex(model.semimetric_, Levenshtein.distance, bounds=bounds)
+    index = FilterRefineIndex(model.semimetric_, Levenshtein.distance, bounds=bounds, order="learned")
     fit_s, _ = once(lambda: index.fit(words, features=codes))
     took, found = once(lambda: index.search([words[q] for q in queries], 11, features=codes[queries]))
     right = (found.distances == np.sort(s["queries_to_all"], axis=1)[:, :11]).all()

@@ -78,7 +78,8 @@ def learned(n_pairs: int) -> object:
 def searched(name: str, s: dict, semimetric, rerank, bounds, *, few: int | None = None) -> dict:
     """One index: calls and seconds a query, and whether its answers are those of brute force."""
     queries = s["queries"][:few]
-    fit, index = once(lambda: FilterRefineIndex(semimetric, rerank, bounds=bounds).fit(s["items"]))
+    order = "bounds" if semimetric is None else "learned"
+    fit, index = once(lambda: FilterRefineIndex(semimetric, rerank, bounds=bounds, order=order).fit(s["items"]))
     index.search(queries[:1], K)
     took, calls, right = [], [], True
     for q, query in enumerate(queries):

@@ -51,7 +51,7 @@ predicted = model.predict(pairs, interval=0.9)
 inside = np.mean((predicted.lower <= true) & (true <= predicted.upper))
 print(f"{len(pairs)} pairs of other places: {inside:.0%} lie within their intervals of 90 %")
 
-# Find the exact neighbours of cities: the learned distance orders candidates, and bounds by landmarks prove the answer.
+# Find the exact neighbours of cities: bounds by landmarks discard most places, and prove the answer.
 bounds = LandmarkBounds(great_circle, n_landmarks=8)
 index = FilterRefineIndex(model.semimetric_, great_circle, bounds=bounds).fit(seen, features=model.encode(seen))
 cities = list(CITIES.values())

@@ -73,7 +73,7 @@ predicted = model.predict(np.stack([others[i], others[j]], axis=1), interval=0.9
 inside = np.mean((predicted.lower <= true) & (true <= predicted.upper))
 print(f"{len(true)} pairs of other patches: {inside:.0%} lie within their intervals of 90 %")
 
-# Find exact neighbours: call candidates in the learned order, until bounds prove that no other is nearer.
+# Find exact neighbours: call candidates in the order of their bounds, until these prove that no other is nearer.
 bounds = TransportBounds(ground, bin_coordinates=BINS, n_learned=64)
 index = FilterRefineIndex(model.semimetric_, emd, bounds=bounds).fit(seen)
 asked = others[:5]

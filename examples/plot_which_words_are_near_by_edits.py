@@ -63,7 +63,7 @@ index = NeighborIndex(model).fit(words)
 asked = [word for word in others if 6 <= len(word) <= 9][:8]
 _, found = index.kneighbors(asked, 6)
 
-# Find exact neighbours: call candidates in the learned order, until counts of letters prove that no other is nearer.
+# Find exact neighbours: call candidates until counts of letters prove that no other is nearer.
 proof = FilterRefineIndex(model, edits, bounds=EditBounds()).fit(words)
 exact = proof.search(asked, 6)
 print(f"the 6 nearest, proved ({exact.certified.all()}): {exact.n_calls.mean():.0f} calls instead of {len(words)} for a word")

@@ -465,11 +465,13 @@ class Searched(NamedTuple):
 class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     """Exact nearest neighbours under an expensive distance, in place of which a learned one and bounds do most of the work.
 
-    Candidates are taken in the order of the learned distance. Upper bounds and the exact distances found so far set a
-    threshold, and candidates whose lower bounds exceed it are discarded. The expensive distance is called only for the others,
-    until the nearest are proved (Seidl and Kriegel 1998). The answer is that of calling it for every item, ties by id. Nothing
-    is assumed of the learned distance, which only decides how soon the threshold is tight. `NeighborIndex` with ``rerank=``
-    calls the expensive distance for a fixed number of candidates instead, without a proof.
+    Upper bounds and the exact distances found so far set a threshold, and candidates with lower bounds beyond it are discarded.
+    The expensive distance is called only for the others, until the nearest are proved (Seidl and Kriegel 1998). The answer is
+    that of calling it for every item, ties by id.
+
+    Candidates are taken in the order of their lower bounds. No order takes fewer calls, unless bounds grow with the calls. A
+    search that ``max_calls`` may end takes the order of the learned distance, of which nothing is assumed. `NeighborIndex` with
+    ``rerank=`` calls the expensive distance for a fixed number of candidates instead, without a proof.
 
     Parameters
     ----------
@@ -484,6 +486,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         `LandmarkBounds`, `TransportBounds`, `EditBounds`, `WarpingBounds`, or several, whose best is taken; fitted by `fit`.
         Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
         A `SemimetricWarning` says once where they discard no more items than they take calls.
+    order : {"auto", "learned", "bounds"}, default "auto"
+        What orders the candidates. "auto" takes the lower bounds, but the learned distance where there are no bounds, or where
+        calls are limited. It takes no call itself; `expected_calls` measures both orders.
     max_calls : int or None, default None
         Calls for a query after which the search stops, with what is proved by then.
     n_jobs : int or None, default None
@@ -496,6 +501,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     semimetric_ : Semimetric or None
     bounds_ : list of Bounds
         Fitted to the items.
+    order_ : {"learned", "bounds"}
+        The order of a search without a limit of calls.
     ids_ : ndarray of shape (n_samples_fit_,)
     n_samples_fit_ : int
     payload_ : Payload or None
@@ -534,6 +541,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         rerank: Callable[..., Any] | None = None,
         *,
         bounds: Bounds | Sequence[Bounds] | None = None,
+        order: str = "auto",
         max_calls: int | None = None,
         n_jobs: int | None = None,
         verbose: bool | None = None,
@@ -541,6 +549,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         self.semimetric: Any = semimetric
         self.rerank = rerank
         self.bounds = bounds
+        self.order = order
         self.max_calls = max_calls
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -568,10 +577,12 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         other._set(X, features, ids, payload)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         if self.verbose and len(self.items_) > _FEW_NEIGHBORS:
-            announce(str(self.expected_calls()), verbose=True)
+            announce(f"in the order of {_ORDERS[self.order_]}: {self.expected_calls()}", verbose=True)
         return self
 
-    def expected_calls(self, n_neighbors: int = 5, *, max_calls: int = 3_000, random_state: int | None = 0) -> ExpectedCalls:
+    def expected_calls(
+        self, n_neighbors: int = 5, *, order: str | None = None, max_calls: int = 3_000, random_state: int | None = 0
+    ) -> ExpectedCalls:
         """Measure what a query costs before any is asked: stored items, drawn at random, are searched among the others.
 
         With ``verbose=True``, `fit` prints it. The figures hold for queries that are like the items.
@@ -579,6 +590,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         Parameters
         ----------
         n_neighbors : int, default 5
+        order : {"learned", "bounds"} or None
+            None is `order_`; the other one shows what it would cost.
         max_calls : int, default 3_000
             Calls of the expensive distance in all, after which no further item is asked.
         random_state : int or None, default 0
@@ -608,12 +621,13 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         check_is_fitted(self, "items_")
         k = check_neighbors("exact", n_neighbors, len(self.items_) - 1)
         left = check_count("max_calls", max_calls)
-        for_features = 0.0 if self.items_.n_calls is None else float(self.items_.n_calls.mean())
+        learned = self.order_ == "learned" if order is None else self._check_order(order) == "learned"
+        for_features = 0.0 if self.items_.n_calls is None or not learned else float(self.items_.n_calls.mean())
         for_query = for_features + sum(bounds.n_query_calls for bounds in self.bounds_)
         mask, expensive = np.ones(len(self.items_), dtype=bool), self._expensive()
         counts, n_stopped, called, of_calls, started = [], 0, 0, 0.0, perf_counter()
         for q in np.random.default_rng(random_state).permutation(len(self.items_)).tolist():
-            candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive)
+            candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive, learned)
             timed = _TimedCall(call)
             found = nearest(candidates, timed, k, known=known, budget=left)
             stopped = len(found.called) < k or not all(proved(found, k, self._ranks))
@@ -651,6 +665,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         self.bounds_ = [copy(bounds).fit(self.items_.objects) for bounds in self._given_bounds()]
         n_calls = 0 if self.items_.n_calls is None else int(self.items_.n_calls.sum())
         self.n_calls_ = n_calls + sum(getattr(bounds, "n_calls_", 0) for bounds in self.bounds_)
+        self.order_ = self.order if self.order != "auto" else "bounds" if self.bounds_ or learned is None else "learned"
         self._ranks = np.empty(n, dtype=np.int64)
         self._ranks[np.argsort(self.ids_, kind="stable")] = np.arange(n)
 
@@ -721,7 +736,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         InputError
             If the queries are no items, or ``max_calls`` is less than n_neighbors and the calls to landmarks.
         """
-        queries, own, eligible = self._queries(X, features, where, by)
+        learned = self._by_learned(max_calls)
+        queries, own, eligible = self._queries(X, features, learned, where, by)
         k = check_neighbors("exact", n_neighbors, len(self.items_) - own)
         budget = self._budget(max_calls, k, queries, own)
 
@@ -732,7 +748,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
                 raise InputError("the bounds of a query contradict one another: a lower bound is above an upper one")
             return found.called[:few], proved(found, few, self._ranks), found.n_calls + calls
 
-        answers = self._answered(queries, own, eligible, answered)
+        answers = self._answered(queries, own, eligible, answered, learned, k)
         shape = len(answers), min(k, max(int(eligible.mask.sum()) - own, 0))
         distances, certified = np.full(shape, np.inf), np.ones(shape, dtype=bool)
         ids = np.full(shape, -1 if self.ids_.dtype.kind == "i" else "", self.ids_.dtype)
@@ -761,8 +777,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         max_calls: int | None = None,
     ) -> CertifiedWithin:
         """Answer as `radius_neighbors`, with the items of which it is not known, and the calls of each query."""
+        learned = self._by_learned(max_calls)
         check_radius(radius, 0.0)
-        queries, own, eligible = self._queries(X, features, where, by)
+        queries, own, eligible = self._queries(X, features, learned, where, by)
         budget = self._budget(max_calls, 0, queries, own)
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
@@ -771,7 +788,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             values, rows = np.array([v for v, _ in near]), np.array([row for _, row in near], dtype=np.int64)
             return values, self.ids_[rows], np.sort(self.ids_[found.open_rows]), found.n_calls + calls
 
-        answers = self._answered(queries, own, eligible, answered)
+        answers = self._answered(queries, own, eligible, answered, learned, 0)
         distances, ids, undecided = (as_objects([answer[k] for answer in answers]) for k in range(3))
         return CertifiedWithin(distances, ids, undecided, np.array([calls for *_, calls in answers], dtype=np.int64))
 
@@ -801,7 +818,13 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             )
         return float(given)
 
-    def _queries(self, X: Any, features: Any, where: Any, by: Any) -> tuple[RefinedItems, bool, EligibleItems]:
+    def _by_learned(self, max_calls: int | None) -> bool:
+        """Return True if the learned distance orders the candidates of a search with this limit of calls."""
+        check_is_fitted(self, "items_")
+        limited = max_calls is not None or self.max_calls is not None
+        return self.semimetric_ is not None and (self.order_ == "learned" or (self.order == "auto" and limited))
+
+    def _queries(self, X: Any, features: Any, learned: bool, where: Any, by: Any) -> tuple[RefinedItems, bool, EligibleItems]:
         """Return queries, True if they are the items themselves, and the items that may answer each."""
         check_is_fitted(self, "items_")
         columns = self.items_.columns(self.ids_, self.payload_)
@@ -811,7 +834,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             features = beside_features(features, names, columns)
         elif X is not None and self._encode is None:
             X = beside_features(X, names, columns)
-        queries, own = self._read(X, features)
+        of_features = self.semimetric_ is not None and not set(names).isdisjoint(self.semimetric_.feature_names)
+        queries, own = self._read(X, features, learned or (of_features and not isinstance(by, Mapping)))
         mask = self.items_.mask(where, self.ids_, self.payload_)
         if by is None:
             return queries, own, EligibleItems(mask)
@@ -819,10 +843,12 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         groups = groups_of(self.items_.groups, columns.parts[0], names, columns)
         return queries, own, EligibleItems(mask, groups.among(mask), groups.find(keys))
 
-    def _read(self, X: Any, features: Any) -> tuple[RefinedItems, bool]:
+    def _read(self, X: Any, features: Any, learned: bool) -> tuple[RefinedItems, bool]:
         if X is None:
             return self.items_, True
         if self._encode is not None and self.semimetric_ is not None and features is None:
+            if not learned:  # so that queries need no features
+                return RefinedItems(objects_to_encode(X, self.semimetric_), None, None), False
             return RefinedItems.encoded(X, self._encode, self.semimetric_), False
         if self.semimetric_ is not None and features is None and self._beside:
             raise InputError("the items have features beside them, which the learned distance reads; give features= of X too")
@@ -830,17 +856,28 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             raise InputError("features= are given, and fit had none: the learned distance reads the queries; drop them")
         return RefinedItems.read(X, features, self.semimetric_, self.rerank), False
 
-    def _answered(self, queries: RefinedItems, own: bool, eligible: EligibleItems, answer: Callable[..., T]) -> list[T]:
-        """Apply ``answer`` to the candidates of every query; the calls are stored whatever happens."""
+    def _answered(
+        self, queries: RefinedItems, own: bool, eligible: EligibleItems, answer: Callable[..., T], learned: bool, k: int
+    ) -> list[T]:
+        """Apply ``answer`` to the candidates of every query, k of which it takes at least; the calls are stored in any case."""
         expensive = self._expensive()
 
         seen: list[Searched] = []
 
         def answered(part: slice) -> T:
             q = part.start
-            candidates, call, known, n_calls = self._asked(queries, q, own, eligible.of(q), expensive)
+            candidates, call, known, n_calls = self._asked(queries, q, own, eligible.of(q), expensive, learned)
             features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
-            found = answer(candidates, call, known, n_calls + features)
+            n_made = 0
+
+            def watched(row: int, lower: float) -> tuple[float, Any]:
+                nonlocal n_made
+                n_made += 1
+                if n_made == max(_EARLY, 2 * k):
+                    self._warn_of_weak_bounds([*seen, Searched(candidates.n_all, candidates.n_discarded, 0, k, n_calls)])
+                return call(row, lower)
+
+            found = answer(candidates, watched, known, n_calls + features)
             bar.update()
             seen.append(Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls))
             if not self._has_warned and sum(searched.n_items for searched in seen) >= _EARLY:
@@ -871,7 +908,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         )
 
     def _asked(
-        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], expensive: UserDistance
+        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], expensive: UserDistance, learned: bool
     ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
         """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these.
 
@@ -882,7 +919,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         if own:
             rows = rows[rows != q]
         pays = own or len(rows) > sum(b.n_query_calls for b in self.bounds_)  # Else calls for all items are fewer.
-        all_fitted = self.bounds_ if pays else []
+        all_fitted = [b for b in self.bounds_ if pays or not b.n_query_calls]
         try:
             bounds = [b.at_item(q) if own else b.at(query) for b in all_fitted]
         except DistanceCallError as error:
@@ -898,7 +935,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         if not own:  # of items they were called by `fit`
             for row, value in known.items():
                 expensive.calls.record(q, row, value)
-        candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
+        candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows) if learned else None)
 
         def call(row: int, lower: float) -> tuple[float, Any]:
             value, dual = expensive.one_with_dual(query, self.items_.objects[row], q, row)
@@ -929,11 +966,27 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
                 )
         return given
 
+    def _check_order(self, order: str) -> str:
+        check_choice("order", order, tuple(_ORDERS))
+        if order == "learned" and self.semimetric is None:
+            raise InputError(
+                "order='learned' needs a learned distance, and there is no semimetric=; give one, or order='bounds'"
+            )
+        if order == "bounds" and not self._given_bounds():
+            raise InputError("order='bounds' needs bounds, and there is no bounds=; give some, or order='learned'")
+        return order
+
     def _check_parameters(self) -> None:
         self._given_bounds()
+        check_choice("order", self.order, ("auto", *_ORDERS))
+        if self.order != "auto":
+            self._check_order(self.order)
         if self.max_calls is not None:
             check_count("max_calls", self.max_calls)
         check_n_jobs(self.n_jobs)
+
+
+_ORDERS = {"learned": "the learned distance", "bounds": "the lower bounds"}
 
 
 def _same_distance(distance: Any, rerank: Any) -> bool:

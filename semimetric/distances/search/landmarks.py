@@ -7,54 +7,80 @@ from typing import Any
 
 import numpy as np
 
-from ..._foundation.errors import InputError
-from ..._foundation.farthest_first import farthest_first
+from ..._foundation.errors import InputError, warn
 from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
-from ..._foundation.validation import check_alpha, check_count, check_n_jobs
+from ..._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from ...data.calls import UserDistance
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates, QueryBounds, chebyshev
+from .pivots import discard_rate, incremental_selection, sample_size
+from .simplex_projection import MOST_ERROR, SimplexProjection, unit_of
 
+GEOMETRIES = ("metric", "hilbert")
 _BLOCK = 16  # calls in a task of a thread
 _ROUNDED = 1e-9  # share of their sizes by which values that are no integers may be off
+_FEWEST_SAMPLED = 32  # items: fewer say little of the others
+_LITTLE = 0.01  # of pairs of the sample discarded
 _LONGEST = 60  # characters of an object in a message
 _EXACT = 2.0**52  # integers up to here add up without rounding
 
 
 class LandmarkBounds(Bounds):
-    """Bounds of a metric by the triangle inequality at landmarks (Micó, Oncina and Vidal 1994).
+    """Bounds of a metric by the distances to a few items, the landmarks or pivots (Micó, Oncina and Vidal 1994).
 
-    They are ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y) <= min_k d(x, l_k) + d(l_k, y)``. Landmarks are items of the fit,
-    each as far as possible from those before it. The distances of all items to them are computed once, ``n_landmarks``
-    calls for each item; a query takes ``n_landmarks`` calls. Objects are handed to the distance as they are: vectors,
-    strings, series, graphs, sets.
+    ``geometry="metric"`` knows the triangle inequality only:
+    ``max_k |d(x, l_k) - d(y, l_k)| <= d(x, y) <= min_k d(x, l_k) + d(l_k, y)``. Landmarks are sampled items that raise the
+    lower bounds of sampled pairs most (Bustos, Navarro and Chávez 2003). The sample takes at most ``2 max(n_items,
+    n_landmarks²)`` calls, some of which serve for the landmarks too. A `SemimetricWarning` says after these calls where bounds
+    discard nothing in the sample.
 
-    The bounds hold for a metric only. In `fit`, symmetry and every triangle of an item and two landmarks is checked. So are
-    the triangles of ``n_checked`` sampled pairs of items with every landmark. A distance that breaks one is refused.
+    ``geometry="hilbert"`` is for distances between points of a Euclidean or Hilbert space. Objects are projected on the simplex
+    of the landmarks, and their heights above it give both bounds (Connor, Vadicamo and Rabitti 2017). No bounds by the triangle
+    inequality, the four-point property or Ptolemy's inequality at the same landmarks are tighter, but for a margin of rounding.
+    Each landmark is the item that is highest above the simplex of those before it. Such distances are
+
+    - the Euclidean, the Mahalanobis and the Hellinger distance, and ``sqrt(k(x, x) + k(y, y) - 2 k(x, y))`` of any positive
+      definite kernel k;
+    - the roots of distances of negative type (Schoenberg 1938): of the L1, the Hamming and the great-circle distance, of the
+      Jensen-Shannon and the symmetric chi-squared divergence. The nearest under a root are the nearest under the distance.
+
+    L1, edit, Earth Mover's and great-circle distances themselves are none.
+
+    The distances of all items to the landmarks are computed once, ``n_landmarks`` calls for each item; a query takes
+    ``n_landmarks`` calls. Objects are handed to the distance as they are: vectors, strings, series, graphs, sets.
+
+    You assert the geometry, and `fit` looks for a violation. It checks symmetry, every triangle of an item and two landmarks,
+    and those of ``n_checked`` sampled pairs of items with every landmark. With "hilbert", the Gram matrix of the landmarks and
+    any item must be positive semidefinite within rounding too, and sampled pairs must have distances within their bounds. A
+    distance that fails is refused.
 
     Parameters
     ----------
     distance : callable
         Two objects to a number >= 0.
     n_landmarks : int, default 16
+    geometry : {"metric", "hilbert"}, default "metric"
+        The axioms that the distance is known to keep.
     n_checked : int, default 200
-        Pairs of items whose distances are called to check the triangle inequality.
+        Pairs of items whose distances are called to check the geometry.
     tolerance : float or "auto", default "auto"
         By how much values of the distance may be off, as a share of their sizes; bounds make room for it. "auto" is 0 if all
         values are integers, as those of an edit distance are, and else 1e-9, for a query too that is the first to have others.
+        With "hilbert" it is 1e-9.
     n_jobs : int or None, default None
         Threads that call the distance in `fit`; None is one, -1 all.
     random_state : int or None, default 0
-        Of the first landmark and the sampled pairs.
+        Of the sampled items and pairs, and with "hilbert" of the first landmark.
     verbose : bool or None, default None
         True shows progress; None shows it in a terminal or notebook, if it takes long.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks,)
-        Rows of the items that are landmarks: fewer than asked for where no further item is away from all of them.
+        Rows of the items that are landmarks: fewer than asked for where no further one raises the bounds of the sample. With
+        "hilbert" fewer where the others are so flat, as those of few dimensions, that the next height is lost in rounding.
     distances_ : ndarray of shape (n_items, n_landmarks)
     n_calls_ : int
         Calls that `fit` made.
@@ -75,6 +101,7 @@ class LandmarkBounds(Bounds):
         distance: Callable[[Any, Any], Any],
         *,
         n_landmarks: int = 16,
+        geometry: str = "metric",
         n_checked: int = 200,
         tolerance: float | str = "auto",
         n_jobs: int | None = None,
@@ -83,6 +110,7 @@ class LandmarkBounds(Bounds):
     ) -> None:
         self.distance = distance
         self.n_landmarks = n_landmarks
+        self.geometry = geometry
         self.n_checked = n_checked
         self.tolerance = tolerance
         self.n_jobs = n_jobs
@@ -97,16 +125,20 @@ class LandmarkBounds(Bounds):
         """
         objects = listed_objects(X)
         calls = UserDistance(self.distance, kinds=("item", "item"))
+        check_choice("geometry", self.geometry, GEOMETRIES)
         check_count("n_checked", self.n_checked, minimum=0)
         check_n_jobs(self.n_jobs)
         if self.tolerance != "auto":
             given: Any = self.tolerance
             check_alpha("tolerance", given)  # which refuses another text
-        count = min(check_count("n_landmarks", self.n_landmarks), len(objects))
+        n = len(objects)
+        count = min(check_count("n_landmarks", self.n_landmarks), n)
         rng = np.random.default_rng(self.random_state)
-        pairs = rng.integers(0, len(objects), (self.n_checked, 2)) if len(objects) > 1 else np.empty((0, 2), dtype=np.int64)
+        pairs = rng.integers(0, n, (self.n_checked, 2)) if n > 1 else np.empty((0, 2), dtype=np.int64)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        with progress_bar(count * len(objects) + len(pairs), "landmarks", verbose=self.verbose, unit="call") as bar:
+        n_sampled = sample_size(n, count) if self.geometry == "metric" else 0
+        n_between = n_sampled * (n_sampled - 1) // 2
+        with progress_bar(n_between + count * n + len(pairs), "landmarks", verbose=self.verbose, unit="call") as bar:
 
             def called(rows: Integers) -> Floats:
                 def block(part: slice) -> list[float]:
@@ -117,33 +149,36 @@ class LandmarkBounds(Bounds):
                 parts = map_blocks(block, len(rows), size=_BLOCK, n_jobs=self.n_jobs)
                 return np.array([value for values in parts for value in values])
 
-            columns: list[Floats] = []
-
             def distances_to(k: int) -> Floats:
-                columns.append(called(np.column_stack([np.arange(len(objects)), np.full(len(objects), k)])))
-                return columns[-1]
+                return called(np.column_stack([np.arange(n), np.full(n, k)]))
 
-            landmarks = farthest_first(distances_to, int(rng.integers(len(objects))), count)
-            table = np.column_stack(columns)
+            simplex = None
+            if self.geometry == "metric":
+                landmarks, table = _raising(called, rng.choice(n, n_sampled, replace=False), n, count, rng)
+            else:
+                landmarks, table, simplex = _highest(distances_to, int(rng.integers(n)), count, self._rounded_tolerance())
             checked = called(pairs)
-        tolerance = self.tolerance if self.tolerance != "auto" else 0.0 if _whole(table) and _whole(checked) else _ROUNDED
-        self._check_landmarks(objects, table, landmarks, float(tolerance))
-        self._check_pairs(objects, table, landmarks, (pairs, checked), float(tolerance))
-        self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, float(tolerance), calls.calls.n
-        self._objects = [objects[k] for k in landmarks]
-        self.items_ = _coordinates(table)
+        exact = self.geometry == "metric" and _whole(table) and _whole(checked)
+        tolerance = 0.0 if self.tolerance == "auto" and exact else self._rounded_tolerance()
+        self._check_landmarks(objects, table, landmarks, tolerance)
+        self._check_pairs(objects, table, landmarks, (pairs, checked), tolerance)
+        if simplex is not None:
+            places = simplex.placed(table)
+            _check_places(objects, places, landmarks)
+            _check_bounds(objects, simplex, places, (pairs, checked))
+        self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, tolerance, calls.calls.n
+        self._objects, self._simplex = [objects[k] for k in landmarks], simplex
+        self.items_ = self._located(table)
         return self
 
     def at(self, query: Any) -> QueryBounds:
         """Return the bounds of one query to all items of the fit, which takes a call for each landmark."""
-        placed = self._placed([query], "query")
-        known = dict(zip(self.landmarks_.tolist(), placed.values[0].tolist(), strict=True))
-        return QueryBounds(self, placed, known, len(known))
+        distances = self._called([query], "query")
+        return QueryBounds(self, self._located(distances), self._known(distances[0]), len(self.landmarks_))
 
     def at_item(self, row: int) -> QueryBounds:
         """Return the bounds of one item of the fit to all of them, which takes no call."""
-        placed = self.items_.take(slice(row, row + 1))
-        return QueryBounds(self, placed, dict(zip(self.landmarks_.tolist(), placed.values[0].tolist(), strict=True)))
+        return QueryBounds(self, self.items_.take(slice(row, row + 1)), self._known(self.distances_[row]))
 
     @property
     def n_query_calls(self) -> int:
@@ -151,12 +186,24 @@ class LandmarkBounds(Bounds):
         return len(self.landmarks_)
 
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
+        return self._located(self._called(objects, name))
+
+    def _called(self, objects: list[Any], name: str) -> Floats:
         calls = UserDistance(self.distance, kinds=(f"object of {name}", "item"))
         landmarks = list(zip(self.landmarks_.tolist(), self._objects, strict=True))
-        rows = [[calls.one(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)]
-        return _coordinates(np.array(rows))
+        return np.array([[calls.one(x, y, i, j) for j, y in landmarks] for i, x in enumerate(objects)])
+
+    def _known(self, distances: Floats) -> dict[int, float]:
+        return dict(zip(self.landmarks_.tolist(), distances.tolist(), strict=True))
+
+    def _located(self, distances: Floats) -> Coordinates:
+        """Return what bounds are computed from: distances to landmarks themselves, or places above their simplex."""
+        values = distances if self._simplex is None else self._simplex.placed(distances)
+        return Coordinates(values, np.empty((len(values), 0)), np.ones(len(values)))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        if self._simplex is not None:
+            return self._simplex.bounds(query.values, items.values)[0]
         tolerance = self._tolerance_of(query, items)
         if not tolerance:
             return chebyshev(query, items)
@@ -164,7 +211,12 @@ class LandmarkBounds(Bounds):
         return np.maximum(gaps.max(axis=1), 0.0)
 
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        if self._simplex is not None:
+            return self._simplex.bounds(query.values, items.values)[1]
         return (items.values + query.values).min(axis=1) * (1.0 + self._tolerance_of(query, items))
+
+    def _rounded_tolerance(self) -> float:
+        return _ROUNDED if self.tolerance == "auto" else float(self.tolerance)
 
     def _tolerance_of(self, query: Coordinates, items: Coordinates) -> float:
         """Return the tolerance of the fit, or of "auto" for distances that are no integers, though those of the fit were."""
@@ -207,8 +259,86 @@ class LandmarkBounds(Bounds):
                     raise _broken(objects, tuple(rows[name] for name in order), tuple(float(side[a]) for side in sides))
 
 
-def _coordinates(distances: Floats) -> Coordinates:
-    return Coordinates(distances, np.empty((len(distances), 0)), np.ones(len(distances)))
+def _raising(
+    called: Callable[[Integers], Floats], sample: Integers, n: int, count: int, rng: np.random.Generator
+) -> tuple[Integers, Floats]:
+    """Return sampled items that raise bounds most, and the distances of all n items to them; no pair is called twice."""
+    left, right = np.triu_indices(len(sample), 1)
+    among = np.zeros((len(sample), len(sample)))
+    among[left, right] = called(np.column_stack([sample[left], sample[right]]))
+    among += among.T
+    chosen = incremental_selection(among, count, rng)
+    _warn_of_weak_landmarks(discard_rate(among, chosen), len(sample), n, len(chosen))
+    table = np.empty((n, len(chosen)))
+    for k, number in enumerate(chosen.tolist()):
+        known = sample[:number]
+        others = np.setdiff1d(np.arange(n), known)
+        table[known, k] = among[:number, number]
+        table[others, k] = called(np.column_stack([others, np.full(len(others), sample[number])]))
+    return sample[chosen], table
+
+
+def _warn_of_weak_landmarks(rate: float, n_sampled: int, n: int, count: int) -> None:
+    if n_sampled >= _FEWEST_SAMPLED and rate <= min(_LITTLE, count / n):
+        warn(
+            f"the triangle inequality at landmarks discards {rate:.2%} of the pairs of {n_sampled} sampled items. At that rate "
+            f"a query of {n:,} items saves no more than the {count} calls that it makes to landmarks, as where distances are "
+            "much alike. Call the distance for all items, give bounds that are made for it, or geometry='hilbert' where the "
+            "distance is known to be one of a Hilbert space",
+            cause="landmarks discard nothing",
+        )
+
+
+def _highest(
+    distances_to: Callable[[int], Floats], first: int, count: int, tolerance: float
+) -> tuple[Integers, Floats, SimplexProjection]:
+    """Return items of which each is the highest above the simplex of those before it, the distances of all to them, and it.
+
+    That is the order of pivots of an incomplete Cholesky factor of the Gram matrix. It ends before a height that is lost in
+    rounding.
+    """
+    landmarks, table = [first], distances_to(first)[:, None]
+    unit = unit_of(table)
+    simplex = SimplexProjection.of(np.zeros((1, 1)), tolerance, unit)
+    heights, places = (table[:, 0] / unit) ** 2, np.empty((len(table), 0))
+    while len(landmarks) < count:
+        following = int(np.argmax(heights))
+        sides = table[[*landmarks, following]]  # whose last column, of the new landmark, is not called yet
+        if not heights[following] > 0.0:
+            break
+        larger = SimplexProjection.of(np.column_stack([sides, np.append(sides[-1], 0.0)]), tolerance, unit)
+        if larger.error > MOST_ERROR:
+            break
+        table = np.column_stack([table, distances_to(following)])
+        squares = (table[:, 0] / unit) ** 2, (sides[-1, 0] / unit) ** 2, (table[:, -1] / unit) ** 2
+        products = (squares[0] + squares[1] - squares[2]) / 2.0
+        place = (products - places @ places[following]) / np.sqrt(heights[following])
+        landmarks.append(following)
+        places, heights, simplex = np.column_stack([places, place]), heights - place**2, larger
+        heights[landmarks] = 0.0
+    return np.array(landmarks, dtype=np.int64), table, simplex
+
+
+def _check_places(objects: list[Any], places: Floats, landmarks: Integers) -> None:
+    if (places[:, -2] < 0.0).any():
+        i = int(np.argmin(places[:, -2]))
+        raise InputError(
+            f"distance= is none of a Hilbert space: item {i} ({_shown(objects[i])}) and the landmarks "
+            f"{', '.join(map(str, landmarks.tolist()))} have distances whose Gram matrix is not positive semidefinite; {_ROOT}"
+        )
+
+
+def _check_bounds(objects: list[Any], simplex: SimplexProjection, places: Floats, checked: tuple[Integers, Floats]) -> None:
+    for (i, j), value in zip(checked[0].tolist(), checked[1].tolist(), strict=True):
+        low, high = (float(bound[0]) for bound in simplex.bounds(places[i : i + 1], places[j : j + 1]))
+        if not low <= value <= high:
+            raise InputError(
+                f"distance= is none of a Hilbert space: it is {value:g} of items {i} and {j}, which the landmarks place at "
+                f"{low:g} to {high:g} from one another ({_shown(objects[i])}; {_shown(objects[j])}); {_ROOT}"
+            )
+
+
+_ROOT = 'use geometry="metric", or the root of the distance where that is known to embed'
 
 
 def _whole(values: Floats) -> bool:

@@ -37,6 +37,7 @@ def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, payloa
     features = distance.table[:, :2] + 0.1 * np.random.default_rng(seed).random((n + 4, 2))
     beside = {"features": features[:n]} if learned else {}
     bounds = LandmarkBounds(distance, n_landmarks=n_landmarks, n_checked=5) if n_landmarks else None
+    options = {"order": "learned" if learned else "auto"} | options
     index = FilterRefineIndex(Semimetric.l1(features) if learned else None, distance, bounds=bounds, **options)
     rng = np.random.default_rng(seed)
     ids = rng.permutation(n) * 3 if seed % 2 else np.array([f"item {k}" for k in rng.permutation(n)])
@@ -405,10 +406,22 @@ REFUSED = {
     "not bounds": (lambda i, o, b: i.set_params(bounds=["triangle"]).fit(o), "bounds='triangle'", "a list of such"),
     "features lacking": (lambda i, o, b: i.search(o[20:]), "features beside them", "give features= of X too"),
     "features of others": (lambda i, o, b: i.search(o[20:22], **b), "2 objects", "4 rows"),
-    "features of none": (lambda i, o, b: i.set_params(semimetric=None).fit(o, **b), "no semimetric=", "drop them"),
+    "features of none": (
+        lambda i, o, b: i.set_params(semimetric=None, order="auto").fit(o, **b),
+        "no semimetric=",
+        "drop them",
+    ),
     "features in fit": (lambda i, o, b: i.fit(o, features=b["features"]), "24 objects", "one row for each"),
     "too many neighbours": (lambda i, o, b: i.search(o[20:], 21, **b), "n_neighbors=21", "20 items"),
     "too few calls": (lambda i, o, b: i.search(o[20:], 5, max_calls=7, **b), "max_calls=7", "at least 8: 5 for the neighbours"),
+    "unknown order": (lambda i, o, b: i.set_params(order="best").fit(o), "order='best'", "'auto', 'learned', 'bounds'"),
+    "order of none": (lambda i, o, b: i.set_params(semimetric=None).fit(o), "order='learned'", "give one, or order='bounds'"),
+    "order of no bounds": (
+        lambda i, o, b: i.set_params(order="bounds", bounds=None).fit(o),
+        "order='bounds'",
+        "give some, or order='learned'",
+    ),
+    "price of an unknown order": (lambda i, o, b: i.expected_calls(order="auto"), "order='auto'", "'learned', 'bounds'"),
     "no calls": (lambda i, o, b: i.set_params(max_calls=0).fit(o), "max_calls=0", "an integer >= 1"),
     "no such column": (lambda i, o, b: i.search(o[20:], by="shop", **b), "by= names 'shop'", "payload= of fit adds"),
     "keys of fewer queries": (
@@ -466,7 +479,8 @@ def test_landmarks_of_another_distance_are_no_answers():
     wrapped = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table), n_landmarks=15)).fit(objects[:16])
     found = wrapped.search(objects[16:], 3)
     np.testing.assert_array_equal(found.distances, np.sort(table[16:, :16], axis=1)[:, :3])
-    assert len(wrapped.pairs_) == found.n_calls.sum() - 4 * 15  # those to landmarks were calls of another callable
+    n_landmarks = len(wrapped.bounds_[0].landmarks_)
+    assert len(wrapped.pairs_) == found.n_calls.sum() - 4 * n_landmarks  # those to landmarks were calls of another callable
 
 
 def test_what_was_called_is_what_the_search_has_called():
@@ -551,6 +565,24 @@ def test_bounds_that_discard_nothing_are_told_of_before_all_queries_are_answered
     assert len(calls) == 3 * 60
 
 
+@pytest.mark.parametrize("k", [2, 15])
+def test_bounds_that_discard_nothing_are_told_of_before_one_query_is_answered(monkeypatch, k):
+    calls = []
+
+    def all_alike(x, y):
+        calls.append(x)
+        return float(x != y)
+
+    monkeypatch.setattr(filter_refine, "_EARLY", 20)
+    index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(60))
+    calls.clear()
+    with pytest.raises(SemimetricWarning, match="discarded 0 of 60 items for 1 quer"):
+        index.search([100], k)
+    assert len(calls) == 3 + max(20, 2 * k) - 1
+    index.fit(range(60))
+    index.search([100], 40)  # of which no item can be discarded before they are known
+
+
 @pytest.mark.parametrize("learned", [False, True])
 def test_the_calls_of_new_queries_are_as_expected(learned):
     rng = np.random.default_rng(0)
@@ -570,6 +602,62 @@ def test_the_calls_of_new_queries_are_as_expected(learned):
     )
     assert f"{expected.calls:.4g} ± " in str(expected)
     assert 0 < expected.seconds_per_call < expected.seconds_by_brute_force
+
+
+@given(radius=st.floats(0, 1.5), **{name: searches[name] for name in ("seed", "integers", "n_landmarks", "k")})
+def test_no_order_takes_fewer_calls_than_that_of_bounds(seed, integers, n_landmarks, k, radius):
+    n_landmarks = max(n_landmarks, 1)
+    learned, _, objects, beside = metric_index(seed, 20, integers, n_landmarks)
+    index, *_ = metric_index(seed, 20, integers, n_landmarks, order="auto")
+    assert (learned.order_, index.order_) == ("learned", "bounds")
+    found, other = (each.search(objects[20:], k, **beside) for each in (index, learned))
+    np.testing.assert_array_equal(found.ids, other.ids)
+    assert (found.n_calls <= other.n_calls).all()
+    within = [each.search_radius(objects[20:], radius, **beside).n_calls for each in (index, learned)]
+    np.testing.assert_array_equal(*within)
+    assert index.expected_calls(k % 19 + 1).calls <= index.expected_calls(k % 19 + 1, order="learned").calls + 1e-9
+
+
+def test_a_limit_of_calls_takes_the_learned_order():
+    table, objects = random_metric(3, 44), [Opaque(k) for k in range(44)]
+    distance = Counted(table)
+
+    def found(order, **limit):
+        index = FilterRefineIndex(Semimetric.l1(table), distance, bounds=LandmarkBounds(distance, n_landmarks=2), order=order)
+        return index.fit(objects[:40], features=table[:40]).search(objects[40:], 4, features=table[40:], **limit)
+
+    for limit in ({}, {"max_calls": 9}):
+        by_auto, by_other = found("auto", **limit), found("learned" if limit else "bounds", **limit)
+        for got, want in zip(by_auto, by_other, strict=True):
+            np.testing.assert_array_equal(got, want)
+    few, by_bounds = found("auto", max_calls=9), found("bounds", max_calls=9)
+    assert few.distances.sum() < by_bounds.distances.sum()
+
+
+def test_without_bounds_or_a_learned_distance_there_is_one_order():
+    X = np.random.default_rng(0).random((30, 2))
+    euclid = lambda x, y: float(np.hypot(*(x - y)))  # noqa: E731
+    assert FilterRefineIndex("l1", euclid).fit(X).order_ == "learned"
+    assert FilterRefineIndex(None, euclid).fit(X).order_ == "bounds"
+
+
+def test_in_the_order_of_bounds_queries_need_no_features():
+    calls = []
+
+    def counted(x, y):
+        calls.append((x, y))
+        return hamming(x, y)
+
+    items = words(60)
+    features = LandmarkFeatures(counted, n_landmarks=6).fit(items)
+    model = DistanceApproximator(hamming, DistanceRegressor(n_knots=3, alpha=1e-3), features=features, n_pairs=300)
+    index = FilterRefineIndex(model.fit(items), hamming, bounds=LandmarkBounds(hamming, n_landmarks=3)).fit(items)
+    calls.clear()
+    found = index.search(words(5, 1), 3)
+    assert calls == []
+    limited = index.search(words(5, 1), 3, max_calls=60)
+    assert len(calls) == 5 * 6
+    np.testing.assert_array_equal(found.ids, limited.ids)
 
 
 def test_queries_that_the_limit_stops_count_as_calls_for_all_items():

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transport_problems import Counted, Opaque, random_metric
 
-from semimetric import DistanceCallError, LandmarkBounds
+from semimetric import DistanceCallError, LandmarkBounds, SemimetricWarning
+from semimetric.distances.search.pivots import discard_rate, incremental_selection
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 14), n_landmarks=st.integers(1, 6), integers=st.booleans())
@@ -31,25 +32,78 @@ def test_calls_are_those_that_are_said(seed):
     objects = [Opaque(k) for k in range(20)]
     fitted = LandmarkBounds(distance, n_landmarks=4, n_checked=10).fit(objects[:15])
     assert fitted.n_calls_ == len(distance.calls)
-    assert 4 * 15 <= fitted.n_calls_ <= 4 * 15 + 10
+    n_landmarks = len(fitted.landmarks_)
+    assert n_landmarks * 15 <= fitted.n_calls_ <= n_landmarks * 15 + 10 + 2 * max(15, 4**2)
     distance.calls.clear()
     at = fitted.at(objects[17])
-    assert (at.n_calls, fitted.n_query_calls, len(distance.calls)) == (4, 4, 4)
+    assert (at.n_calls, fitted.n_query_calls, len(distance.calls)) == (n_landmarks,) * 3
     assert at.known == {k: distance.table[17, k] for k in fitted.landmarks_.tolist()}
     assert fitted.at_item(3).n_calls == 0
-    assert len(distance.calls) == 4
+    assert len(distance.calls) == n_landmarks
 
 
-def test_landmarks_are_far_from_one_another():
-    places = np.array([0.0, 0.1, 10.0, 0.2, 5.0])
-    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=3).fit(list(places))
-    chosen = sorted(places[fitted.landmarks_].tolist())
-    assert chosen[-1] == 10.0 or chosen[0] == 0.0
-    assert np.diff(chosen).min() >= 0.1
+@pytest.mark.parametrize("geometry", ["metric", "hilbert"])
+def test_no_pair_is_called_twice(geometry):
+    objects, seen = list(np.random.default_rng(0).random((50, 3))), []
+
+    def euclid(x, y):
+        seen.append((x.tobytes(), y.tobytes()))
+        return float(np.linalg.norm(x - y))
+
+    LandmarkBounds(euclid, n_landmarks=6, geometry=geometry, n_checked=0).fit(objects)
+    assert len(set(seen)) == len(seen)
 
 
-def test_items_that_coincide_are_one_landmark():
-    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=5).fit([1.0, 1.0, 1.0])
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), count=st.integers(1, 6))
+def test_each_landmark_raises_the_mean_bound_most(seed, n, count):
+    table = random_metric(seed, n)
+    chosen = incremental_selection(table, count, np.random.default_rng(0)).tolist()
+    assert 1 <= len(chosen) <= min(count, n)
+    assert len(set(chosen)) == len(chosen)
+
+    def total(landmarks):
+        return sum(max(abs(table[x, k] - table[y, k]) for k in landmarks) for x in range(n) for y in range(x))
+
+    for k in range(len(chosen)):
+        best = max(total([*chosen[:k], other]) for other in range(n))
+        assert total(chosen[: k + 1]) == pytest.approx(best)
+    if len(chosen) < min(count, n):
+        assert total(chosen) == pytest.approx(max(total([*chosen, other]) for other in range(n)))
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(4, 12))
+def test_the_discard_rate_is_that_of_pairs_one_by_one(seed, n):
+    table, landmarks = random_metric(seed, n), np.array([0, 2])
+    others = [k for k in range(n) if k not in landmarks]
+    found = []
+    for x in others:
+        nearest = min((table[x, y] for y in others if y != x), default=np.inf)
+        found += [max(abs(table[x, k] - table[y, k]) for k in landmarks) > nearest for y in others if y != x]
+    assert discard_rate(table, landmarks) == pytest.approx(np.mean(found))
+
+
+def test_landmarks_that_discard_nothing_are_told_before_the_most_calls():
+    calls = []
+
+    def all_alike(x, y):
+        calls.append((x, y))
+        return float(x != y)
+
+    with pytest.warns(SemimetricWarning, match="at landmarks discards 0.00% of the pairs of 40 sampled items"):
+        LandmarkBounds(all_alike).fit(range(400))
+    assert len(calls) > 16 * 400
+    calls.clear()
+
+    def stopped(x, y):
+        return all_alike(x, y) / (len(calls) <= 40 * 39 // 2)
+
+    with pytest.warns(SemimetricWarning, match="discards 0.00%"):
+        assert_refused(lambda: LandmarkBounds(stopped).fit(range(400)), "ZeroDivisionError", "", error=DistanceCallError)
+
+
+@pytest.mark.parametrize("geometry", ["metric", "hilbert"])
+def test_items_that_coincide_are_one_landmark(geometry):
+    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=5, geometry=geometry).fit([1.0, 1.0, 1.0])
     assert len(fitted.landmarks_) == 1
     assert fitted.bounds(1.0, 4.0) == (pytest.approx(3.0), pytest.approx(3.0))
 
@@ -128,7 +182,12 @@ def test_what_is_no_distance_is_told_and_the_calls_before_are_kept(name):
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"n_landmarks": 0}, "n_landmarks=0"), ({"n_checked": -1}, "n_checked=-1"), ({"tolerance": "much"}, "tolerance=")],
+    [
+        ({"n_landmarks": 0}, "n_landmarks=0"),
+        ({"geometry": "ptolemaic"}, "geometry='ptolemaic'"),
+        ({"n_checked": -1}, "n_checked=-1"),
+        ({"tolerance": "much"}, "tolerance="),
+    ],
 )
 def test_parameters_are_checked_before_any_call(wrong, said):
     distance = Counted(random_metric(0, 5))
