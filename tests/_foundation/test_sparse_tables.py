@@ -78,6 +78,7 @@ def test_missing_values_of_a_sparse_table_are_told_like_those_of_a_dense_one():
     np.testing.assert_array_equal(d.pairwise(sparse.coo_array(X)), sm.Semimetric.gower(X).pairwise(X))
 
 
+@pytest.mark.slow
 def test_classifiers_of_sparse_items_are_those_of_dense_ones():
     X = np.random.default_rng(0).integers(0, 4, (60, 4)).astype(float)
     y, X_sparse = (X[:, 0] > X[:, 1]).astype(int), sparse.csr_array(X)

@@ -26,6 +26,7 @@ def test_commands_are_said_as_they_can_be_typed(program, found, said, monkeypatc
     assert typed_command() == said
 
 
+@pytest.mark.slow
 def test_demo_runs_small_and_says_commands_that_work(tmp_path, monkeypatch, capsys):
     pytest.importorskip("ot")
     pytest.importorskip("matplotlib")

@@ -233,6 +233,7 @@ def test_neighbors_refuses_a_sharded_index_and_names_the_command_that_takes_one(
     assert "shards is a sharded index, and neighbors searches one index; use semimetric query" in err
 
 
+@pytest.mark.slow
 def test_a_model_with_defaults_is_the_sum_that_was_checked(capsys, tmp_path):
     words = ["fit", "numbers.csv", "--label", "species", "--id", "name", "--output", tmp_path / "m.smm"]
     values = answer(capsys, *words)

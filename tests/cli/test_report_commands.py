@@ -46,6 +46,7 @@ def test_report_of_classes_and_of_values(folder, tmp_path, capsys):
         assert found["names"][0] == "row 0"
 
 
+@pytest.mark.slow
 def test_report_by_groups_that_the_model_does_not_have(tmp_path, capsys):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.permuted(np.tile(np.linspace(0, 1, 120), (2, 1)), axis=1).T, columns=["age", "pay"])

@@ -28,6 +28,7 @@ def coarse(image, step=20):
     return 1 - image[: rows * step, : columns * step].reshape(rows, step, columns, step, 3).mean(axis=(1, 3, 4))
 
 
+@pytest.mark.slow
 def test_every_picture_is_drawn_from_kept_rows(results, tmp_path):
     drawn = results["draw"](tmp_path)
     assert re.findall(r"\(figures/results/(\w+\.png)\)", PAGE) == [path.name for path in drawn]

@@ -324,6 +324,7 @@ def test_blocks_add_up_to_one_fit():
     assert parts.semimetric_.schema == whole.semimetric_.schema
 
 
+@pytest.mark.slow
 def test_searches_of_parameters_and_auto_take_frames():
     frame, true = table(80)
     model, pairs = learned(frame, true)

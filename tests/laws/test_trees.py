@@ -224,6 +224,7 @@ def test_labels_learn_from_trees():
         assert right[0] > right[1]
 
 
+@pytest.mark.slow
 def test_every_learner_takes_trees():
     frame, index, y, side = data()
     X = frame[["age", "hour"]].to_numpy()

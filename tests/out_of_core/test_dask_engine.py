@@ -164,6 +164,7 @@ def joined(task, mark):
     return f"{task[0]}{task[1]}{mark}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("serial", [True, False])
 def test_results_lead_to_further_calls_until_nothing_runs(client, serial):
     engine, waiting, heard = SerialEngine() if serial else Cluster(client), [1], []

@@ -57,6 +57,7 @@ def assert_alike(parts, whole, rtol=1e-5):
     assert (repr(parts.choices_), repr(parts.group_choices_)) == (repr(whole.choices_), repr(whole.group_choices_))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:of .* some lie beyond the knots")
 @pytest.mark.parametrize(
     "options",

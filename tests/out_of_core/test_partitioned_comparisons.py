@@ -87,8 +87,8 @@ def assert_alike(parts, whole, data, rel=1e-8):
 @every_kind
 @pytest.mark.parametrize(
     "options",
-    [{}, {"tables": "full"}, slow({"tables": "full", "groups": [(0, 1, 2)], "n_knots": 4}), {"loss": "hinge"},
-     {"directions": "pca", "knots": "kmeans"}, {"axioms": "metric"}],
+    [{}, slow({"tables": "full"}), slow({"tables": "full", "groups": [(0, 1, 2)], "n_knots": 4}), {"loss": "hinge"},
+     slow({"directions": "pca", "knots": "kmeans"}), slow({"axioms": "metric"})],
 )  # fmt: skip
 def test_parts_learn_what_one_fit_learns(kind, options):
     assert_alike(*both(kind, **options), rel=1e-5 if options.get("loss") == "hinge" else 1e-8)
@@ -101,6 +101,7 @@ def test_row_numbers_and_weights(kind):
     assert_alike(*both(kind, weight=np.arange(300.0) // 200, by_row=True))  # parts without any weight
 
 
+@pytest.mark.slow
 @every_kind
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_the_first_order_method_goes_the_same_way(kind):

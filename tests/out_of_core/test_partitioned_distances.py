@@ -122,7 +122,7 @@ def both(name, cuts, weight):
 CUTS = st.lists(st.integers(1, 149), max_size=6, unique=True).map(sorted)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (k > 0)) for k, name in enumerate(ASKED)])
 @settings(max_examples=8)
 @given(cuts=CUTS, seed=st.integers(0, 9))
 def test_data_in_parts_answer_as_data_in_memory(name, cuts, seed):

@@ -42,6 +42,7 @@ def test_the_posterior_is_drawn_as_it_is(model):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["alpha = 1"] * 2
 
 
+@pytest.mark.slow
 def test_what_has_no_picture_is_refused(model):
     found, wide = BoundaryPoints().fit(X, Y), np.column_stack([X, X])
     assert_refused(lambda: plot_boundary_points(found, wide, Y), "4 features", "2 features are required")
@@ -50,6 +51,7 @@ def test_what_has_no_picture_is_refused(model):
     assert_refused(lambda: plot_n_components(given), "no posterior", "two classes", "n_components=None")
 
 
+@pytest.mark.slow
 def test_pieces_between_several_classes_are_drawn_where_the_prediction_changes(rng):
     centres = np.array([[0.0, 0], [4, 0], [0, 4]])
     y = rng.integers(0, 3, 150)

@@ -35,6 +35,7 @@ def test_the_boundary_of_p_2_is_a_circle_between_the_rings(rings):
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0", "x1")
 
 
+@pytest.mark.slow
 def test_it_draws_on_the_axes_given_and_takes_frames_and_many_classes(rings):
     pandas = pytest.importorskip("pandas")
     X, y = rings

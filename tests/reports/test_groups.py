@@ -151,6 +151,7 @@ def test_several_columns_are_tables_of_their_own(of_classes):
     assert json.loads(report.to_json())["overview"]["groups"] == report.facts["overview"]["groups"]
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_divided_too(of_classes):
     X, y = TABLE[:LEARNED], CLASSES[:LEARNED]
     left_out = of_classes.left_out_predictions()

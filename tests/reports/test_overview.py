@@ -108,6 +108,7 @@ def test_left_out_predictions_are_those_of_machines_without_the_item():
     assert "20 items, a random sample of 40" in model.left_out_predictions(n_items=20).how
 
 
+@pytest.mark.slow
 def test_votes_are_judged_by_the_items_that_were_held_out(cancer):
     _, X, y = cancer
     learner = sm.LargeMarginLearner(effort="fast", random_state=0)

@@ -187,6 +187,7 @@ def saturating(gaps):
     return 1 - np.exp(-9 * gaps)
 
 
+@pytest.mark.slow
 @one_learner_quickly
 @pytest.mark.parametrize(("shape", "want"), [(saturating, "full"), (np.asarray, "warped")], ids=["saturating", "linear"])
 def test_tables_are_full_where_scales_cannot_hold_the_distance(name, shape, want):
@@ -209,6 +210,7 @@ def test_tables_are_full_where_scales_cannot_hold_the_distance(name, shape, want
     assert gain > 0.03 if want == "full" else gain == 0.0
 
 
+@pytest.mark.slow
 def test_what_rules_one_kind_of_tables_out_is_not_compared():
     def tables(**changes):
         return learned("triplets", tables="auto", **changes)[0]

@@ -29,6 +29,7 @@ def learned(**changes):
     return made(LargeMarginLearner, **FAST | changes)
 
 
+@pytest.mark.slow
 def test_it_beats_euclid_where_a_feature_is_noise():
     noisy = np.column_stack([RNG.normal(size=(200, 6)) * 5, np.repeat([0, 1], 100) + 0.2 * RNG.normal(size=200)])
     labels = np.repeat([0, 1], 100)

@@ -39,6 +39,7 @@ def covered(model, pairs, level=0.9):
     return (lower <= true) & (true <= upper)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 def test_intervals_hold_the_distances_of_new_items():
     """20 fits, each judged by 400 pairs that share no item.
@@ -59,6 +60,7 @@ def test_intervals_hold_the_distances_of_new_items():
         assert abs(np.mean(found) - level) < 3 * error + 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 @pytest.mark.parametrize(
     "options", [{}, {"n_knots": "auto", "alpha": "auto", "validation_fraction": "auto"}], ids=["aside", "folds"]

@@ -315,6 +315,7 @@ def test_a_seed_makes_a_fit_the_same_again(random_state):
         assert_array_equal(one.predict(X), two.predict(X))
 
 
+@pytest.mark.slow
 def test_the_learner_has_nine_tenths_of_a_time_budget():
     model = SemimetricClassifier(predictor="neighbors", time_budget=10_000).fit(X, Y)
     assert model.learner_.time_budget == 9_000
@@ -327,6 +328,7 @@ def test_the_learner_has_nine_tenths_of_a_time_budget():
         SemimetricClassifier(time_budget="5").fit(X, Y)
 
 
+@pytest.mark.slow
 def test_components_and_forest_have_the_time_that_the_machine_has_left(monkeypatch):
     monkeypatch.setattr(SemimetricClassifier, "_scales_suffice", lambda model, seed: False)
     model = SemimetricClassifier(time_budget=1_000).fit(X, Y)

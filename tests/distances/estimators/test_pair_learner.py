@@ -72,6 +72,7 @@ def test_similar_is_where_the_decision_function_is_positive():
         assert ((model.set_threshold(threshold).decision_function(pairs) > 0) == (distances <= threshold)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tuner",
     [TunedThresholdClassifierCV, FixedThresholdClassifier, CalibratedClassifierCV],

@@ -41,6 +41,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_changed_row_has_the_prediction_that_was_asked_for(name):
     model = MODELS[name]()
@@ -68,6 +69,7 @@ def same(a, b):
     return a == b or (pd.isna(a) and pd.isna(b))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 10_000))
 def test_of_two_columns_no_smaller_change_to_fitted_values_suffices(seed):
@@ -126,6 +128,7 @@ def test_a_surer_prediction_takes_a_larger_change():
     assert found[2].distance > found[0].distance
 
 
+@pytest.mark.slow
 def test_the_single_change_is_the_first_of_several():
     model = machine()
     for x in ITEMS[:10]:

@@ -155,6 +155,7 @@ def assert_absent_program(model, why):
         model.semimetric_from_weights([1.0])
 
 
+@pytest.mark.slow
 def test_what_has_no_program_says_why(tmp_path):
     np.save(tmp_path / "pairs.npy", PAIRS)
     for model, why in (

@@ -92,6 +92,7 @@ def test_it_orders_what_it_saw_and_is_kept_to_the_bit(name, changes, tmp_path):
     assert_allclose(NeighborIndex(d).fit(frame).kneighbors(X[:5], 4)[0], np.sort(d.pairwise(X[:5], frame))[:, :4], atol=1e-9)
 
 
+@pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_points_are_encoded_as_rows_of_the_table_are(name, missing):

@@ -21,6 +21,7 @@ def asked(frame, text):
     return set(frame.index) if text == "always" else set(frame.query(text, engine="python").index)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_pandas_finds_the_items_of_every_leaf(seed):

@@ -25,6 +25,7 @@ def fitted(link, y, **parameters):
     return made(DistanceRegressor, **PARAMETERS | parameters, link=link).fit(INDEX, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_a_function_of_pieces_is_found_where_no_power_fits(loss):
     power, concave = (fitted(link, SATURATING, loss=loss) for link in ("power", "concave"))

@@ -130,6 +130,7 @@ def test_items_set_aside_from_given_pairs_teach_nothing():
     assert model.error_.median == pytest.approx(np.median(relative_errors(y[both], learned)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 def test_folds_of_items_judge_models_that_have_not_seen_them():
     """Of few items the errors on the pairs learned from are too good, and those of the folds are those of new items."""
@@ -145,6 +146,7 @@ def test_folds_of_items_judge_models_that_have_not_seen_them():
     assert (model.error_.n_items, model.error_.n_queries) == (40, 0)
 
 
+@pytest.mark.slow
 def test_all_pairs_are_learned_from_where_folds_judge():
     rows = INDEX[(INDEX < 40).all(axis=1)]
     y = cases.warped_sum(ITEMS[rows[:, 0]], ITEMS[rows[:, 1]])

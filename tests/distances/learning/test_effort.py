@@ -90,6 +90,7 @@ def examples():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", examples())
 def test_learners_compare_what_their_effort_says_and_count_it(name):
     learner, data, limits, rows = examples()[name]

@@ -53,12 +53,14 @@ def test_a_strong_penalty_gives_the_prior_back_at_its_best_multiple(tables, pena
     np.testing.assert_allclose(model.semimetric_.pairwise(FRAME), multiple * PRIOR.pairwise(FRAME), rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_without_noise_the_prior_is_what_comes_back():
     y = L1.paired_by_index(NUMBERS, PAIRS)
     d = DistanceRegressor(alpha=1e8, n_knots=4, program=Program(prior=L1), preprocessor=NUMBERS).fit(PAIRS, y).semimetric_
     np.testing.assert_allclose(d.pairwise(NUMBERS), L1.pairwise(NUMBERS), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["pairs", [(0, 1)], [(0,), (0, 1)]])
 def test_groups_that_share_a_feature_share_its_prior(groups):
     y = L1.paired_by_index(NUMBERS, PAIRS) * NOISE
@@ -103,6 +105,7 @@ def test_comparisons_start_from_a_given_distance(learner):
     np.testing.assert_allclose(learned[apart] / given[apart], (learned[apart] / given[apart])[0], rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_auto_chooses_with_a_prior_too():
     y = L1.paired_by_index(NUMBERS, PAIRS) ** 2
     model = DistanceRegressor(program=Program(prior=L1), preprocessor=NUMBERS).fit(PAIRS, y)
@@ -191,6 +194,7 @@ def test_the_unit_of_the_prior_of_labels_plays_no_part():
     assert np.abs(first - without).max() > 0.1 * first.mean()
 
 
+@pytest.mark.slow
 def test_few_labels_with_a_good_prior_beat_few_labels_without():
     rng = np.random.default_rng(1)
     w = rng.lognormal(0.0, 1.5, 10)
@@ -204,6 +208,7 @@ def test_few_labels_with_a_good_prior_beat_few_labels_without():
     assert np.mean(errors["with"]) < np.mean(errors["without"]) - 0.02
 
 
+@pytest.mark.slow
 def test_auto_of_labels_chooses_with_a_prior_and_directions_join_it():
     model = LargeMarginLearner(program=Program(prior=L1), effort="fast").fit(NUMBERS, LABELS)
     assert len(model.choices_) > 1

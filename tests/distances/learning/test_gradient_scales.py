@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -49,6 +50,7 @@ def test_uniform_weights_give_every_feature_that_varies_the_mean_distance_one(rn
         assert_allclose(weight @ cdist(own, own, "cityblock") @ weight / weight.sum() ** 2, 0.0 if f == 4 else 1.0)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(2, 20))
 def test_the_distance_is_that_of_the_coordinates_and_its_kernel_is_positive(seed, n_knots):
     rng = np.random.default_rng(seed)

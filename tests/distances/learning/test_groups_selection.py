@@ -65,6 +65,7 @@ def found():
     return made(DistanceRegressor, groups="auto", **FAST).fit(pairs, y)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(2))
 def test_features_that_act_together_are_found_and_lower_the_error(seed):
@@ -83,6 +84,7 @@ def test_of_features_that_add_up_no_pair_is_taken(seed):
     np.testing.assert_array_equal(model.predict(fresh), alone.predict(fresh))
 
 
+@pytest.mark.slow
 def test_the_recipe_given_again_is_the_same_model(found):
     pairs, y, fresh, _ = measured(0, joint=True)
     again = made(DistanceRegressor, **found.recipe_.__dict__).fit(pairs, y)
@@ -102,6 +104,7 @@ def test_knots_of_joint_features_are_chosen_where_numbers_of_knots_are():
     assert error(model, fresh, truth) < 0.8 * error(DistanceRegressor(alpha=1e-4).fit(pairs, y), fresh, truth)
 
 
+@pytest.mark.slow
 def test_pairs_judged_by_an_exclusive_or_are_told_apart():
     X, y, fresh, truth = exclusive_or(0, 300)
     (index, said), (asked, right) = judged(y, 1, 900), judged(truth, 2, 900)
@@ -113,6 +116,7 @@ def test_pairs_judged_by_an_exclusive_or_are_told_apart():
     assert scores["singles"] < 0.6 < 0.8 < scores["auto"]
 
 
+@pytest.mark.slow
 def test_triplets_of_an_exclusive_or_are_put_in_order():
     X, y, fresh, truth = exclusive_or(1, 300)
 

@@ -77,7 +77,7 @@ def assert_triangles(d, items, n=20_000):
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 @pytest.mark.parametrize("axioms", ["metric", "quasimetric"])
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", [pytest.param(s, marks=[pytest.mark.slow] * (k > 1)) for k, s in enumerate(SETTINGS)])
 def test_learned_metrics_satisfy_the_triangle_inequality(setting, axioms, tmp_path):
     options = SETTINGS[setting]
     if axioms == "quasimetric" and "tables" in options:

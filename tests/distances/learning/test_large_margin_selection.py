@@ -44,6 +44,7 @@ def compared(X, y, **parameters):
     ]
 
 
+@pytest.mark.slow
 def test_of_categories_alone_only_the_strength_is_compared(table):
     _, codes, y = table
     for missing in ("error", "level"):
@@ -52,6 +53,7 @@ def test_of_categories_alone_only_the_strength_is_compared(table):
         assert [alpha for *_, alpha in found] == [1e-2, 1e-3]
 
 
+@pytest.mark.slow
 def test_held_tables_of_numbers_have_few_knots_and_stronger_penalties(table):
     numbers, _, y = table
     _, found = compared(numbers, y, periodic={0: 7.0, 1: 7.0})
@@ -60,6 +62,7 @@ def test_held_tables_of_numbers_have_few_knots_and_stronger_penalties(table):
     assert {tables for tables, *_ in found} == {"warped"}  # they are full tables already
 
 
+@pytest.mark.slow
 def test_numbers_with_gaps_are_compared_as_scales_and_as_full_tables(table):
     numbers, _, y = table
     X = np.where(np.random.default_rng(1).random(numbers.shape) < 0.2, np.nan, numbers)
@@ -68,6 +71,7 @@ def test_numbers_with_gaps_are_compared_as_scales_and_as_full_tables(table):
     assert {tables for tables, *_ in found} == {"warped", "full"}
 
 
+@pytest.mark.slow
 def test_directions_are_for_items_that_have_all_numbers(table):
     numbers, codes, y = table
     X = np.hstack([numbers, codes])
@@ -148,6 +152,7 @@ LOSSES = st.tuples(*[st.integers(0, 4).map(float)] * 3)
 STAGES = [("warped", "combined"), ("warped", None), ("full", None)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(LOSSES, min_size=1, max_size=3), min_size=1, max_size=3))
 def test_a_later_stage_must_be_better_than_the_first(stages):
     candidates = [

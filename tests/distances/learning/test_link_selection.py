@@ -28,6 +28,7 @@ def chosen(y, *, knots=False, alpha=False, **parameters):
     return choose_link(recipe, data, ("u", "v"), knots=knots, alpha=alpha)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [1.0, 0.8, 0.6])
 @pytest.mark.parametrize("open_", [True, False])
 def test_the_exponent_that_made_the_distances_is_found(p, open_):
