@@ -26,18 +26,15 @@ def elastic_cost(kind, x, y, window, p, q):
 
 
 @kernel
-def elastic_lower(kind, query, items, lengths, window, share, p, q, out):
-    """out[k] bounds `elastic_cost` of query (n, c) and items[k, :lengths[k]] (N, L, c) from below.
-
-    The window is ``window`` steps, and ``share`` of the longer series where that is more.
-    """
+def elastic_lower(kind, query, items, lengths, windows, p, q, out):
+    """out[k] bounds `elastic_cost` of query (n, c) and items[k, :lengths[k]] (N, L, c) within windows[k] from below."""
     x, n = _turned(query), len(query)
     for k in range(len(items)):
         y, m = _turned(items[k, : lengths[k]]), lengths[k]
-        steps, together = max(window, int(share * max(n, m)), abs(n - m)), _channels(kind, x)
+        window, together = max(windows[k], abs(n - m)), _channels(kind, x)
         out[k] = 0.0
         for c in range(0, len(x), together):
-            out[k] += _covered(kind, x[c : c + together], y[c : c + together], steps, p, q)
+            out[k] += _covered(kind, x[c : c + together], y[c : c + together], window, p, q)
         if kind == ERP:
             out[k] = max(out[k], _sums_apart(x, y, p))
 
@@ -88,11 +85,8 @@ def _skips(kind, x, p, q):
 
 
 @kernel
-def _pairs(kind, x, i, y, j, lag, change, p, out):
-    """out is what it costs to pair steps of x, from i on, with those of y, from j on.
-
-    The first of x is ``lag`` steps ahead, and each next ``change`` more.
-    """
+def _pairs(kind, x, i, y, j, p, out):
+    """out is what it costs to pair steps of x, from i on, with those of y, from j on, but for the stiffness of TWED."""
     size = len(out)
     out[:] = 0.0
     for k in range(len(x)):
@@ -111,9 +105,13 @@ def _pairs(kind, x, i, y, j, lag, change, p, out):
         wrong = 1.0 if kind == EDR else 2.0
         for t in range(size):
             out[t] = 0.0 if out[t] <= p else wrong
-    if kind == TWED:
-        for t in range(size):
-            out[t] += 2.0 * p * abs(lag + t * change)
+
+
+@kernel
+def _stiffen(lag, change, nu, out):
+    """Add what it costs in TWED that the first step of x is ``lag`` steps ahead, and each next ``change`` more."""
+    for t in range(len(out)):
+        out[t] += 2.0 * nu * abs(lag + t * change)
 
 
 @kernel
@@ -150,7 +148,9 @@ def _least_cost(kind, x, y, window, p, q):
             step[k, 0, :size] = x[k, 0, i]
             step[k, 1, :size] = x[k, 1, i]
         alone_x[:] = skip_x[i]
-        _pairs(kind, step, 0, y, first, i - first, -1, p, pair)
+        _pairs(kind, step, 0, y, first, p, pair)
+        if kind == TWED:
+            _stiffen(i - first, -1, p, pair)
         if kind == MSM:
             alone_y = costs[2][first:last]
             _splits(y, first, step, 0, skip_y[first:], alone_y)
@@ -181,7 +181,9 @@ def _covered(kind, x, y, window, p, q):
             size = min(n - i, m - j)
             part = costs[:size]
             shares = v[j : j + size] if turn else u[i : i + size]
-            _pairs(kind, x, i, y, j, lag, 0, p, part)
+            _pairs(kind, x, i, y, j, p, part)
+            if kind == TWED:
+                _stiffen(lag, 0, p, part)
             if lag != 0 and kind in (MSM, TWED):
                 part[0] = np.inf  # with a first step, whose partner is the other first
             _lower(shares, part, paid[i:])
@@ -237,7 +239,9 @@ def _straight(kind, x, y, p, q):
         i = t if n == longest else (t * (n - 1) + (longest - 1) // 2) // max(longest - 1, 1)
         j = t if m == longest else (t * (m - 1) + (longest - 1) // 2) // max(longest - 1, 1)
         if i > i_before and j > j_before:
-            _pairs(kind, x, i, y, j, i - j, 0, p, costs)
+            _pairs(kind, x, i, y, j, p, costs)
+            if kind == TWED:
+                _stiffen(i - j, 0, p, costs)
         elif kind != MSM:
             costs[0] = skip_x[i] if i > i_before else skip_y[j]
         elif i > i_before:

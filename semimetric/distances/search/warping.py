@@ -129,9 +129,9 @@ class ElasticDistance(_SeriesDistance):
     kind : {"erp", "lcss", "edr", "msm", "twed"}
     window : None, int or float, default None
         Steps that an alignment may leave the diagonal, as that of `DynamicTimeWarping`.
-    **parameters : float
-        Those of the kind: ``g=0.0`` for "erp", ``epsilon=1.0`` for "lcss" and "edr", ``c=1.0`` for "msm", ``nu=0.001`` and
-        ``lmbda=1.0`` for "twed". All but g are at least 0, in the unit of the series.
+    parameters : float
+        Those of the kind, by name: ``g=0.0`` for "erp", ``epsilon=1.0`` for "lcss" and "edr", ``c=1.0`` for "msm", and
+        ``nu=0.001, lmbda=1.0`` for "twed". All but g are at least 0, in the unit of the series.
 
     Raises
     ------
@@ -178,8 +178,9 @@ class ElasticDistance(_SeriesDistance):
         return float(self._scaled(elastic_cost(self._code, x, y, steps, self._p, self._q), x, len(y)))
 
     def _lower(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
-        out = np.empty(len(series))
-        elastic_lower(self._code, query, series, lengths, self._steps, self._share, self._p, self._q, out)
+        out, longer = np.empty(len(series)), np.maximum(len(query), lengths)
+        windows = np.maximum(self._steps, (self._share * longer).astype(np.int64))
+        elastic_lower(self._code, query, series, lengths, windows, self._p, self._q, out)
         return self._scaled(out if self._counts else out * (1.0 - _rounding(query, lengths)), query, lengths)
 
     def _upper(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
