@@ -129,9 +129,9 @@ class ElasticDistance(_SeriesDistance):
     kind : {"erp", "lcss", "edr", "msm", "twed"}
     window : None, int or float, default None
         Steps that an alignment may leave the diagonal, as that of `DynamicTimeWarping`.
-    parameters : float
-        Those of the kind, by name: ``g=0.0`` for "erp", ``epsilon=1.0`` for "lcss" and "edr", ``c=1.0`` for "msm", and
-        ``nu=0.001, lmbda=1.0`` for "twed". All but g are at least 0, in the unit of the series.
+    g, epsilon, c, nu, lmbda : float or None, default None
+        Parameters of the kind, in the unit of the series; all but g are at least 0. None is ``g=0.0`` for "erp",
+        ``epsilon=1.0`` for "lcss" and "edr", ``c=1.0`` for "msm", and ``nu=0.001, lmbda=1.0`` for "twed".
 
     Raises
     ------
@@ -154,11 +154,23 @@ class ElasticDistance(_SeriesDistance):
     4.5
     """
 
-    def __init__(self, kind: str, *, window: float | None = None, **parameters: float) -> None:
+    def __init__(
+        self,
+        kind: str,
+        *,
+        window: float | None = None,
+        g: float | None = None,
+        epsilon: float | None = None,
+        c: float | None = None,
+        nu: float | None = None,
+        lmbda: float | None = None,
+    ) -> None:
         if kind not in _KINDS:
             raise InputError(f"kind={kind!r} is not known; give one of {', '.join(map(repr, _KINDS))}")
         self.kind, self.window = kind, window
         self._code, defaults = _KINDS[kind]
+        every = {"g": g, "epsilon": epsilon, "c": c, "nu": nu, "lmbda": lmbda}
+        parameters = {name: value for name, value in every.items() if value is not None}
         if unknown := sorted(set(parameters) - set(defaults)):
             raise InputError(f"{kind!r} takes {' and '.join(defaults)}, and {unknown[0]}= was given; leave it out")
         for name, value in parameters.items():
@@ -224,8 +236,10 @@ class ElasticBounds(Bounds):
     time for warping, and saved less than a thirtieth of the calls. Series are held padded to the longest.
 
     Bounds of warping take a time that grows with the lengths. Those of the edit distances grow with the lengths times the
-    window, as the distance does, but many pairs are computed at once. Without a window all bounds say little, and those of the
-    edit distances take longer than the distance.
+    window, as the distance does, but many pairs are computed at once. They save calls, and not time. Of 100 heart beats
+    (ECG200) at a window of a tenth, 46 % (TWED) to 70 % (EDR) are called until the ten nearest are proved, and of 100 series of
+    GunPoint 28 to 40 %. A query takes 1.4 to 3.5 times as long as calls for all of them. Without a window 99 to 100 % of the
+    heart beats are called (`benchmarks/warping_bounds.py`).
 
     Parameters
     ----------
