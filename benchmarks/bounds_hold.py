@@ -4,7 +4,8 @@
   of the pairs each. Potentials and plans were chosen on 400 other images.
 - duals: each exact distance of a query to its first 10 items bounds its distances to all others.
 - clouds: signatures as `cloud_bounds.py` draws them, under three metrics, a third of the pairs each, and duals of these.
-- series: curves as `warping_bounds.py` draws them, one channel and twelve of unequal lengths, half of the pairs each.
+- series: curves as `warping_bounds.py` draws them, one channel and twelve of unequal lengths, half of the pairs each, under
+  dynamic time warping, and under its kin with the parameters that stand there.
 - landmarks: words of 10 letters under the Hamming distance, and points under the Euclidean one, half of the pairs each.
 - hilbert: points in 4 dimensions under the Euclidean distance, in 20 under the root of L1, and shares of 12 parts under the
   root of the Jensen-Shannon divergence, a third of the pairs each, by landmarks with ``geometry="hilbert"``.
@@ -19,16 +20,17 @@ import numpy as np
 from cloud_bounds import signatures
 from report import append, once, report, with_origin
 from scipy.spatial.distance import cdist, jensenshannon
-from warping_bounds import WINDOW, problems
+from warping_bounds import KIN, WINDOW, problems
 
 from semimetric import (
     DynamicTimeWarping,
     EarthMoversDistance,
+    ElasticBounds,
+    ElasticDistance,
     LandmarkBounds,
     PointCloudBounds,
     PointCloudDistance,
     TransportBounds,
-    WarpingBounds,
 )
 from semimetric.datasets import load_digit_histograms
 
@@ -83,13 +85,19 @@ def clouds(n_pairs: int) -> list[dict]:
 
 
 def series(n_pairs: int) -> list[dict]:
-    exact, totals = DynamicTimeWarping(WINDOW), np.zeros(6)
+    exact = {"series": DynamicTimeWarping(WINDOW)}
+    exact |= {f"series, {kind}": ElasticDistance(kind, window=WINDOW, **given) for kind, given in KIN.items()}
+    return [row(name, bounded_series(n_pairs, distance)) for name, distance in exact.items()]
+
+
+def bounded_series(n_pairs: int, exact: DynamicTimeWarping | ElasticDistance) -> np.ndarray:
+    totals = np.zeros(6)
     for _, drawn in problems(0):
-        bounds = WarpingBounds(WINDOW).fit(drawn)
+        bounds = ElasticBounds(exact).fit(drawn)
         for x in drawn[: -(-n_pairs // (2 * len(drawn)))]:
             at = bounds.at(x)
             totals += counted(at.lower(), np.array([exact(x, y) for y in drawn]), at.upper())
-    return [row("series", totals)]
+    return totals
 
 
 def landmarks(n_pairs: int) -> list[dict]:

@@ -1,11 +1,13 @@
-"""How many calls of dynamic time warping prove the ten nearest series, and how fast is the compiled distance?
+"""How many calls of dynamic time warping and its kin prove the ten nearest series, and how fast are the compiled distances?
 
 Three kinds of series, drawn anew for each of the seeds 2 to 4 (the bounds were written on seeds 0 and 1):
 - "one channel": 1,000 curves of 128 steps, as `time_warping.py` draws them, resampled; window of a tenth.
 - "unequal lengths": 1,000 curves of 40 to 100 steps in 12 channels, window of a tenth.
 - "ECG200": the 200 series of the UCR set, asked by 100 of them (read from SEMIMETRIC_DATA); window of a tenth. One run.
+The kin ("elastic_bounds") are also measured on GunPoint, 200 series of 150 steps, of which the half asks, and without a window.
 Columns: the share of items that are called until the ten nearest are proved, what `expected_calls` said before, milliseconds of
-the processor a query, milliseconds by calls for all items, and microseconds a call. Each answer is compared with brute force.
+the processor a query, milliseconds by calls for all items, and microseconds a call and of both bounds of a pair. "tightness" is
+the median share of the lower bound in the distance. Each answer is compared with brute force.
 
 Peers: aeon and tslearn, where they are installed (pip install aeon tslearn): microseconds a distance, compiled before.
 """
@@ -17,9 +19,10 @@ from importlib.util import find_spec
 import numpy as np
 from report import add_results, data, keep, report
 
-from semimetric import DynamicTimeWarping, FilterRefineIndex, WarpingBounds
+from semimetric import DynamicTimeWarping, ElasticBounds, ElasticDistance, FilterRefineIndex
 
 WINDOW, K, N_QUERIES = 0.1, 10, 50
+KIN = {"erp": {}, "lcss": {"epsilon": 0.25}, "edr": {"epsilon": 0.25}, "msm": {"c": 0.5}, "twed": {"nu": 0.001, "lmbda": 0.5}}
 
 
 def curves(rng, n, n_channels, lengths):
@@ -41,25 +44,28 @@ def problems(seed):
     yield "unequal lengths, 12 channels", curves(rng, 1_000 + N_QUERIES, 12, (40, 101))
 
 
-def measured(series, n_queries):
-    dtw = DynamicTimeWarping(WINDOW)
+def measured(series, n_queries, exact):
     items, queries = series[:-n_queries], series[-n_queries:]
-    index = FilterRefineIndex(None, dtw, bounds=WarpingBounds(WINDOW)).fit(items)
+    index = FilterRefineIndex(None, exact, bounds=ElasticBounds(exact)).fit(items)
     expected = index.expected_calls(K)
     start = time.process_time()
     found = index.search(queries, K)
     seconds = (time.process_time() - start) / n_queries
     start = time.process_time()
-    true = np.array([[dtw(q, x) for x in items] for q in queries])
+    true = np.array([[exact(q, x) for x in items] for q in queries])
     brute = (time.process_time() - start) / n_queries
     np.testing.assert_array_equal(found.distances, np.sort(true, axis=1)[:, :K])
-    low, high = WarpingBounds(WINDOW).fit(items).pairwise(queries, items)
+    bounds = ElasticBounds(exact).fit(items)
+    start = time.process_time()
+    low, high = bounds.pairwise(queries, items)
+    bounding = (time.process_time() - start) / true.size
     return {
         "called": float(found.n_calls.mean() / len(items)),
         "expected": expected.calls / len(items),
         "ms_query": 1e3 * seconds,
         "ms_brute_force": 1e3 * brute,
         "us_call": 1e6 * brute / len(items),
+        "us_bounds": 1e6 * bounding,
         "tightness": float(np.median(low / np.maximum(true, 1e-12))),
         "pairs": true.size,
         "violations": int((low > true).sum() + (true > high).sum()),
@@ -97,23 +103,41 @@ def main():
     parser.add_argument("--seeds", type=int, nargs="+", default=[2, 3, 4])
     add_results(parser)
     options = parser.parse_args()
+    drawn = [each for seed in options.seeds for each in problems(seed)]
+    ecg = [("ECG200", of_ucr("ucr_ecg200"))]
+    rows = runs(drawn + ecg, DynamicTimeWarping(WINDOW))
+    rows += [{"series": "one channel", "us_call": us, "method": name} for name, us in peers(drawn[0][1]).items()]
+    report("warping_bounds", rows)
+    keep(options.results, "warping_bounds", rows)
+    kin(options.results, drawn, [*ecg, ("GunPoint", of_ucr("ucr_gunpoint"))])
+
+
+def kin(results, drawn, real):
+    """Rows of the kin of warping: with a window on all series, and without one on real ones."""
+    rows = []
+    for window, series in ((WINDOW, drawn + real), (None, real)):
+        for kind, parameters in KIN.items():
+            found = runs(series, ElasticDistance(kind, window=window, **parameters))
+            rows += [{"distance": kind, "window": window} | parameters | row for row in found]
+    report("elastic_bounds", rows)
+    keep(results, "elastic_bounds", rows)
+
+
+def of_ucr(name):
+    arrays = data(name)
+    return list(np.concatenate([values for values in arrays.values() if values.ndim == 2]).astype(float))
+
+
+def runs(series, exact):
+    """The mean of what is measured of each kind of series."""
     found = {}
-    for seed in options.seeds:
-        for name, series in problems(seed):
-            found.setdefault(name, []).append(measured(series, N_QUERIES))
-    ecg = data("ucr_ecg200")
-    X = np.concatenate([ecg[name] for name in ecg if ecg[name].ndim == 2])
-    found["ECG200"] = [measured(list(X), len(X) // 2)]
-    rows = [
+    for name, each in series:
+        n_queries = len(each) // 2 if len(each) <= 200 else N_QUERIES
+        found.setdefault(name, []).append(measured(each, n_queries, exact))
+    return [
         {"series": name, "seeds": len(runs)} | {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
         for name, runs in found.items()
     ]
-    rows += [
-        {"series": "one channel", "us_call": us, "method": name}
-        for name, us in peers(next(problems(options.seeds[0]))[1]).items()
-    ]
-    report("warping_bounds", rows)
-    keep(options.results, "warping_bounds", rows)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Dynamic time warping lets every value of a series last as long as it likes, so i
 paces. A pair costs a table of all their values. Here the features of a series are `SeriesFeatures`, which change little under
 warping, and the warping distances to a few landmarks. `DistanceApproximator` learns a distance over them, for many pairs.
 
-The nearest series are proved. `WarpingBounds` say from below how far two series are, without a call of the distance. So
+The nearest series are proved. `ElasticBounds` say from below how far two series are, without a call of the distance. So
 `FilterRefineIndex` calls it only for those that may be among the nearest.
 
 The series are simulated: each follows one of eight curves at a pace of its own, with noise.
@@ -20,10 +20,10 @@ from sklearn.pipeline import make_union
 from semimetric import (
     DistanceApproximator,
     DynamicTimeWarping,
+    ElasticBounds,
     FilterRefineIndex,
     LandmarkFeatures,
     SeriesFeatures,
-    WarpingBounds,
 )
 from semimetric.plotting import plot_predicted
 
@@ -61,7 +61,7 @@ print(f"{len(pairs)} pairs of other series: {inside:.0%} lie within their interv
 print(f"exact, compiled, {1e6 * exact_time:.0f} us a pair, learned {1e6 * fast_time:.2f} us a pair")
 
 # Find the nearest training series of others: warping is called until the answer is proved.
-index = FilterRefineIndex(None, warping, bounds=WarpingBounds(window=0.2)).fit(seen)
+index = FilterRefineIndex(None, warping, bounds=ElasticBounds(warping)).fit(seen)
 asked = others[:20]
 found = index.search(asked, 3)
 near = found.ids

@@ -56,7 +56,7 @@ _HOMES = {
     "distances.search.sharded": "ShardedIndex",
     "distances.search.transport": "EarthMoversDistance TransportBounds",
     "distances.search.point_clouds": "PointCloudBounds PointCloudDistance",
-    "distances.search.warping": "DynamicTimeWarping WarpingBounds",
+    "distances.search.warping": "DynamicTimeWarping ElasticBounds ElasticDistance",
     "distances.solvers.cutting_plane": "CuttingPlane",
     "distances.solvers.first_order": "FirstOrder",
     "distances.solvers.gram": "Gram",

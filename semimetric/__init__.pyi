@@ -78,7 +78,8 @@ from .distances.search.sharded import ShardedIndex as ShardedIndex
 from .distances.search.transport import EarthMoversDistance as EarthMoversDistance
 from .distances.search.transport import TransportBounds as TransportBounds
 from .distances.search.warping import DynamicTimeWarping as DynamicTimeWarping
-from .distances.search.warping import WarpingBounds as WarpingBounds
+from .distances.search.warping import ElasticBounds as ElasticBounds
+from .distances.search.warping import ElasticDistance as ElasticDistance
 from .distances.solvers.cutting_plane import CuttingPlane as CuttingPlane
 from .distances.solvers.first_order import FirstOrder as FirstOrder
 from .distances.solvers.gram import Gram as Gram
@@ -133,6 +134,8 @@ __all__ = [
     "DynamicTimeWarping",
     "EarthMoversDistance",
     "EditBounds",
+    "ElasticBounds",
+    "ElasticDistance",
     "EmbeddedLinearClassifier",
     "EmbeddedLinearRegressor",
     "FilterRefineIndex",
@@ -203,7 +206,6 @@ __all__ = [
     "TripletLearner",
     "Triplets",
     "UniformDirections",
-    "WarpingBounds",
     "calibrate_distance",
     "gower",
     "load",

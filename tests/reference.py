@@ -511,3 +511,60 @@ def windowed_warping(x, y, window=None):
                 cost = ((np.asarray(x[i]) - np.asarray(y[j])) ** 2).sum()
                 table[i + 1, j + 1] = cost + min(table[i, j], table[i, j + 1], table[i + 1, j])
     return float(np.sqrt(table[n, m]))
+
+
+def elastic_distance(kind, x, y, window=None, g=0.0, epsilon=1.0, c=1.0, nu=0.001, lmbda=1.0):
+    """ERP, LCSS, EDR, MSM or TWED of series of shape (n_steps, n_channels), by the recursions of their papers, cell by cell."""
+    if kind == "msm" and x.shape[1] > 1:
+        return sum(elastic_distance(kind, x[:, [k]], y[:, [k]], window, c=c) for k in range(x.shape[1]))
+    n, m = len(x), len(y)
+    steps = max(n, m) if window is None else int(window * max(n, m)) if isinstance(window, float) else window
+    steps = max(steps, abs(n - m))
+
+    def size(values):
+        return float(np.abs(values).sum())
+
+    def close(i, j):
+        return bool((np.abs(x[i - 1] - y[j - 1]) <= epsilon).all())
+
+    if kind == "lcss":
+        pairs = np.zeros((n + 1, m + 1))
+        for i in range(1, n + 1):
+            for j in range(1, m + 1):
+                both = pairs[i - 1, j - 1] + (abs(i - j) <= steps and close(i, j))
+                pairs[i, j] = max(both, pairs[i - 1, j], pairs[i, j - 1])
+        return 1.0 - pairs[n, m] / min(n, m)
+
+    def split(value, before, beside):
+        low, high = sorted([before, beside])
+        return c if low <= value <= high else c + min(abs(value - before), abs(value - beside))
+
+    def pair(i, j):
+        if kind == "edr":
+            return 0.0 if close(i, j) else 1.0
+        if kind == "twed" and i > 1 and j > 1:
+            return size(x[i - 1] - y[j - 1]) + size(x[i - 2] - y[j - 2]) + 2 * nu * abs(i - j)
+        return size(x[i - 1] - y[j - 1])
+
+    def skip(one, other, i, j):
+        if kind == "erp":
+            return size(one[i - 1] - g)
+        if kind == "edr":
+            return 1.0
+        if kind == "msm":
+            return split(one[i - 1, 0], one[i - 2, 0], other[j - 1, 0]) if i > 1 and j > 0 else np.inf
+        return size(one[i - 1] - one[i - 2]) + nu + lmbda if i > 1 and j > 0 else np.inf
+
+    table = np.full((n + 1, m + 1), np.inf)
+    table[0, 0] = 0.0
+    for i in range(n + 1):
+        for j in range(m + 1):
+            ways = [table[i, j]]
+            if i and j:
+                ways.append(table[i - 1, j - 1] + pair(i, j))
+            if i:
+                ways.append(table[i - 1, j] + skip(x, y, i, j))
+            if j:
+                ways.append(table[i, j - 1] + skip(y, x, j, i))
+            table[i, j] = min(ways) if abs(i - j) <= steps else np.inf
+    return float(table[n, m])

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: grids of every shape, groups, points where code is likely to go wrong, and weights."""
+"""Hypothesis strategies: grids of every shape, groups, points where code is likely to go wrong, weights, and series."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -98,3 +98,18 @@ def labelled_items(draw, max_items=14, n_classes=3, apart=True):
     X = draw(st.lists(place, min_size=k, max_size=min(max_items, 9**d), unique=apart))
     y = list(range(k)) + draw(st.lists(st.integers(0, k - 1), min_size=len(X) - k, max_size=len(X) - k))
     return np.array(X, dtype=np.float64) / 4.0, np.array(draw(st.permutations(y)), dtype=np.int64)
+
+
+WINDOWS = [None, 0, 1, 3, 0.1, 0.5, 1.0]
+
+
+@st.composite
+def series(draw, n_series=3):
+    """Series of the same channels and unlike lengths, with ties, and of sizes whose squares float64 barely holds."""
+    n_channels = draw(st.integers(1, 3))
+    rng, lengths = (
+        np.random.default_rng(draw(st.integers(0, 10_000))),
+        draw(st.lists(st.integers(1, 9), min_size=n_series, max_size=n_series)),
+    )
+    made = [np.round(rng.normal(size=(n, n_channels)).cumsum(axis=0), draw(st.sampled_from([0, 3, 16]))) for n in lengths]
+    return [one * draw(st.sampled_from([1.0, 1e-150, 1e150])) for one in made] if draw(st.booleans()) else made

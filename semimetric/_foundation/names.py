@@ -133,6 +133,7 @@ def package_version() -> str:
 
 RENAMED = {
     "EvenDirections": "UniformDirections",
+    "WarpingBounds": "ElasticBounds",
     "distributed": "out_of_core, whose calls take client=",
     "embeddings": "vectors",
     "linear_models": "vectors",

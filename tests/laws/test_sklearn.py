@@ -371,7 +371,7 @@ def test_every_public_estimator_is_checked_with_four_settings():
         "StringFeatures",
     }  # of objects, of which scikit-learn's checks have none
     elsewhere |= {"EditBounds", "FilterRefineIndex", "LandmarkBounds", "TransportBounds"}  # of any objects, or given bins
-    elsewhere |= {"PointCloudBounds", "WarpingBounds"}  # of clouds and series of any sizes
+    elsewhere |= {"PointCloudBounds", "ElasticBounds"}  # of clouds and series of any sizes
     settings = Counter()
     for estimator in CHECKED:
         learner = getattr(estimator, "learner", None) if isinstance(estimator, PairsOf) else None

@@ -483,7 +483,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
         `TransportBounds` tighten the bounds of all other items by it.
     bounds : Bounds, sequence of Bounds, or None, default None
-        `LandmarkBounds`, `TransportBounds`, `EditBounds`, `WarpingBounds`, or several, whose best is taken; fitted by `fit`.
+        `LandmarkBounds`, `TransportBounds`, `EditBounds`, `ElasticBounds`, or several, whose best is taken; fitted by `fit`.
         Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
         A `SemimetricWarning` says once where they discard no more items than they take calls.
     order : {"auto", "learned", "bounds"}, default "auto"

@@ -8,26 +8,15 @@ import reference
 from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import WINDOWS, series
 
-from semimetric import DynamicTimeWarping, FilterRefineIndex, WarpingBounds
-
-WINDOWS = [None, 0, 1, 3, 0.1, 0.5, 1.0]
-
-
-@st.composite
-def series(draw, n_series=3):
-    n_channels = draw(st.integers(1, 3))
-    rng, lengths = (
-        np.random.default_rng(draw(st.integers(0, 10_000))),
-        draw(st.lists(st.integers(1, 9), min_size=n_series, max_size=n_series)),
-    )
-    made = [np.round(rng.normal(size=(n, n_channels)).cumsum(axis=0), draw(st.sampled_from([0, 3, 16]))) for n in lengths]
-    return [one * draw(st.sampled_from([1.0, 1e-150, 1e150])) for one in made] if draw(st.booleans()) else made
+from semimetric import DynamicTimeWarping, ElasticBounds, FilterRefineIndex
 
 
 @given(series(), st.sampled_from(WINDOWS))
 def test_the_distance_is_that_of_the_recursion_and_within_its_bounds(three, window):
-    dtw, bounds = DynamicTimeWarping(window), WarpingBounds(window).fit(three)
+    dtw = DynamicTimeWarping(window)
+    bounds = ElasticBounds(dtw).fit(three)
     low, high = bounds.pairwise(three)
     for i, x in enumerate(three):
         for j, y in enumerate(three):
@@ -45,7 +34,8 @@ def test_one_channel_may_be_given_flat():
         == DynamicTimeWarping()(x.tolist(), y.astype(int))
     )
     np.testing.assert_array_equal(
-        WarpingBounds().fit([x, y]).lower(x), WarpingBounds().fit([x[:, None], y[:, None]]).lower(x[:, None])
+        ElasticBounds(DynamicTimeWarping()).fit([x, y]).lower(x),
+        ElasticBounds(DynamicTimeWarping()).fit([x[:, None], y[:, None]]).lower(x[:, None]),
     )
     assert pickle.loads(pickle.dumps(DynamicTimeWarping(3)))(x, y) == DynamicTimeWarping(3)(x, y)
     assert repr(DynamicTimeWarping(0.1)) == "DynamicTimeWarping(window=0.1)"
@@ -58,7 +48,7 @@ def test_neighbours_are_those_of_all_calls_and_few_are_made(own):
     items = [shapes[k % 8][: rng.integers(30, 41)] + 0.3 * rng.normal(size=2) for k in range(160)]
     items, queries = items[:150], None if own else items[150:]
     dtw = DynamicTimeWarping(window=0.1)
-    found = FilterRefineIndex(None, dtw, bounds=WarpingBounds(window=0.1)).fit(items).search(queries, 3)
+    found = FilterRefineIndex(None, dtw, bounds=ElasticBounds(dtw)).fit(items).search(queries, 3)
     asked = items if own else queries
     true = np.array([[dtw(x, y) for y in items] for x in asked])
     if own:
@@ -69,18 +59,19 @@ def test_neighbours_are_those_of_all_calls_and_few_are_made(own):
     assert found.n_calls.mean() < 40
 
 
+BOUNDS = ElasticBounds(DynamicTimeWarping())
 REFUSED = {
     "window": (lambda: DynamicTimeWarping(window=-1), "window=-1", "an integer >= 0", "share"),
-    "share": (lambda: WarpingBounds(window=1.5).fit([[1.0]]), "window=1.5", "at most 1.0", ""),
-    "infinite": (lambda: WarpingBounds(window=np.inf).fit([[1.0]]), "window=inf", "an integer >= 0", ""),
-    "text": (lambda: WarpingBounds(window="wide").fit([[1.0]]), "window='wide'", "None", ""),
+    "share": (lambda: DynamicTimeWarping(window=1.5), "window=1.5", "at most 1.0", ""),
+    "infinite": (lambda: DynamicTimeWarping(window=np.inf), "window=inf", "an integer >= 0", ""),
+    "text": (lambda: DynamicTimeWarping(window="wide"), "window='wide'", "None", ""),
     "empty": (lambda: DynamicTimeWarping()([], [1.0]), "x has shape (0,)", "with a step", ""),
     "NaN": (lambda: DynamicTimeWarping()([1.0], [np.nan]), "y", "NaN", ""),
-    "item": (lambda: WarpingBounds().fit([[1.0], [np.inf]]), "object 1 of X", "infinite", ""),
-    "shape": (lambda: WarpingBounds().fit([np.zeros((2, 2, 2))]), "shape (2, 2, 2)", "(n_steps, n_channels)", ""),
+    "item": (lambda: BOUNDS.fit([[1.0], [np.inf]]), "object 1 of X", "infinite", ""),
+    "shape": (lambda: BOUNDS.fit([np.zeros((2, 2, 2))]), "shape (2, 2, 2)", "(n_steps, n_channels)", ""),
     "channels": (lambda: DynamicTimeWarping()(np.zeros((3, 2)), np.zeros(3)), "2 channels and y 1", "same channels", ""),
-    "others": (lambda: WarpingBounds().fit([np.zeros((3, 2)), np.zeros(3)]), "object 1 of X has 1 channels", "have 2", ""),
-    "query": (lambda: WarpingBounds().fit([[0.0, 1.0]]).lower(np.zeros((3, 2))), "query has 2 channels", "same channels", ""),
+    "others": (lambda: BOUNDS.fit([np.zeros((3, 2)), np.zeros(3)]), "object 1 of X has 1 channels", "have 2", ""),
+    "query": (lambda: BOUNDS.fit([[0.0, 1.0]]).lower(np.zeros((3, 2))), "query has 2 channels", "same channels", ""),
 }
 
 
