@@ -317,7 +317,9 @@ class Writer:
     def _callables(self, given: Any, name: str) -> Any:
         if not isinstance(given, (list, tuple)):
             raise self._refused(given, f"{name}.{CALLABLES}")
-        return {"callables": len(given), "tuple": isinstance(given, tuple)}
+        names = [each if isinstance(each, str) else None for each in given]
+        stored = {"callables": names.count(None), "tuple": isinstance(given, tuple)}
+        return stored | ({"names": names} if len(names) > names.count(None) else {})
 
     def _sequence(self, value: Any, name: str, fitted: bool) -> Any:
         if isinstance(value, dict):
@@ -427,13 +429,17 @@ class Reader:
     def _bases(self, stored: Any, name: str) -> Any:
         part = Members(stored)
         n, kind = part.whole("callables"), tuple if part.flag("tuple") else list
+        names = self.value(part.any("names"), list[str | None], f"{name}.names") if "names" in part else [None] * n
         part.done()
+        if names.count(None) != n:
+            raise StorageError(f"{name} has {n} base distances without a name, but {names.count(None)} places; {_ADVICE}")
         if n not in (0, len(self._callables)):
             raise StorageError(
                 f"{name} has {n} base distances, which are Python functions, but {len(self._callables)} were given; in Python, "
                 "give the same callables, in the same order: semimetric.load(path, base_distances=[...])"
             )
-        return kind(self._callables[:n])
+        functions = iter(self._callables)
+        return kind(next(functions) if each is None else each for each in names) if n == len(self._callables) else kind(names)
 
     def _value(self, stored: Any, name: str) -> Any:
         if isinstance(stored, list):

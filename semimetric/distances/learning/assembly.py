@@ -10,6 +10,7 @@ from ..._foundation.types import Floats, Integers, Pairs
 from ...data.calls import UserDistance
 from ..features.linear_directions import Directions
 from ..model.base_distances import BaseDistance
+from ..model.divergences import Divergence
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
 from .options import Recipe
@@ -156,7 +157,8 @@ def _along(embedding: PairMap, w: Floats, values: Floats, origins: Floats) -> Fl
 
 
 def _name(function: UserDistance) -> str:
-    return getattr(function.function, "__name__", type(function.function).__name__)
+    given = function.function
+    return given.name if isinstance(given, Divergence) else getattr(given, "__name__", type(given).__name__)
 
 
 def _all(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:

@@ -304,7 +304,7 @@ class Recipe:
     penalty: Penalties = "auto"
     alpha: float = 1e-3
     solver: str | Solver = "auto"
-    base_distances: Sequence[Callable[..., Any]] = ()
+    base_distances: Sequence[Callable[..., Any] | str] = ()
     base_exponents: str | float | Sequence[float] = 1.0
     categorical_features: FeatureChoice = "auto"
     periodic: Periods = None

@@ -160,9 +160,13 @@ class Tables(Settings):
     delta : float, default 1e-6
         Lower bound of the weights of raw features, relative to the mean weight of the weighted L1 prior; at 0 positivity is not
         claimed.
-    base_distances : sequence of callables, default ()
+    base_distances : sequence of callables and names, default ()
         Known distances that join the sum with weights >= 0; tables learn what they miss. The sum is a semimetric if they are.
-        Nearest-neighbor search must evaluate them for every candidate. They are for measured distances.
+        Nearest-neighbor search must evaluate them for every candidate. They are for measured distances. Names are for columns
+        of numbers x_k >= 0, and need not be given again when a file is loaded: "jensenshannon" is
+        ``sqrt(sum_k (x_k ln(x_k / m_k) + y_k ln(y_k / m_k)) / 2)`` with ``m_k = (x_k + y_k) / 2``, "hellinger"
+        ``sqrt(sum_k (sqrt(x_k) - sqrt(y_k))^2 / 2)``, "chi2" ``sum_k (x_k - y_k)^2 / (x_k + y_k)``, and "kl_div"
+        ``sum_k x_k ln(x_k / y_k) - x_k + y_k``, which is not symmetric, and infinite where y_k alone is 0.
     base_exponents : float, sequence of float, or "auto", default 1.0
         Exponents of the base distances (of their squares with ``link="sqrt"``). "auto" chooses one for all from 1, 0.9, ...,
         0.5 on held-out pairs, together with an open link.
@@ -185,7 +189,7 @@ class Tables(Settings):
         symmetry: str = "tie",
         outside: str = "extend",
         delta: float = 1e-6,
-        base_distances: Sequence[Callable[..., Any]] = (),
+        base_distances: Sequence[Callable[..., Any] | str] = (),
         base_exponents: Exponents = 1.0,
     ) -> None:
         self.kind = kind

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError, StorageError
+from ..._foundation.names import did_you_mean
 from ..._foundation.stored import check_array, storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, FrozenValue, freeze
 from ...data.calls import UserDistance
 from ...data.schema import Schema
+from .divergences import DIVERGENCES, Divergence
 from .limits import MOST
 
 _PAIRS = 1 << 16  # pairs that a function is called with at once
 _MOST_POWER = 20
+_SAME = "give the same function, of the same version"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +90,16 @@ class BaseDistance(FrozenValue):
     @property
     def stored(self) -> "StoredTerm":
         """All but the function, for a file."""
-        return StoredTerm(self.name, self.weight, self.power, self.function.form == "batches", self.probe, self.values)
+        function = self.function.function
+        divergence = function.name if isinstance(function, Divergence) else ""
+        batches = self.function.form == "batches"
+        return StoredTerm(self.name, self.weight, self.power, batches, self.probe, self.values, divergence)
 
 
 @storable
 @dataclass(frozen=True, eq=False)
 class StoredTerm:
-    """A base distance in a file, which does not hold its function."""
+    """A base distance in a file, which holds its function only if that is a divergence with a name."""
 
     name: str
     weight: float
@@ -101,6 +107,13 @@ class StoredTerm:
     batches: bool  # True if the function takes batches
     probe: Floats  # (k, 2, n_features)
     values: Floats  # (k,)
+    divergence: str = ""  # its name, if it has one
+
+    def __post_init__(self) -> None:
+        if self.divergence and self.divergence not in DIVERGENCES:
+            raise StorageError(
+                f"base distance {self.name!r} is the divergence {self.divergence[:60]!r}, which is not known; restore the file"
+            )
 
     def with_function(self, function: Any, schema: Schema) -> BaseDistance:
         """Return the base distance with its function, which takes the values that the schema decodes.
@@ -118,10 +131,8 @@ class StoredTerm:
         wrapped = UserDistance(function, "batches" if self.batches else "vectors", schema=None if schema.plain else schema)
         got = wrapped(self.probe[:, 0], self.probe[:, 1])
         if got.shape != self.values.shape or not np.allclose(got, self.values, rtol=1e-9, atol=1e-12):
-            raise StorageError(
-                f"the callable given for {self.name!r} does not give the values that it gave when the model was saved; "
-                "give the same function, of the same version"
-            )
+            what, advice = ("the divergence", "restore the file") if self.divergence else ("the callable given for", _SAME)
+            raise StorageError(f"{what} {self.name!r} does not give the values that it gave when the model was saved; {advice}")
         return BaseDistance(wrapped, self.weight, self.name, self.probe, self.values, self.power)
 
 
@@ -140,7 +151,22 @@ def check_probe(schema: Schema, probe: Floats, name: str) -> None:
 
 def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[UserDistance, ...]:
     """Return the functions that are given as ``Tables(base_distances=)``, each tried on a few of the items."""
-    if callable(given) or not isinstance(given, Sequence):
-        name = getattr(given, "__name__", "function")
-        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{name}]")
-    return tuple(UserDistance.of_vectors(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
+    if callable(given) or isinstance(given, str) or not isinstance(given, Sequence):
+        name = repr(given) if isinstance(given, str) else getattr(given, "__name__", "function")
+        raise InputError(f"base_distances={given!r} must be a sequence of callables and names; give a list, such as [{name}]")
+    functions = []
+    for k, function in enumerate(given):
+        name = f"base_distances[{k}]"
+        if not isinstance(function, str):
+            functions.append(UserDistance.of_vectors(function, items, name=name, schema=schema))
+            continue
+        if function not in DIVERGENCES:
+            known = ", ".join(map(repr, DIVERGENCES))
+            raise InputError(
+                f"{name}={function!r} is not known{did_you_mean(function, DIVERGENCES)}; give a callable, or {known}"
+            )
+        if schema is not None and not schema.plain:
+            raise InputError(f"{name}={function!r} takes numbers alone, and the items have other columns; give a callable")
+        DIVERGENCES[function](items, items)  # which refuses numbers < 0
+        functions.append(UserDistance(DIVERGENCES[function], "batches", kinds=("item", "item"), name=name))
+    return tuple(functions)

@@ -50,6 +50,7 @@ from .axioms import AxiomReport, Axioms, certify, check_directions, check_number
 from .base_distances import BaseDistance, StoredTerm
 from .compiled_sum import distance_of_arrays, feature_sum
 from .counterfactuals import Counterfactual, find_counterfactual
+from .divergences import DIVERGENCES
 from .explanations import Explanation, feature_parts, parts_of_singles
 from .known_distances import emd_parts, gower_parts, l1_parts
 from .limits import GridPoints, ValueLimits, rise_outside
@@ -963,7 +964,7 @@ gower = Semimetric.gower
 @storable
 @dataclass(frozen=True, eq=False)
 class StoredDistance:
-    """A distance in a file: of its base distances, which are Python functions, the file holds all but these."""
+    """A distance in a file, which holds all of its base distances but those functions that have no name here."""
 
     embedding: PairMap
     weights: Floats
@@ -985,15 +986,17 @@ class StoredDistance:
         _check_size(self.embedding, len(self.weights) if self.weights.ndim else 0)
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "base_terms"}
         d = Semimetric(**parts)
-        if len(self.base_terms) != len(functions):
-            names = ", ".join(term.name for term in self.base_terms) or "none"
+        asked = [term for term in self.base_terms if not term.divergence]
+        if len(asked) != len(functions):
+            names = ", ".join(term.name for term in asked) or "none"
             raise StorageError(
-                f"the model has {len(self.base_terms)} base distances ({names}), which are "
+                f"the model has {len(asked)} base distances ({names}), which are "
                 f"Python functions, but {len(functions)} were given; in Python, give the same callables, in the same "
                 "order: semimetric.load(path, base_distances=[...])"
             )
-        bases = (term.with_function(f, d.schema) for term, f in zip(self.base_terms, functions, strict=True))
-        return replace(d, base_distances=tuple(bases)) if functions else d
+        given = iter(functions)
+        bases = (t.with_function(DIVERGENCES[t.divergence] if t.divergence else next(given), d.schema) for t in self.base_terms)
+        return replace(d, base_distances=tuple(bases)) if self.base_terms else d
 
 
 def _check_size(embedding: PairMap, n_weights: int) -> None:

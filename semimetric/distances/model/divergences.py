@@ -1,0 +1,54 @@
+"""Divergences by name: base distances of rows of numbers >= 0 that are sums over columns, or roots of such sums."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import kl_div, rel_entr
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A divergence as a function of two vectors or of two batches, shape (n_features,) or (n, n_features)."""
+
+    name: str
+    term: Callable[[Floats, Floats], Floats]  # of two numbers: what a column adds
+    rooted: bool  # True if the distance is the root of the sum
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike) -> Floats:
+        x, y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+        least = min(x.min(initial=0.0), y.min(initial=0.0))
+        if least < 0.0:
+            raise InputError(
+                f"base distance {self.name!r} got the number {least:g}; numbers >= 0, as of histograms, are required"
+            )
+        total: Floats = np.maximum(self.term(x, y), 0.0).sum(axis=-1)
+        return np.sqrt(total) if self.rooted else total
+
+
+def _jensen_shannon(x: Floats, y: Floats) -> Floats:
+    middle = x / 2 + y / 2
+    return (rel_entr(x, middle) + rel_entr(y, middle)) / 2
+
+
+def _chi_squared(x: Floats, y: Floats) -> Floats:
+    total = x + y
+    return (x - y) ** 2 / np.where(total > 0.0, total, 1.0)
+
+
+def _hellinger(x: Floats, y: Floats) -> Floats:
+    return (np.sqrt(x) - np.sqrt(y)) ** 2 / 2
+
+
+DIVERGENCES = {
+    each.name: each
+    for each in (
+        Divergence("jensenshannon", _jensen_shannon, True),
+        Divergence("hellinger", _hellinger, True),
+        Divergence("chi2", _chi_squared, False),
+        Divergence("kl_div", kl_div, False),
+    )
+}

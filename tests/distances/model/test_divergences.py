@@ -1,0 +1,98 @@
+"""Divergences that have a name: those of SciPy and scikit-learn, kept in files by their names."""
+
+import numpy as np
+import pytest
+from cases import assert_refused, cityblock
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import jensenshannon
+from sklearn.metrics.pairwise import additive_chi2_kernel
+
+import semimetric as sm
+from semimetric.distances.model.divergences import DIVERGENCES
+
+PEERS = {
+    "jensenshannon": jensenshannon,
+    "hellinger": lambda x, y: np.linalg.norm(np.sqrt(x) - np.sqrt(y)) / np.sqrt(2),
+    "chi2": lambda x, y: -additive_chi2_kernel(x[None], y[None])[0, 0],
+    "kl_div": lambda x, y: sum(a * np.log(a / b) if b else np.inf for a, b in zip(x, y, strict=True) if a),
+}
+
+
+def histograms(seed, n, zeros=False):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(5, 0.7), n)
+    if zeros:
+        P[rng.random(P.shape) < 0.3] = 0.0
+        P[:, 0] += 0.1
+        P /= P.sum(axis=1, keepdims=True)
+    return P
+
+
+def learned(bases, seed=0, **options):
+    X = histograms(seed, 60)
+    pairs = np.random.default_rng(1).integers(0, 60, (200, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    y = DIVERGENCES["jensenshannon"](X[pairs[:, 0]], X[pairs[:, 1]])
+    tables = sm.Tables("warped", base_distances=bases)
+    model = sm.DistanceRegressor(n_knots=3, tables=tables, preprocessor=X, **{"alpha": 1e-3} | options).fit(pairs, y)
+    return model, X, pairs, y
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+@given(seed=st.integers(0, 10_000), zeros=st.booleans())
+def test_it_is_that_of_scipy_or_scikit_learn(name, seed, zeros):
+    X, Y = histograms(seed, 4, zeros), histograms(seed + 1, 4, zeros)
+    found = DIVERGENCES[name](X, Y)
+    assert_allclose(found, [PEERS[name](x, y) for x, y in zip(X, Y, strict=True)], rtol=1e-7, atol=1e-8)
+    assert_array_equal([DIVERGENCES[name](x, y) for x, y in zip(X, Y, strict=True)], found)
+    assert_array_equal(DIVERGENCES[name](X, X), 0.0)
+    assert (found >= 0).all()
+    if name != "kl_div":
+        assert_array_equal(DIVERGENCES[name](Y, X), found)
+
+
+def test_a_distance_that_it_is_is_learned():
+    model, _, pairs, y = learned(["jensenshannon"], alpha=1e-9)
+    assert_allclose(model.predict(pairs), y, rtol=1e-5)
+    assert model.semimetric_.axioms.symmetric
+    assert [base.name for base in model.semimetric_.base_distances] == ["jensenshannon"]
+
+
+@pytest.mark.parametrize("bases", [["hellinger"], ("chi2", cityblock, "jensenshannon")])
+def test_files_hold_its_name_and_ask_for_callables_alone(bases, tmp_path):
+    model, X, pairs, _ = learned(bases)
+    model.save(tmp_path / "model.smm")
+    model.semimetric_.save(tmp_path / "d.smm")
+    functions = [each for each in bases if callable(each)]
+    again = sm.load(tmp_path / "model.smm", base_distances=functions)
+    assert_array_equal(again.predict(pairs), model.predict(pairs))
+    assert list(again.tables.base_distances) == list(bases)
+    assert type(again.tables.base_distances) is type(bases)
+    d = sm.load(tmp_path / "d.smm", base_distances=functions)
+    assert_array_equal(d.pairwise(X), model.semimetric_.pairwise(X))
+    assert_refused(
+        lambda: sm.load(tmp_path / "d.smm", base_distances=[*functions, cityblock]),
+        "base distances",
+        "the same callables",
+        error=sm.StorageError,
+    )
+    assert_refused(
+        lambda: sm.load(tmp_path / "model.smm", base_distances=[*functions, cityblock]),
+        "base distances",
+        "the same callables",
+        error=sm.StorageError,
+    )
+
+
+def test_what_it_cannot_take_is_refused():
+    assert_refused(lambda: learned(["jensen"]), "base_distances[0]='jensen'", "did you mean 'jensenshannon'", "'kl_div'")
+    assert_refused(lambda: learned("hellinger"), "base_distances='hellinger'", "['hellinger']")
+    X = histograms(0, 30) - 0.1
+    tables = sm.Tables(base_distances=["chi2"])
+    model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, tables=tables, preprocessor=X)
+    pairs = np.array([[k, k + 1] for k in range(29)])
+    assert_refused(lambda: model.fit(pairs, np.arange(1.0, 30.0)), "'chi2'", "numbers >= 0")
+    d = learned(["hellinger"])[0].semimetric_
+    assert_refused(lambda: d.paired(X[:2], X[2:4]), "'hellinger'", "numbers >= 0")
