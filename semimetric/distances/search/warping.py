@@ -45,11 +45,11 @@ class _SeriesDistance(ABC):
         """Return the distance of series of shape (n_steps, n_channels)."""
 
     @abstractmethod
-    def _lower(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
         """Return lower bounds of the distances of a query (n, c) to padded series (n_items, n_steps, c): shape (n_items,)."""
 
     @abstractmethod
-    def _upper(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def upper_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
         """Return upper bounds, likewise."""
 
 
@@ -91,12 +91,12 @@ class DynamicTimeWarping(_SeriesDistance):
     def _of(self, x: Floats, y: Floats, steps: int) -> float:
         return float(np.sqrt(warping_sum(x, y, steps)))
 
-    def _lower(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
         out = np.empty(len(series))
         warping_lower(query, series, lengths, self._steps, self._share, out)
         return np.sqrt(out * (1.0 - _rounding(query, lengths)))
 
-    def _upper(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def upper_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
         out = np.empty(len(series))
         warping_upper(query, series, lengths, out)
         return np.sqrt(out * (1.0 + _rounding(query, lengths)))
@@ -189,13 +189,13 @@ class ElasticDistance(_SeriesDistance):
     def _of(self, x: Floats, y: Floats, steps: int) -> float:
         return float(self._scaled(elastic_cost(self._code, x, y, steps, self._p, self._q), x, len(y)))
 
-    def _lower(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
         out, longer = np.empty(len(series)), np.maximum(len(query), lengths)
         windows = np.maximum(self._steps, (self._share * longer).astype(np.int64))
         elastic_lower(self._code, query, series, lengths, windows, self._p, self._q, out)
         return self._scaled(out if self._counts else out * (1.0 - _rounding(query, lengths)), query, lengths)
 
-    def _upper(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def upper_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
         out = np.empty(len(series))
         elastic_upper(self._code, query, series, lengths, self._p, self._q, out)
         return self._scaled(out if self._counts else out * (1.0 + _rounding(query, lengths)), query, lengths)
@@ -295,10 +295,10 @@ class ElasticBounds(Bounds):
         return Coordinates(padded.reshape(len(series), -1), np.empty((len(series), 0)), lengths.astype(np.float64))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
-        return self.distance._lower(self._query(query), *self._series(items))
+        return self.distance.lower_bounds(self._query(query), *self._series(items))
 
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
-        return self.distance._upper(self._query(query), *self._series(items))
+        return self.distance.upper_bounds(self._query(query), *self._series(items))
 
     def _query(self, placed: Coordinates) -> Floats:
         (series,), (n,) = self._series(placed)
