@@ -151,7 +151,7 @@ class ElasticDistance(_SeriesDistance):
     >>> ElasticDistance("msm", c=0.25)([1.0, 2.0, 3.0], [1.0, 3.0])
     1.25
     >>> ElasticDistance("twed", nu=0.5, lmbda=1.0)([1.0, 2.0, 3.0], [1.0, 3.0])
-    4.5
+    3.5
     """
 
     def __init__(
