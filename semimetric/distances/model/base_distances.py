@@ -43,14 +43,29 @@ class BaseDistance(FrozenValue):
         if not (self.values >= 0).all():
             raise InputError(f"base distance {self.name!r} has the value {self.values.min()}; distances >= 0 are required")
 
+    @property
+    def divergence(self) -> Divergence | None:
+        """The divergence with a name that it is, if any."""
+        function = self.function.function
+        return function if isinstance(function, Divergence) else None
+
+    @property
+    def by_columns(self) -> bool:
+        """True if the term is a sum over columns: of a divergence, at the power that undoes its root."""
+        return self.divergence is not None and self.power == (2.0 if self.divergence.rooted else 1.0)
+
     @cached_property
     def symmetric(self) -> bool:
-        """True if D(y, x) = D(x, y) for the pairs of the probe, or the weight is 0."""
+        """True if D(y, x) = D(x, y): of a divergence as known, else for the pairs of the probe; or the weight is 0."""
+        if self.divergence is not None:
+            return self.divergence.symmetric or self.weight == 0
         return self._gives(self.probe[:, 1], self.probe[:, 0], self.values)
 
     @cached_property
     def zero_on_diagonal(self) -> bool:
-        """True if D(x, x) = 0 for the items of the probe, or the weight is 0."""
+        """True if D(x, x) = 0: of a divergence, else for the items of the probe; or the weight is 0."""
+        if self.divergence is not None:
+            return True
         items = self.probe.reshape(-1, self.probe.shape[2])
         return self._gives(items, items, np.zeros(len(items)))
 
@@ -81,6 +96,13 @@ class BaseDistance(FrozenValue):
             )
         return terms
 
+    def parts(self, x: Floats, y: Floats) -> Floats:
+        """Return the term of a row of x and the same row of y: one part a column if it is `by_columns`, else whole (n, 1)."""
+        terms = self.paired(x, y)[:, None]  # which refuses what is no number
+        if self.divergence is None or not self.by_columns:
+            return terms
+        return self.weight * self.divergence.parts(x, y)
+
     def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
         """Add the term of the rows x_i and y_j to ``out[i, j]``, one block of rows at a time."""
         for block in blocks(len(x), max(1, _PAIRS // max(len(y), 1))):
@@ -90,8 +112,7 @@ class BaseDistance(FrozenValue):
     @property
     def stored(self) -> "StoredTerm":
         """All but the function, for a file."""
-        function = self.function.function
-        divergence = function.name if isinstance(function, Divergence) else ""
+        divergence = "" if self.divergence is None else self.divergence.name
         batches = self.function.form == "batches"
         return StoredTerm(self.name, self.weight, self.power, batches, self.probe, self.values, divergence)
 

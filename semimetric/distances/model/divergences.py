@@ -17,16 +17,21 @@ class Divergence:
     name: str
     term: Callable[[Floats, Floats], Floats]  # of two numbers: what a column adds
     rooted: bool  # True if the distance is the root of the sum
+    symmetric: bool = True
 
     def __call__(self, X: ArrayLike, Y: ArrayLike) -> Floats:
+        total: Floats = self.parts(X, Y).sum(axis=-1)
+        return np.sqrt(total) if self.rooted else total
+
+    def parts(self, X: ArrayLike, Y: ArrayLike) -> Floats:
+        """Return what every column adds to the sum, shape (n_features,) or (n, n_features)."""
         x, y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
         least = min(x.min(initial=0.0), y.min(initial=0.0))
         if least < 0.0:
             raise InputError(
                 f"base distance {self.name!r} got the number {least:g}; numbers >= 0, as of histograms, are required"
             )
-        total: Floats = np.maximum(self.term(x, y), 0.0).sum(axis=-1)
-        return np.sqrt(total) if self.rooted else total
+        return np.maximum(self.term(x, y), 0.0)
 
 
 def _jensen_shannon(x: Floats, y: Floats) -> Floats:
@@ -49,6 +54,6 @@ DIVERGENCES = {
         Divergence("jensenshannon", _jensen_shannon, True),
         Divergence("hellinger", _hellinger, True),
         Divergence("chi2", _chi_squared, False),
-        Divergence("kl_div", kl_div, False),
+        Divergence("kl_div", kl_div, False, symmetric=False),
     )
 }

@@ -540,8 +540,9 @@ class Semimetric(FrozenValue):
         x, y : array-like of shape (n_features,) or (n, n_features), dict, or list of dicts
             If one is a single vector and the other has many rows, the vector is compared with each row.
         by : {"terms", "features"}, default "terms"
-            The `terms`, or the raw features and the base distances: what directions and joint tables add is then divided among
-            the features that make it. Both add up to the same sum; a feature that does not differ adds 0.
+            The `terms`, or the raw features and the base distances: what directions, joint tables and divergences that are sums
+            add is then divided among the features that make it. Both add up to the same sum; a feature that does not differ
+            adds 0.
 
         Returns
         -------
@@ -570,17 +571,20 @@ class Semimetric(FrozenValue):
     def contributions_of_encoded(self, left: Floats, right: Floats, *, by: str = "terms") -> Floats:
         """Return `contributions` of the rows of one encoded matrix and the same rows of another, shape (n, n_terms)."""
         x, y = self._points(left), self._points(right)
-        bases = [base.paired(left, right)[:, None] for base in self.base_distances]
         if by == "features":
-            return np.hstack([feature_parts(self.embedding, self.weights, self.directions, x, y, self.epsilon), *bases])
+            parts = feature_parts(self.embedding, self.weights, self.directions, x, y, self.epsilon)
+            parts = sum((base.parts(left, right) for base in self.base_distances if base.by_columns), parts)
+            return np.hstack([parts, *(base.parts(left, right) for base in self.base_distances if not base.by_columns)])
+        bases = [base.paired(left, right)[:, None] for base in self.base_distances]
         rows = np.arange(len(left))
         parts = self.embedding.contributions(x.items, rows, y.items, rows, self.weights)
         return np.hstack([parts, *bases, self._outside(x, y)[:, None]])
 
     def contribution_names(self, by: str = "terms") -> tuple[str, ...]:
-        """Return the names of `contributions`: the `terms`, or by "features" these and the base distances."""
+        """Return the names of `contributions`: the `terms`, or by "features" these and base distances without such parts."""
         check_choice("by", by, ("terms", "features"))
-        return self.terms if by == "terms" else distinct((*self.feature_names, *(base.name for base in self.base_distances)))
+        whole = (base.name for base in self.base_distances if not base.by_columns)
+        return self.terms if by == "terms" else distinct((*self.feature_names, *whole))
 
     def explain(self, x: ArrayLike, Y: ArrayLike, *, by: str = "features") -> Explanation:
         """Return what every feature adds to the distances of one item to others, beside the values of both.

@@ -10,6 +10,8 @@ from scipy.spatial.distance import jensenshannon
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 import semimetric as sm
+from semimetric.data.calls import UserDistance
+from semimetric.distances.model.base_distances import BaseDistance
 from semimetric.distances.model.divergences import DIVERGENCES
 
 PEERS = {
@@ -96,3 +98,36 @@ def test_what_it_cannot_take_is_refused():
     assert_refused(lambda: model.fit(pairs, np.arange(1.0, 30.0)), "'chi2'", "numbers >= 0")
     d = learned(["hellinger"])[0].semimetric_
     assert_refused(lambda: d.paired(X[:2], X[2:4]), "'hellinger'", "numbers >= 0")
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "exponent", "by_columns"),
+    [("jensenshannon", "sqrt", 1.0, True), ("chi2", "identity", 1.0, True), ("chi2", "sqrt", 0.5, True),
+     ("hellinger", "identity", 1.0, False), ("chi2", "sqrt", 1.0, False)],
+)  # fmt: skip
+def test_a_sum_over_columns_is_explained_by_columns(name, link, exponent, by_columns):
+    X = histograms(0, 60)
+    y = DIVERGENCES[name](X[:30], X[30:])
+    tables = sm.Tables("warped", base_distances=[name], base_exponents=exponent)
+    model = sm.DistanceRegressor(n_knots=2, alpha=1e-3, link=link, tables=tables)
+    d = model.fit(np.stack([X[:30], X[30:]], axis=1), y).semimetric_
+    parts = d.contributions(X[:9], X[9:18], by="features")
+    assert d.contribution_names("features") == (*d.feature_names, *([] if by_columns else [name]))
+    assert_allclose(parts.sum(axis=1), d.contributions(X[:9], X[9:18]).sum(axis=1), rtol=1e-9)
+    (base,) = d.base_distances
+    assert base.weight > 0
+    if by_columns:
+        alone = np.tile(X[0], (5, 1))
+        alone[np.arange(5), np.arange(5)] *= 0.5  # a row for every column, in which it alone differs
+        assert_allclose(base.parts(X[:1].repeat(5, axis=0), alone), np.diag(base.paired(X[:1].repeat(5, axis=0), alone)))
+        assert d.explain(X[0], X[1:3]).contributions.shape == (2, 5)
+
+
+def test_axioms_are_known_and_not_tried_out():
+    """On rows of which one is a permutation of the other, Kullback and Leibler's divergence is symmetric by chance."""
+    X = np.array([[0.2, 0.8], [0.8, 0.2]])
+    for name, symmetric in (("kl_div", False), ("hellinger", True)):
+        function = UserDistance(DIVERGENCES[name], "batches")
+        base = BaseDistance(function, 1.0, name, X[None], DIVERGENCES[name](X[:1], X[1:]))
+        assert base.symmetric is symmetric
+        assert base.zero_on_diagonal
