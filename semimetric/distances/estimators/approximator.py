@@ -133,7 +133,8 @@ class DistanceApproximator(MeasuredLearner):
         With ``n_pairs="auto"``: the most distances that are evaluated, those for errors included and those to landmarks not.
         20 at least.
     near : float, default 0.25
-        Fraction of the pairs that is drawn among near neighbors, so that small distances are learned too.
+        Fraction of the pairs that is drawn among near neighbors, so that small distances are learned too. Larger fractions
+        find more neighbors under some distances, and fewer of clustered items (``benchmarks/near_pairs.py``).
     method : {"regress", "vertices"}, default "regress"
         "vertices" needs features of numbers, groups that share none, and no directions; a group's table is the distance
         between points that differ in the group alone, all else at the median of X. It is exact at the vertices for a
