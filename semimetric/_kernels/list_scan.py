@@ -681,7 +681,7 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
         room[b] = _room(limit[b], of_queries.rest[b, 0], of_queries.slack[b], unit)
     for stage in range(2):
         if stage == 0:
-            chosen, bounds = _nearest_lists(of_queries.above, lists, near), np.zeros((near, n), np.float32)
+            chosen, bounds = _nearest_lists(of_queries.above, lists, near), np.empty((0, 0), np.float32)
         else:
             chosen, bounds = _lists_within(of_queries.above, room, lists, done)
         for j in range(chosen.shape[0]):

@@ -49,7 +49,7 @@ _MOST_VALUES = 50_000  # of all items in a page
 _FEWEST = 20  # items in a page, however many columns they have
 _FEWEST_OF_MAP = 4  # items of which a map says anything
 _NEAREST = 10  # whose share on the map says how far it can be trusted
-_MOST_CALLED = 150  # items among which a base distance, a Python function, is called for every pair
+_MOST_CALLED = 150  # items among which a base distance, which only Python computes, is called for every pair
 _MOST_KNOWN = 20  # neighbors of each item that Python finds where the page cannot
 _MOST_PAIRS = 2_000  # in the picture of measured distances
 _STATIC = ("overview", "models", "data", "evidence")  # tabs that need no script but for pictures
@@ -88,7 +88,7 @@ def distance_report(
     tables, why_not = distance_tables(d)
     if d.base_distances and not why_not:
         names = ", ".join(base.name for base in d.base_distances)
-        why_not = f"It has base distances ({names}), which are Python functions, so this page cannot compute distances."
+        why_not = f"It has base distances ({names}), which only Python computes, so this page shows no new distances."
     kinds: list[dict[str, Any]] = [{"kind": "table"}] * len(d.embedding.groups) + [
         {"kind": "base", "weight": b.weight} for b in d.base_distances
     ]

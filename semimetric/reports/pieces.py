@@ -193,7 +193,7 @@ class SupportPointsSubject(_PiecesSubject):
             self._distance, self._tables = None, None
             self._why_not = "The nearest support point is found by an estimator that this page cannot compute."
         if self._distance is not None and self._distance.base_distances:
-            self._why_not = "The distance has base distances, which are Python functions, so this page cannot compute it."
+            self._why_not = "The distance has base distances, which only Python computes."
 
     @property
     def outputs(self) -> tuple[str, ...]:

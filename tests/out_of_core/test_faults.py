@@ -17,7 +17,8 @@ from semimetric.distances.search.shard_files import ShardLocation, shard_locatio
 from semimetric.distances.search.shard_search import nearest
 from semimetric.out_of_core.dask import Cluster
 
-da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")
+dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
+da = pytest.importorskip("dask.array")
 engine = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 ITEMS, INDEX, Y = cases.sample()
@@ -27,9 +28,16 @@ X = np.round(np.random.default_rng(1).random((700, 3)), 2)
 
 @pytest.fixture(scope="module")
 def client():
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local:
-        with engine.Client(local) as client:
-            yield client
+    """Two processes; when one was lost, Dask's cluster looks much later than 15 s if it is there again, and then stops it.
+
+    It may be lost for the second time at that moment, and would then never come back.
+    """
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
+        engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
+        engine.Client(local) as client,
+    ):
+        yield client
 
 
 def test_a_call_right_after_a_death(client, tmp_path):

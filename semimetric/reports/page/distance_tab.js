@@ -13,7 +13,7 @@ function drawTermsTab(page, panel, tab, title) {
     const head = element("h3", {}, term.name);
     const shared = element("p", {}, `${sayShare(page.shares.terms[t])} of ${page.shares.of}.`);
     if (term.kind === "outside") return [head, shared, slopes()];
-    if (term.kind === "base") return [head, shared, element("p", {}, `A base distance of the weight ${say(term.weight)}: a Python function, which this page cannot compute.`)];
+    if (term.kind === "base") return [head, shared, element("p", {}, `A base distance of the weight ${say(term.weight)}: only Python computes it.`)];
     if (!distance) return [head, shared, element("p", {}, page.whyNot)];
     const part = distance.parts[t];
     if (part.features.length > 1) return [head, shared, ...jointTable(t, part)];

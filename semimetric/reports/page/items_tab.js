@@ -49,7 +49,7 @@ function drawItemsTab(page, panel) {
       nearer(y));
   }
 
-  /** The part of a distance that its tables add, where the rest is a Python function. */
+  /** The part of a distance that its tables add, where only Python computes the rest. */
   function partOfTables() {
     if (!distance) return [];
     const [x, y] = items.map(distance.place);

@@ -529,13 +529,22 @@ def test_a_model_of_objects_makes_their_features_and_every_call_is_counted(cache
     )
 
 
-def test_bounds_that_discard_nothing_are_told_once():
-    n = 60
+def alike_index(n):
+    """An index of n items that are all as far from one another, of which bounds discard nothing; the first items of its calls."""
+    calls = []
 
     def all_alike(x, y):
+        calls.append(x)
         return float(x != y)
 
     index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(n))
+    calls.clear()
+    return index, calls
+
+
+def test_bounds_that_discard_nothing_are_told_once():
+    n = 60
+    index, _ = alike_index(n)
     with pytest.warns(SemimetricWarning, match="discarded 0 of 120 items for 2 queries, .* took 6 calls .* leave bounds= out"):
         index.search([100, 101], 2)
     for again in (lambda: index.search([100], 2), lambda: index.search_radius([100], 0.5)):
@@ -551,15 +560,8 @@ def test_bounds_that_discard_nothing_are_told_once():
 
 
 def test_bounds_that_discard_nothing_are_told_of_before_all_queries_are_answered(monkeypatch):
-    calls = []
-
-    def all_alike(x, y):
-        calls.append(x)
-        return float(x != y)
-
     monkeypatch.setattr(filter_refine, "_EARLY", 150)
-    index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(60))
-    calls.clear()
+    index, calls = alike_index(60)
     with pytest.raises(SemimetricWarning, match="discarded 0 of 180 items for 3 queries"):
         index.search(range(100, 120), 2)
     assert len(calls) == 3 * 60
@@ -567,15 +569,8 @@ def test_bounds_that_discard_nothing_are_told_of_before_all_queries_are_answered
 
 @pytest.mark.parametrize("k", [2, 15])
 def test_bounds_that_discard_nothing_are_told_of_before_one_query_is_answered(monkeypatch, k):
-    calls = []
-
-    def all_alike(x, y):
-        calls.append(x)
-        return float(x != y)
-
     monkeypatch.setattr(filter_refine, "_EARLY", 20)
-    index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(60))
-    calls.clear()
+    index, calls = alike_index(60)
     with pytest.raises(SemimetricWarning, match="discarded 0 of 60 items for 1 quer"):
         index.search([100], k)
     assert len(calls) == 3 + max(20, 2 * k) - 1
