@@ -53,7 +53,7 @@ def report(
 
     The page holds the whole model, so that it computes again while values of items are changed. For a distance it shows the
     table of every term, where the data lie, the parts of a distance, and neighbours. It says how each axiom is proved, and what
-    was compared to choose the model. Base distances are computed by Python alone, so a page does not compute distances that have some.
+    was compared to choose the model. A page does not compute distances with base distances, which only Python computes.
 
     For a linear machine on an embedding of single columns and pairs it shows the functions that the machine is the sum of. For
     `DPLMClassifier` and `SupportPointClassifier` it shows the pieces of the boundary. Both have the scores of an item with what

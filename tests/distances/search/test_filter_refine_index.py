@@ -530,7 +530,7 @@ def test_a_model_of_objects_makes_their_features_and_every_call_is_counted(cache
 
 
 def alike_index(n):
-    """An index of n items that are all as far from one another, of which bounds discard nothing; the first items of its calls."""
+    """An index of n items that are all as far from one another, of which bounds discard none; what it has called."""
     calls = []
 
     def all_alike(x, y):
