@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import kl_div, rel_entr
@@ -57,3 +58,36 @@ DIVERGENCES = {
         Divergence("kl_div", kl_div, False, symmetric=False),
     )
 }
+
+_POWERS = (1.0, 0.5, 2.0)
+_FEW = 20  # pairs
+
+
+class DivergenceMatch(NamedTuple):
+    """A divergence by name with which distances agree: ``factor * divergence ** exponent``."""
+
+    name: str
+    exponent: float
+    factor: float
+    error: float  # the median relative error of the pairs that it was compared with
+    n_pairs: int
+
+
+def closest_divergence(X: Floats, Y: Floats, distances: Floats) -> DivergenceMatch | None:
+    """Return the divergence that agrees best with distances of pairs; None without numbers >= 0, or with few pairs.
+
+    ``X`` and ``Y`` hold the items of the pairs, shape (n_pairs, n_features); ``distances`` has the shape (n_pairs,).
+    """
+    apart = distances > 0.0
+    if apart.sum() < _FEW or not min(X.min(), Y.min()) >= 0.0:
+        return None
+    X, Y, distances = X[apart], Y[apart], distances[apart]
+    found: list[DivergenceMatch] = []
+    for name, divergence in DIVERGENCES.items():
+        values = divergence(X, Y)
+        for exponent in _POWERS if np.isfinite(values).all() and values.all() else ():
+            terms = values**exponent
+            factor = float(np.median(distances / terms))
+            error = float(np.median(np.abs(factor * terms / distances - 1.0)))
+            found.append(DivergenceMatch(name, exponent, factor, error, len(distances)))
+    return min(found, key=lambda match: match.error, default=None)

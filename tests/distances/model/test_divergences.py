@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 import semimetric as sm
 from semimetric.data.calls import UserDistance
 from semimetric.distances.model.base_distances import BaseDistance
-from semimetric.distances.model.divergences import DIVERGENCES
+from semimetric.distances.model.divergences import DIVERGENCES, closest_divergence
 
 PEERS = {
     "jensenshannon": jensenshannon,
@@ -131,3 +131,31 @@ def test_axioms_are_known_and_not_tried_out():
         base = BaseDistance(function, 1.0, name, X[None], DIVERGENCES[name](X[:1], X[1:]))
         assert base.symmetric is symmetric
         assert base.zero_on_diagonal
+
+
+@pytest.mark.parametrize(("name", "exponent"), [("jensenshannon", 1.0), ("chi2", 0.5), ("hellinger", 2.0), ("kl_div", 1.0)])
+@given(seed=st.integers(0, 10_000))
+def test_the_closest_is_the_one_that_made_the_distances(name, exponent, seed):
+    X, Y = histograms(seed, 40), histograms(seed + 1, 40)
+    match = closest_divergence(X, Y, 0.7 * DIVERGENCES[name](X, Y) ** exponent)
+    assert (match.name, match.exponent, match.n_pairs) == (name, exponent, 40)
+    assert_allclose([match.factor, match.error], [0.7, 0.0], atol=1e-12)
+    assert closest_divergence(X - 0.5, Y, np.ones(40)) is None
+    assert closest_divergence(X, Y, np.zeros(40)) is None
+
+
+def test_a_distance_that_has_a_name_is_told():
+    X = np.random.default_rng(0).dirichlet(np.full(20, 0.2), 120)
+    pairs = np.random.default_rng(1).permutation(np.argwhere(np.tri(120, k=-1)))[:1500]
+    y = 2 * DIVERGENCES["chi2"](X[pairs[:, 0]], X[pairs[:, 1]]) ** 0.5
+    told = r"the distances of 1500 pairs are 2 times 'chi2' to the power 0.5: .*\['chi2'\], base_exponents=0.5\)"
+    options = {"n_knots": 3, "alpha": 1e-4, "preprocessor": X, "validation_fraction": 0.0}
+    with pytest.warns(sm.SemimetricWarning, match=told):
+        sm.DistanceRegressor(**options).fit(pairs, y)
+    named = sm.Tables(base_distances=["chi2"], base_exponents=0.5)
+    model = sm.DistanceRegressor(tables=named, **options | {"alpha": 1e-9}).fit(pairs, y)
+    assert_allclose(model.predict(pairs), y, rtol=1e-3)
+    sm.DistanceRegressor(axioms="metric", **options).fit(pairs, y)  # which no divergence is claimed to be
+    options["preprocessor"] = bits = (X > 0.1) * 1.0
+    apart = np.abs(bits[pairs[:, 0]] - bits[pairs[:, 1]]).sum(axis=1)  # chi2 of bits, which tables are as well
+    sm.DistanceRegressor(**options).fit(pairs, apart)
