@@ -46,8 +46,8 @@ def warnings_as_errors():
 
 RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "README"]
 LONG = {name for name in RUNS if name.startswith("coming_from_")} | set(
-    """choose drawing effort files in-your-database index learning neighbors questions reasons reports reports_elsewhere
-    vectors""".split()
+    """choose drawing effort files in-your-database index larger-than-one-machine learning memory neighbors questions reasons
+    reports reports_elsewhere vectors""".split()
 )
 """Pages that run among the slow tests: seconds each."""
 
