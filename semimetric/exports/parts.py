@@ -87,8 +87,8 @@ class DistanceParts:
         """
         if d.base_distances:
             raise NotSupportedError(
-                f"the distance adds the base distance {d.base_distances[0].name!r}, which only Python computes; "
-                f"learn without base distances, or {ROUTE}"
+                f"the distance adds the base distance {d.base_distances[0].name!r}, which only Python computes, so "
+                f"it cannot be exported; learn without base distances, or {ROUTE}"
             )
         if made := [f.name for f in d.schema.features if f.encoded]:
             raise NotSupportedError(

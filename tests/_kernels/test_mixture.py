@@ -180,6 +180,7 @@ X = np.array([[-1.2], [-1.0], [0.1], [0.9], [1.4]])
 V = np.array([[0.2], [0.3], [2.0], [-0.2], [0.25]])
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1], [1, 3, 1, 2, 1]])
 def test_partitions_come_as_often_as_the_exact_posterior_says(weight):

@@ -21,6 +21,7 @@ def result():
         return demo.run(DemoSizes(train_images=200, train_pairs=600, test_pairs=60, queries=3), n_jobs=None)
 
 
+@pytest.mark.slow
 def test_what_it_reports_is_plausible_even_when_small(result):
     r = result.report
     assert r.median_relative_error < 0.05

@@ -176,6 +176,7 @@ def test_a_model_with_base_distances_says_how_to_read_it(tmp_path, capsys):
     assert "(cityblock), which are Python functions, but 0 were given; in Python, give" in err
 
 
+@pytest.mark.slow
 def test_the_process_itself(folder):
     run = [sys.executable, "-m", "semimetric"]
     done = subprocess.run([*run, "info", str(folder / "model.smm"), "--json"], capture_output=True, text=True, check=False)

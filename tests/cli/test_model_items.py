@@ -97,6 +97,7 @@ def test_a_model_is_learned_from_pairs_of_items_with_categories(home, capsys, tm
     assert "or learn with --missing auto" in err
 
 
+@pytest.mark.slow
 def test_a_model_of_dates_is_learned_indexed_and_asked(capsys, tmp_path):
     rng = np.random.default_rng(0)
     days = pd.Series(pd.date_range("2024-01-01", periods=60))

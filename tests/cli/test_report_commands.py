@@ -88,6 +88,7 @@ def saved_machines(folder):
     return folder / "table.csv", folder / "why.html"
 
 
+@pytest.mark.slow
 def test_report_of_saved_machines(tmp_path, capsys):
     table, page = saved_machines(tmp_path)
     values = answer(capsys, "report", tmp_path / "one.smm", table, "--label", "kind", "-o", page)

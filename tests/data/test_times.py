@@ -49,6 +49,7 @@ def schema_of(X, unit, **options):
     return Schema.fit(X, periodic=None if unit == "scale" else {0: unit}, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["scale", *PERIODS])
 @given(st.lists(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)), min_size=1, max_size=5))
 def test_times_are_what_the_calendar_says(unit, moments):

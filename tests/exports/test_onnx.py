@@ -149,6 +149,7 @@ def test_a_kernel_machine_of_values(tmp_path):
     np.testing.assert_allclose(run(path, {"X": X[150:, :4]})["variable"][:, 0], model.predict(X[150:, :4]), rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "distance", "kernel"])
 def test_votes(weights, tmp_path):
     X, y = (array[::3] for array in load_wine(return_X_y=True))
@@ -165,6 +166,7 @@ def test_votes(weights, tmp_path):
         np.testing.assert_allclose(found.squeeze(), getattr(fitted, want)(near), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_models_that_a_graph_cannot_say_are_refused(tmp_path, monkeypatch):
     X, y = (array[::3] for array in load_wine(return_X_y=True))
     learner = sm.LargeMarginLearner(n_knots=3, alpha=1e-2, random_state=0)

@@ -249,6 +249,7 @@ def test_what_help_shows_cites_by_author_and_year():
     assert not {name: c for name, c in lost.items() if name.split(".")[0] in semimetric.__all__}, lost
 
 
+@pytest.mark.slow
 def test_the_code_is_searched_and_not_passed_by():
     texts = [text for path in MODULES for text in prose(path.read_text())]
     assert len({c for text in texts for c in citations(text)}) > 25

@@ -48,6 +48,7 @@ def test_every_integer_and_every_shape_of_a_file_is_checked(name, tmp_path):
             check(tmp_path / "c", state.kind, state.values, state.arrays | {label: np.array(change(array))}, bases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [3 * 10**8, 2**45, -1])
 def test_labels_of_a_mixture_are_numbers_of_its_planes(label, tmp_path):
     model = MACHINES["planes in a given number"]()

@@ -63,6 +63,7 @@ def test_a_frame_of_any_library_is_its_numbers(name):
             assert model.feature_names_in_.tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_categories_and_tuples_of_any_frame_are_the_same():
     models = [made(sm.LargeMarginLearner, **QUICK).fit(frame, Y) for frame in frames(KINDS)]
     for model, frame in zip(models, frames(KINDS), strict=True):

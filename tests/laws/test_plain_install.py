@@ -84,6 +84,7 @@ def test_the_packages_of_extras_are_absent():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [IMPORT, FIRST_SNIPPETS + SEARCH], ids=["import", "fit, save, load and search"])
 def test_works_without_extras(code, tmp_path):
     done = run(code, tmp_path)

@@ -153,6 +153,7 @@ def test_items_of_a_frame_come_back_as_a_frame():
     assert (list(numbers), numbers.iloc[0, 0], list(numbers.index)) == (["x0"], 950.0, [7])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [sm.SemimetricClassifier(), sm.SemimetricClassifier(predictor="neighbors", n_neighbors=3)])
 def test_a_fitted_row_is_not_its_own_neighbour_where_asked(model):
     rng = np.random.default_rng(0)

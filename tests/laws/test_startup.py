@@ -48,6 +48,7 @@ def test_nothing_large_is_imported(code, arguments):
     assert LARGE.isdisjoint(imported_by(code, *arguments))
 
 
+@pytest.mark.slow
 def test_a_class_imports_what_it_needs():
     assert {"numpy", "sklearn"} <= imported_by("import semimetric; semimetric.DistanceRegressor")
 
@@ -97,6 +98,7 @@ def test_a_name_of_another_package_is_answered_by_ours(name):
     assert ours.partition("(")[0] in semimetric.__all__
 
 
+@pytest.mark.slow
 def test_a_condition_that_cannot_be_read_is_told_before_learners_and_searches_are_imported(tmp_path):
     (tmp_path / "q.csv").write_text("price,size\n1,2\n")
     (tmp_path / "items.index").mkdir()

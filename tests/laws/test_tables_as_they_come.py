@@ -135,6 +135,7 @@ def test_a_line_says_what_was_understood(name):
     assert str(fitted(name, LEARN)[0].columns_) == LINE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "votes", "regressor", "regressor by pairs", "clusterer", "outliers", "imputer"])
 def test_a_file_keeps_what_was_understood(name, tmp_path):
     model = fitted(name, LEARN)[0]
@@ -146,6 +147,7 @@ def test_a_file_keeps_what_was_understood(name, tmp_path):
     assert got.equals(want) if name == "imputer" else (got == want).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "votes"])
 def test_classes_are_learned(name):
     model = fitted(name, LEARN)[0]

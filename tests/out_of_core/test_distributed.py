@@ -46,6 +46,7 @@ def test_the_same_parts_give_the_same_bits(name, client, small):
     assert there.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_dask_arrays_and_frames(client, tmp_path):
     np.save(tmp_path / "y.npy", Y)
     whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
@@ -61,6 +62,7 @@ def test_dask_arrays_and_frames(client, tmp_path):
     np.testing.assert_allclose(model.semimetric_.paired(*POINTS.swapaxes(0, 1)), whole.predict(INDEX), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_other_losses_go_the_same_way_as_here(client):
     options = cases.FAST | {"loss": "huber", "solver": FirstOrder(max_iter=10)}
@@ -129,6 +131,7 @@ def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_shards_that_cannot_hold_an_answer_are_not_asked_by_a_cluster(client, tmp_path):
     """Two workers, shards built by them from clusters of a file, and answers in files."""
     rng = np.random.default_rng(2)

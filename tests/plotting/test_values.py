@@ -125,6 +125,7 @@ def all_texts(axes):
     )
 
 
+@pytest.mark.slow
 def test_every_value_that_draws_itself_is_drawn_here():
     root = Path(sm.__file__).parent
     trees = [ast.parse(path.read_text()) for path in root.rglob("*.py")]

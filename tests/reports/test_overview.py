@@ -126,6 +126,7 @@ def test_votes_are_judged_by_the_items_that_were_held_out(cancer):
     assert "It is not known" in unknown.to_html()
 
 
+@pytest.mark.slow
 def test_bars_are_of_refits_of_halves(cancer):
     model, X, _ = cancer
     refits = model.refitted_columns()

@@ -234,6 +234,7 @@ def counted(distance):
     return call, calls
 
 
+@pytest.mark.slow
 def test_wide_features_are_compared_with_two_knots(monkeypatch):
     monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], n_columns={"full": 50}))
     X = np.random.default_rng(1).random((40, 30))

@@ -59,6 +59,7 @@ def test_decisions_are_differences_of_distances(name):
     np.testing.assert_allclose(model.decision_function(tuples), want, atol=1e-12)
 
 
+@pytest.mark.slow
 @one_learner_quickly
 def test_auto_says_what_it_compared(name):
     kind, tuples, y = LEARNERS[name]

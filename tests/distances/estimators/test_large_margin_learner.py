@@ -121,6 +121,7 @@ def default_sum():
     return LargeMarginLearner(time_budget=10_000).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_the_default_sum_transforms_to_scales_components_and_leaves(default_sum):
     model = default_sum
     assert hasattr(LargeMarginLearner(), "transform")

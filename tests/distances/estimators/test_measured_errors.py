@@ -177,6 +177,7 @@ def test_print_shows_the_errors_of_a_fitted_model_and_repr_the_parameters():
     assert str(given).endswith("validation_fraction=0.3 sets items aside")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:on .* pairs of items that were")
 @pytest.mark.filterwarnings("ignore:.*hardly better")
 def test_pairs_that_features_were_screened_on_judge_nothing(monkeypatch):

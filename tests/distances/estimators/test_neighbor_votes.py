@@ -304,6 +304,7 @@ def test_classes_of_one_and_two_items_have_votes():
     assert few.weights_ == "kernel"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("random_state", [None, 3])
 def test_a_seed_makes_a_fit_the_same_again(random_state):
     for model in (

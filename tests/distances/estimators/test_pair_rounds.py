@@ -77,6 +77,7 @@ def test_every_pair_that_was_evaluated_is_learned_from_and_none_twice():
     np.testing.assert_array_equal(again.pairs_, model.pairs_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
 def test_the_calls_of_all_rounds_are_kept_when_one_fails(error):
     distance = Counted(most=1_500, error=error)

@@ -109,6 +109,7 @@ def test_columns_that_are_fixed_or_bounded_keep_their_promise():
     assert model.predict(bounded.row)[0] == "high"
 
 
+@pytest.mark.slow
 def test_several_changes_differ_in_kind_and_grow():
     model = machine()
     found = model.counterfactuals(ITEMS[0], 4)

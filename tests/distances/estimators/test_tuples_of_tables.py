@@ -107,6 +107,7 @@ def test_points_are_encoded_as_rows_of_the_table_are(name, missing):
         assert again.semimetric_.schema.kinds == model.semimetric_.schema.kinds
 
 
+@pytest.mark.slow
 @every_learner
 def test_auto_says_what_it_compared(name):
     model, tuples, y, _ = learned(name, missing=0.1, n_knots="auto", alpha="auto", directions="auto")

@@ -41,6 +41,7 @@ def test_what_is_given_is_not_chosen():
     assert given.auto_numbers == {"knots": False, "alpha": False}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 @pytest.mark.parametrize("tables", ["full", "warped"])
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
@@ -119,6 +120,7 @@ def test_choices_print_as_a_table_with_a_star_at_the_choice():
     assert pickle.loads(pickle.dumps(found)) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_few_pairs_are_compared_at_every_effort_or_at_none(seed):
     """More folds once meant that one of them left too few pairs, so that "thorough" compared nothing where "fast" did."""

@@ -72,6 +72,7 @@ def test_of_many_items_some_are_held_out_once(numbers, monkeypatch):
     assert len(learned.choices.chosen.losses) == 3  # the items held out judge in three parts
 
 
+@pytest.mark.slow
 def test_what_is_judged_is_the_sum_of_the_parts(numbers, monkeypatch):
     X, y = numbers
     monkeypatch.setattr(shares, "_FAR", np.inf)  # so that the halves are taken
@@ -88,6 +89,7 @@ def test_what_is_judged_is_the_sum_of_the_parts(numbers, monkeypatch):
     assert_allclose(basis @ weights, got.ravel(), atol=1e-4 * got.max())  # the raw features have the least weights
 
 
+@pytest.mark.slow
 def test_neighbours_held_out_are_sorted_and_of_the_part_learned_from(numbers):
     X, y = numbers
     learned = shares.learn_sum(problem(X, y))
@@ -103,6 +105,7 @@ def test_nothing_can_be_held_out_of_classes_of_one_item():
         shares.learn_sum(problem(np.arange(6.0).reshape(3, 2), np.array([0, 1, 2])))
 
 
+@pytest.mark.slow
 def test_repeated_items_are_weights(numbers):
     X, y = numbers
     times = 1 + np.arange(90) % 3

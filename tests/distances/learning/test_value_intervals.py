@@ -146,6 +146,7 @@ def test_weights_are_repetitions(options):
         assert_allclose(one, many, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, GIVEN], ids=str)
 def test_new_items_are_held_as_often_as_asked_for(options):
     """40 tables and 100 new items of each: a binomial bound, whose chance of failure is 1e-6 for exact intervals.

@@ -78,6 +78,7 @@ def test_what_is_left_is_all_that_is_saved_and_searched(tmp_path):
     assert_allclose(load(tmp_path / "model.semi").predict(index), model.predict(index))
 
 
+@pytest.mark.slow
 def test_many_raw_numbers_are_screened_too(rng):
     X, index = rng.normal(size=(100, 1500)), rng.integers(0, 100, (1500, 2))
     X[:, 7] = 2.0
@@ -102,6 +103,7 @@ def test_an_approximator_of_wide_items_is_no_longer_refused(rng):
     assert model.error_quantiles_[0.5] < 0.02
 
 
+@pytest.mark.slow
 def test_few_features_and_given_numbers_are_learned_as_ever(rng):
     few = fitted(n_knots=2, alpha=1e-6)[0]
     assert few.recipe_.tables == "full"

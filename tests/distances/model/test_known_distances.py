@@ -112,6 +112,7 @@ def test_l1_is_scipys_city_block_within_and_beyond_the_range(seed):
     assert d.axioms.name == "metric"
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(2, 9))
 def test_emd_is_scipys_wasserstein_distance(seed, n_bins):
     rng = np.random.default_rng(seed)

@@ -192,6 +192,7 @@ def test_blocks_do_not_change_the_result(monkeypatch, rng):
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["identity", "sqrt", 0.7, 1.5, ConcaveLink((0.3, 1.0), (2.0, 1.0, 0.1))])
 @pytest.mark.parametrize("kind", ["singles", "warped", "with directions"])
 def test_the_exported_metric_is_the_distance(kind, link, rng):

@@ -28,6 +28,7 @@ def clouds(draw, n_clouds=4):
     return found
 
 
+@pytest.mark.slow
 @given(clouds(), st.sampled_from(METRICS))
 def test_the_distance_is_that_of_the_program_and_within_its_bounds(four, metric):
     emd, bounds = PointCloudDistance(metric), PointCloudBounds(metric, n_directions=6, n_quantiles=3).fit(four)
@@ -56,6 +57,7 @@ def test_any_dual_bounds_and_that_of_a_pair_is_its_distance(four, metric):
     assert len(at.lower_from_dual(dual, rows[:0])) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("own", [False, True])
 def test_neighbours_are_those_of_all_calls_and_few_are_made(metric, own):

@@ -236,6 +236,7 @@ def test_a_radius_within_a_budget_names_what_is_not_decided(seed, integers, n_la
         assert within <= {*found.ids[q].tolist()} | {*found.undecided[q].tolist()}
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 1000),
     k=st.integers(1, 8),
@@ -599,6 +600,7 @@ def test_the_calls_of_new_queries_are_as_expected(learned):
     assert 0 < expected.seconds_per_call < expected.seconds_by_brute_force
 
 
+@pytest.mark.slow
 @given(radius=st.floats(0, 1.5), **{name: searches[name] for name in ("seed", "integers", "n_landmarks", "k")})
 def test_no_order_takes_fewer_calls_than_that_of_bounds(seed, integers, n_landmarks, k, radius):
     n_landmarks = max(n_landmarks, 1)

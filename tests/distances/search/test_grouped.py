@@ -130,6 +130,7 @@ def test_answers_are_the_nearest_of_equal_key(way, names, storage, algorithm, k,
     assert (found.refined <= equal.sum(axis=1)).all() or way != "refined"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @given(names=st.sampled_from([("shop",), ("shop", "day")]), radius=st.sampled_from([0.3, 1.0]), rows=st.integers(1, 20))
 def test_all_of_equal_key_within_a_radius(way, names, radius, rows):

@@ -64,6 +64,7 @@ def test_exact_is_brute_is_the_slow_twin(kind, data, seed, k):
     assert_array_equal(exact.distances, brute.distances)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @given(seed=st.integers(0, 2**31), n_features=st.integers(1, 40))
 @settings(max_examples=20)
@@ -296,6 +297,7 @@ def test_another_distance_on_the_same_grid_keeps_the_codes():
     assert_refused(lambda: index.with_semimetric(another), "another grid", "fit a new NeighborIndex")
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_more_groups_than_columns_are_packed():
     rng = np.random.default_rng(0)

@@ -52,6 +52,7 @@ def problem(kind):
     return words, letters, learned(letters, StringFeatures(), words)
 
 
+@pytest.mark.slow
 @given(
     kind=st.sampled_from(["series", "words"]),
     side=st.sampled_from(["query-first", "query-last"]),

@@ -204,6 +204,7 @@ def test_queries_are_put_in_an_order_and_answered_in_their_own(monkeypatch):
             assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_all_items_are_joined_with_themselves_as_by_brute_force():
     d, items, _ = problem(11, 5000)
     index = NeighborIndex(d, n_jobs=2).fit(items[:4000]).add(items[4000:]).remove(np.arange(0, 500, 7))

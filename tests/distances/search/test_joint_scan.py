@@ -66,6 +66,7 @@ def test_bounds_of_boxes_are_below_the_distance(kind, data, seed, side):
         assert_bounds_hold(d, items, np.vstack([queries, items[:2]]), side)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [{"_MOST_EXPANDED": -1}, {"_MOST_EXPANDED": -1, "_MOST_GATHERED": 60}])
 @pytest.mark.parametrize("side", ["query-first", "query-last"])
 @given(seed=st.integers(0, 2**31))
@@ -109,6 +110,7 @@ def test_the_bound_of_an_interval_of_one_value_is_reached():
     assert np.abs(assert_bounds_hold(d, items, items[:20])).max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [name for name in mixed_distances.GROUPS if name != "singles"])
 @pytest.mark.parametrize("gaps", [False, True])
 @given(seed=st.integers(0, 2**31), side=SIDES, link=st.sampled_from(["identity", "sqrt"]), k=st.integers(1, 6))

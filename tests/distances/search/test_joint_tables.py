@@ -31,6 +31,7 @@ def parts(embedding, weights, query_first, queries, items):
     return got, want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.integers(0, 2**31), query_first=st.booleans())
 @settings(max_examples=25)
@@ -114,6 +115,7 @@ def test_search_by_merged_orders_is_brute_force(kind, data, seed, side):
         assert_array_equal(merged.ids, brute.ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", ["float64", "uint16"])
 def test_merged_orders_are_searched_in_every_way_that_an_index_is(storage, monkeypatch, tmp_path):
     """With removed and added items, a condition, a searcher and shards, in segments that are scanned otherwise."""

@@ -94,6 +94,7 @@ print(scan.nbytes, codes.nbytes + 8 * len(codes), resident() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say how much memory is resident")
 def test_faiss_holds_the_codes_once():
     """In a process of its own, where no memory that others have freed counts."""

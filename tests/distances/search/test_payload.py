@@ -80,6 +80,7 @@ def with_graph():
     return NeighborIndex(D).fit(ITEMS[there], ids=there, payload=FRAME.iloc[there]).build_graph()
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.sampled_from(sorted(MASKS)), min_size=1, max_size=3),
     word=st.sampled_from(["and", "or"]),

@@ -59,6 +59,7 @@ def test_missing_periodic_and_categorical_features(data, seed, k):
     assert_same(one, two, queries, k)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @given(seed=st.integers(0, 2**31), n_features=st.integers(1, 40), single=st.booleans(), sampled=st.booleans())
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])

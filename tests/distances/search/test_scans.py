@@ -29,6 +29,7 @@ def setting(seed, n, n_columns, n_lists):
     return codes, IntegerTables(tables, np.ones(3), np.zeros(3)), lists, rng
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**31), n=st.sampled_from([40, 900]), n_columns=st.sampled_from([1, 2, 7, 32, 255, 256]),
     n_lists=st.sampled_from([1, 6]),
@@ -116,6 +117,7 @@ assert len(told) == 1 and "faiss cannot be imported" in told[0] and "SEMIMETRIC_
 """
 
 
+@pytest.mark.slow
 def test_without_faiss_a_warning_says_so_and_answers_are_exact():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

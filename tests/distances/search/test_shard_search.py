@@ -141,6 +141,7 @@ def scanned(monkeypatch):
         monkeypatch.setattr(module, name, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [ENGINE, pytest.param(WideEngine(), marks=pytest.mark.slow)], ids=["serial", "wide"])
 @pytest.mark.parametrize("partition", ["rows", "kmeans"])
 @pytest.mark.parametrize("storage", ["float64", pytest.param("uint16", marks=pytest.mark.slow)])
@@ -175,6 +176,7 @@ def test_shards_in_the_order_of_their_bounds_answer_as_one_index(tmp_path, scann
 FEW_VALUES = Grid.fit(np.repeat(np.arange(4.0)[:, None], 2, axis=1), n_knots=4)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000), k=st.integers(1, 12), n_shards=st.integers(2, 6))
 @settings(max_examples=15)
 def test_the_nearest_in_shards_are_those_of_brute_force(seed, k, n_shards):

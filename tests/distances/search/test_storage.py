@@ -153,6 +153,7 @@ def test_a_save_that_dies_leaves_a_whole_index(tmp_path, monkeypatch, step):
     assert 1 in seen
 
 
+@pytest.mark.slow
 def test_altered_and_truncated_files_are_refused(tmp_path):
     d, items, queries = search_problem(60)
     NeighborIndex(d).fit(items).save(tmp_path / "index")

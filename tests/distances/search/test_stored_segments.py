@@ -199,6 +199,7 @@ def test_saved_boxes_are_those_that_were_made(folders, monkeypatch, mmap):
     assert files.is_mapped(one.codes) == mmap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mmap", [False, True])
 @pytest.mark.parametrize("storage", ["float64", "uint16"])
 def test_saved_lists_are_those_that_were_made(folders, monkeypatch, storage, mmap):

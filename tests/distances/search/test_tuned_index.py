@@ -43,6 +43,7 @@ def test_the_lower_bound_reaches_the_recall_on_queries_that_chose_nothing(by_wor
         assert part in tuning._repr_html_()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recall", "n", "remedy"),
     [(0.99, 300, "give 6.. queries at least"), (1.0, 600, "which only exact search can promise"), (0.992, 600, "give")],

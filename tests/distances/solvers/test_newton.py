@@ -49,6 +49,7 @@ def test_the_gap_is_sound_at_the_first_step():
     assert first.objective - first.gap <= best.objective
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")  # the bound of so open a program rounds before 1e-8
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_where_rows_leave_weights_open_damped_steps_reach_the_optimum(loss):

@@ -52,6 +52,7 @@ def test_the_gap_and_the_weights_are_those_of_the_dual_variables(kind, seed, max
     np.testing.assert_allclose(again.bias, machine.bias, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hinge", "squared hinge"])
 @given(st.integers(0, 1000), st.integers(5, 12))
 @settings(max_examples=15)

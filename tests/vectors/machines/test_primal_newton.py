@@ -31,6 +31,7 @@ from semimetric.vectors.machines.primal_newton import PrimalNewton
 from semimetric.vectors.machines.rows import coefficients, zero_machine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["squared hinge", "squared epsilon"])
 @given(st.integers(0, 1000), st.integers(2, 4))
 def test_the_optimum_is_that_of_dual_descent(kind, seed, n_classes):
@@ -79,6 +80,7 @@ def test_without_epsilon_it_is_ridge_regression_in_one_step():
     assert_allclose(model.coef_, Ridge(alpha=0.1, fit_intercept=False).fit(X_DIABETES, VALUES).coef_, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("embedding", [PL1, Ladders(2), BSplineEmbedding(4, degree=2, dtype=np.float32), ConicEmbedding(2)])
 @pytest.mark.parametrize("block_size", [None, 7])
 def test_on_sparse_rows_rows_with_a_ladder_and_dense_ones(embedding, block_size, monkeypatch):

@@ -121,6 +121,7 @@ def test_probabilities_are_how_far_the_boundary_may_reach(horseshoe):
     assert np.allclose(P[:, 1], norm.cdf(f * pieces.steepness[pieces.of_items(X)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_every_class_against_the_rest_or_every_other(rng, multi_class):
     centres = np.array([[0.0, 0], [4, 0], [0, 4]])
@@ -284,6 +285,7 @@ PIECES_OF = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PIECES_OF)
 def test_by_default_sets_get_the_pieces_that_they_have(make):
     fewest, most = PIECES_OF[make]
