@@ -247,6 +247,8 @@ def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None, names: S
     array = as_array(values, name, ndim=ndim, names=names)
     if is_ready(array):
         return array
+    if type(array) is np.ndarray and array.dtype.kind in "biuf":  # with which `check_array` does the same, more slowly
+        return np.asarray(array, dtype=np.float64, order="C")
     with input_errors():
         return check_array(
             array, dtype=np.float64, order="C", ensure_2d=False, allow_nd=True, ensure_all_finite=False, ensure_min_samples=0,
