@@ -29,6 +29,7 @@ from .columns import cells_of, numbers_of
 SCALE = "scale"
 PERIODS = {"day": 24.0, "week": 7.0, "year": 365.25}
 _DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
+_YEAR = np.timedelta64(1, "Y")
 _MONDAY = np.datetime64("1969-12-29", "us")
 _OFFSET = re.compile(r"(?:UTC)?([+-])([01]\d|2[0-3]):([0-5]\d)")
 _MAY_BE_TEXT = ("object", "str", "<u", ">u")  # how the names of dtypes of columns that may hold texts begin
@@ -170,5 +171,5 @@ def _numbers(shown: _Times, unit: str) -> Floats:
     if unit == "week":
         return np.mod((shown - _MONDAY).astype(np.int64), int(7 * _DAY)) / _DAY
     year = shown.astype("M8[Y]")
-    length = ((year + 1).astype("M8[us]") - year.astype("M8[us]")).astype(np.int64)
+    length = ((year + _YEAR).astype("M8[us]") - year.astype("M8[us]")).astype(np.int64)
     return (shown - year.astype("M8[us]")).astype(np.int64) / length * PERIODS["year"]

@@ -76,6 +76,7 @@ class SqlDistance:
     >>> _ = base.executescript(sql.script)
     >>> base.execute(sql.nearest(2), (1,)).fetchall()
     [(1, 0.0), (2, 0.25)]
+    >>> base.close()
     >>> d(rows[0], rows[1])
     0.25
     """

@@ -27,6 +27,7 @@ def test_a_script_for_sqlite_gives_the_neighbours_of_the_model(folder, tmp_path,
     assert [row[0] for row in found] == np.argsort(want)[:3].tolist()
     np.testing.assert_allclose([row[1] for row in found], np.sort(want)[:3], rtol=1e-12)
     assert "-- The nearest rows of one:\n-- SELECT" in script.read_text()
+    database.close()
 
 
 def test_a_script_is_printed_and_takes_a_schema(folder, capsys):

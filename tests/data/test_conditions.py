@@ -83,7 +83,7 @@ def test_rows_on_which_a_condition_on_times_holds(text, rows):
     ("text", "parts"),
     [
         ("when > 2024-13-01", ("'2024-13-01'", "month must be", "2024-01-31T08:30")),
-        ("when > 2024-02-30", ("'2024-02-30'", "day is out of range")),
+        ("when > 2024-02-30", ("'2024-02-30'", "no date or time (day ")),
         ("when > 2024-1-31", ("'2024-1-31'", "two digits")),
         ("when > 31.01.2024", ("'31.01.2024'", "not written as year-month-day")),
         ("when > 2024/01/31", ("'2024/01/31'", "not written as year-month-day")),

@@ -42,7 +42,7 @@ def _jensen_shannon(x: Floats, y: Floats) -> Floats:
 
 def _chi_squared(x: Floats, y: Floats) -> Floats:
     total = x + y
-    return (x - y) ** 2 / np.where(total > 0.0, total, 1.0)
+    return (x - y) * ((x - y) / np.where(total > 0.0, total, 1.0))  # whose square might overflow
 
 
 def _hellinger(x: Floats, y: Floats) -> Floats:
@@ -84,10 +84,11 @@ def closest_divergence(X: Floats, Y: Floats, distances: Floats) -> DivergenceMat
     X, Y, distances = X[apart], Y[apart], distances[apart]
     found: list[DivergenceMatch] = []
     for name, divergence in DIVERGENCES.items():
-        values = divergence(X, Y)
-        for exponent in _POWERS if np.isfinite(values).all() and values.all() else ():
-            terms = values**exponent
-            factor = float(np.median(distances / terms))
-            error = float(np.median(np.abs(factor * terms / distances - 1.0)))
-            found.append(DivergenceMatch(name, exponent, factor, error, len(distances)))
+        for exponent in _POWERS:
+            with np.errstate(all="ignore"):  # numbers too large or too small for it are no match
+                terms = divergence(X, Y) ** exponent
+                factor = float(np.median(distances / terms))
+                error = float(np.median(np.abs(factor * terms / distances - 1.0)))
+            if np.isfinite(terms).all() and terms.all() and np.isfinite([factor, error]).all():
+                found.append(DivergenceMatch(name, exponent, factor, error, len(distances)))
     return min(found, key=lambda match: match.error, default=None)

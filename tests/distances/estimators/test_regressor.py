@@ -32,6 +32,7 @@ def test_points_and_row_numbers_give_the_same_model():
     assert (by_rows.predict(INDEX) == by_points.predict(POINTS)).all()
 
 
+@pytest.mark.filterwarnings("ignore:the distances of .* 'kl_div'")
 def test_an_asymmetric_distance_needs_premetric():
     """Kullback and Leibler's divergence: d(x, y) != d(y, x)."""
     rng = np.random.default_rng(3)

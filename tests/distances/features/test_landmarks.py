@@ -240,8 +240,8 @@ def test_ctrl_c_keeps_what_was_evaluated(n_jobs):
     with pytest.raises(KeyboardInterrupt):
         model.fit(WORDS)
     assert not hasattr(model, "landmarks_")
-    assert 100 < len(cache) <= 149
-    before = distance.n
+    before = distance.n  # with what another thread answered meanwhile
+    assert 100 < len(cache) < before
     model.fit(WORDS)
     assert distance.n - before < 285 - 100
 
