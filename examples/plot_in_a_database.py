@@ -49,6 +49,7 @@ by_euclid = np.argsort(gaps, axis=1)[:, :5]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 stored = pd.read_sql("SELECT houses.area, near.area AS scale FROM houses JOIN houses_semimetric AS near USING (id)", base)
+base.close()
 left.scatter(stored["area"], stored["scale"], s=8, color="tab:blue")
 left.set(xlabel="area, as it is in the table", ylabel="the coordinate that SQLite keeps", title="A scale is a CASE over knots")
 for name, rows, colour in (("learned, in SQL", by_sql, "tab:blue"), ("Euclid, scaled columns", by_euclid, "tab:orange")):
