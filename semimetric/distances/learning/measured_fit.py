@@ -321,7 +321,7 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
     if not compares_links(recipe, knots=knots, alpha=alpha) or not _UNITS[0] < float(data.weight @ data.y) < _UNITS[1]:
         return plain, Choices()
     n_all, data = len(data.pairs), data.sampled(min(distance_limits(recipe.effort).n_rows, _LINK_ROWS), recipe.random_state)
-    held_out, alphas = HeldOutDistances(data, names, links=True), _LINK_ALPHAS if alpha else (recipe.alpha,)
+    held_out, alphas = HeldOutDistances(data, names, knots=knots, links=True), _LINK_ALPHAS if alpha else (recipe.alpha,)
     first = replace(plain, verbose=False)
     if isinstance(first.base_exponents, str):  # which are chosen next
         first = replace(first, base_exponents=(1.0,) * len(first.base_distances))
@@ -380,7 +380,7 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
         return recipe, Choices()
     first = replace(recipe, link=PowerLink(1.0) if link else recipe.link)
     n_all, data = len(data.pairs), data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
-    held_out = HeldOutDistances(data, names)
+    held_out = HeldOutDistances(data, names, knots=knots)
     if knots:
         _check_width(given, replace(first, n_knots=_KNOTS[-1]), data, names)
     alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha else (recipe.alpha,)

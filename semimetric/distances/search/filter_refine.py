@@ -371,19 +371,27 @@ def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
     return [(value, rank) < first for value, rank, _ in found.called[:k]]
 
 
-class _TimedCall:
-    """A call of the expensive distance for an item, and the seconds of all calls."""
+class _TimedDistance:
+    """The expensive distance, and the seconds of all calls: its own, without those of the checks of what it returns."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, distance: Callable[..., Any]) -> None:
+        self._distance = distance
         self.seconds = 0.0
+        if hasattr(distance, "with_dual"):
+            self.with_dual = self._timed(distance.with_dual)
 
-    def __call__(self, row: int, lower: float) -> tuple[float, Any]:
-        start = perf_counter()
-        try:
-            return self._call(row, lower)
-        finally:
-            self.seconds += perf_counter() - start
+    def __call__(self, query: Any, item: Any) -> Any:
+        return self._timed(self._distance)(query, item)
+
+    def _timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(query: Any, item: Any) -> Any:
+            start = perf_counter()
+            try:
+                return call(query, item)
+            finally:
+                self.seconds += perf_counter() - start
+
+        return timed
 
 
 _FEW_NEIGHBORS = 5
@@ -624,24 +632,19 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         learned = self.order_ == "learned" if order is None else self._check_order(order) == "learned"
         for_features = 0.0 if self.items_.n_calls is None or not learned else float(self.items_.n_calls.mean())
         for_query = for_features + sum(bounds.n_query_calls for bounds in self.bounds_)
-        mask, expensive = np.ones(len(self.items_), dtype=bool), self._expensive()
-        counts, n_stopped, called, of_calls, started = [], 0, 0, 0.0, perf_counter()
+        timed = _TimedDistance(self._expensive().function)
+        mask, expensive = np.ones(len(self.items_), dtype=bool), self._expensive(timed)
+        counts, n_stopped, called, started = [], 0, 0, perf_counter()
         for q in np.random.default_rng(random_state).permutation(len(self.items_)).tolist():
             candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive, learned)
-            timed = _TimedCall(call)
-            found = nearest(candidates, timed, k, known=known, budget=left)
+            found = nearest(candidates, call, k, known=known, budget=left)
             stopped = len(found.called) < k or not all(proved(found, k, self._ranks))
             counts.append(float(len(self.items_)) if stopped else found.n_calls + for_query)
-            n_stopped, called, of_calls, left = (
-                n_stopped + stopped,
-                called + found.n_calls,
-                of_calls + timed.seconds,
-                left - found.n_calls,
-            )
+            n_stopped, called, left = n_stopped + stopped, called + found.n_calls, left - found.n_calls
             if left < 1:
                 break
-        rest = (perf_counter() - started - of_calls) / len(counts)
-        per_call = of_calls / max(called, 1)
+        rest = (perf_counter() - started - timed.seconds) / len(counts)
+        per_call = timed.seconds / max(called, 1)
         error = float(np.std(counts, ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
         calls = float(np.mean(counts))
         return ExpectedCalls(len(self.items_), k, len(counts), calls, error, n_stopped, per_call, rest + calls * per_call)
@@ -950,8 +953,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
         return candidates, call, known, sum(b.n_calls for b in bounds)
 
-    def _expensive(self) -> UserDistance:
-        rerank: Any = self.rerank  # which `UserDistance` refuses if it is not callable
+    def _expensive(self, timed: _TimedDistance | None = None) -> UserDistance:
+        rerank: Any = self.rerank if timed is None else timed  # which `UserDistance` refuses if it is not callable
         return UserDistance(rerank, name="rerank", kinds=("query", "item"))
 
     def _given_bounds(self) -> list[Bounds]:

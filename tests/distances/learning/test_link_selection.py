@@ -69,6 +69,16 @@ def test_many_weights_are_compared_at_one_strength(p, monkeypatch):
     assert model.semimetric_.link == ({1.0: "identity", 0.8: PowerLink(0.75), 0.5: PowerLink(0.5)}[p])
 
 
+@pytest.mark.parametrize(("n_pairs", "n_knots"), [(25, 3), (1000, 6)])
+@pytest.mark.parametrize("link", ["auto", "power"])
+def test_links_are_compared_at_no_more_than_two_weights_a_pair(n_pairs, n_knots, link, monkeypatch):
+    monkeypatch.setattr(link_selection, "_FEW_COLUMNS", 4)
+    X, index = np.random.default_rng(0).random((80, 8)), np.concatenate([INDEX, INDEX[:, ::-1]])[:n_pairs]
+    y = np.sqrt(np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1))
+    model = DistanceRegressor(preprocessor=X, effort="fast", link=link).fit(index, y)
+    assert {c.settings["n_knots"] for c in model.link_choices_} == {n_knots}
+
+
 def test_a_metric_stays_one_under_the_link_that_is_found():
     model = DistanceRegressor(preprocessor=ITEMS, effort="fast", axioms="metric").fit(INDEX, np.sqrt(SUMS))
     assert model.semimetric_.link == PowerLink(0.5)

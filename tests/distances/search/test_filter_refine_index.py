@@ -669,6 +669,41 @@ def test_queries_that_the_limit_stops_count_as_calls_for_all_items():
     assert_refused(lambda: index.expected_calls(max_calls=0), "max_calls=0", ">= 1")
 
 
+@pytest.mark.parametrize("with_dual", [False, True])
+def test_a_call_costs_what_the_distance_takes_and_not_its_checks(monkeypatch, with_dual):
+    clock = [0.0]
+
+    def takes(seconds, answer):
+        clock[0] += seconds
+        return answer
+
+    class Distance:
+        def __call__(self, x, y):
+            return takes(0.25, float(abs(x - y)))
+
+    if with_dual:
+        Distance.with_dual = lambda self, x, y: (self(x, y), None)
+    monkeypatch.setattr(filter_refine, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(filter_refine.UserDistance, "one_with_dual", checked_for(lambda: takes(8.0, None)))
+    index = FilterRefineIndex(None, Distance()).fit(range(8))
+    expected = index.expected_calls(2)
+    assert (expected.calls, expected.seconds_per_call) == (7, 0.25)
+    assert expected.seconds_per_query == pytest.approx(7 * 8.25)
+    assert expected.seconds_by_brute_force == 2.0
+    assert str(expected).endswith("the distance is cheap. Call it for all items")
+
+
+def checked_for(check):
+    """The call of a distance with checks that take some time."""
+    call = filter_refine.UserDistance.one_with_dual
+
+    def checked(*arguments):
+        check()
+        return call(*arguments)
+
+    return checked
+
+
 def test_what_a_cheap_distance_costs_is_said(capsys):
     cheap = filter_refine.ExpectedCalls(1_000, 5, 10, 20.0, 1.0, 0, 5e-7, 1e-3)
     assert "A call takes 0.5 µs, a query 1 ms, and calls for all items 500 µs: the distance is cheap." in str(cheap)
