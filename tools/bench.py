@@ -34,6 +34,7 @@ QUICK = {
     "fit_times": ["--sizes", "1000x20", "--methods", "semimetric_2s", "boosting"],
     "gaps": ["--sets", "vowel"],
     "half_million": ["--rows", "20000", "--methods", "linear", "PL1", "PL2", "boosting"],
+    "expensive": ["--quick", "--only", "words", "clouds", "digits"],
     "self_join": ["--points", "20000", "--only", "ours"],
     "grouped_search": ["--points", "20000", "--queries", "200"],
     "imputation": ["--sets", "vowel", "--rows", "1000"],

@@ -90,6 +90,24 @@ def test_calls_until_proved(results):
     assert_says("prove", f"{times[-1] / 100:.0f} times")
 
 
+def test_defaults_of_slow_distances(results):
+    (section,) = (text for text in re.split(r"^## ", PAGE, flags=re.MULTILINE) if text.startswith("What do defaults give"))
+    lines = [line.strip("| ").split(" | ") for line in section.splitlines() if re.search(r"\(`\w+`\) \|", line)]
+    of_data = {re.search(r"\(`(\w+)`\)", name).group(1): figures for name, *figures in lines}
+    assert set(of_data) == {row["data"] for row in results["kept_rows"]("expensive")}
+
+    def times(ratio):
+        return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{float(f'{ratio:.1g}'):g}".lstrip("0")
+
+    for name, figures in of_data.items():
+        learned, proved = (results["row"]("expensive", data=name, method=method) for method in ("learned", "proved"))
+        peers = {row["method"]: row["ms_query"] for row in results["kept_rows"]("expensive") if row["data"] == name}
+        fastest = min(ms for method, ms in peers.items() if method in ("aeon", "tslearn", "rapidfuzz", "POT", "SciPy"))
+        percents = [f"{100 * share:.1f} %" for share in (learned["error"], learned["error_told"], proved["called"])]
+        ratios = [times(fastest / row["ms_query"]) for row in (learned, proved)]
+        assert figures == [f"{learned['recall']:.2f}".lstrip("0"), *percents, *ratios], name
+
+
 def test_recall_and_queries(results):
     def queries(engine, setting, step, points=1_000_000):
         found = results["row"]("search_curves", points=points, engine=engine, setting=setting)

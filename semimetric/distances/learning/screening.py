@@ -132,8 +132,8 @@ def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) ->
     weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
     n = int(np.count_nonzero(weights))
     losses: dict[int, float] = {}
-    for share in _SHARES:
-        kept = _largest(weights * size, max(round(share * n), 1))
+    for most in sorted({min(max(round(share * n), 1), _MOST_KEPT) for share in _SHARES}, reverse=True):
+        kept = _largest(weights * size, most)
         refitted = _refitted(of_train, fit_to, weights, kept)
         residual = of_held.take(kept) @ refitted[kept] - scored_on.targets
         losses[len(kept)] = float(scored_on.weight @ (residual * residual)) / 2

@@ -31,6 +31,13 @@ def test_the_features_that_make_the_distance_are_found(rng, relative):
     assert list(found.kept) == sorted(found.kept)
 
 
+def test_no_more_features_are_compared_than_may_be_kept(rng, monkeypatch):
+    monkeypatch.setattr(screening, "_MOST_KEPT", 4)
+    found = screen(*problem(rng), random_state=0)
+    assert max(found.losses) == 4
+    assert len(found.kept) <= 4
+
+
 def test_nothing_that_can_be_held_out_is_no_reason_to_stop(rng):
     structure, data = problem(rng, n_pairs=2)
     found = screen(structure, data, random_state=0)
