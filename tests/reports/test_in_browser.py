@@ -339,7 +339,7 @@ def test_base_distances_are_not_computed_but_told(browser, tmp_path):
     report, d = REPORTS["base distances"]()
     opened = Opened(browser, report, tmp_path)
     opened.show("items")
-    assert "Python functions" in opened.page.inner_text("#panel-items .result")
+    assert "only Python computes" in opened.page.inner_text("#panel-items .result")
     assert opened.page.locator("#distance").count() == 0
     opened.show("neighbors")
     first = int(opened.page.locator("#panel-neighbors tr[data-item]").first.get_attribute("data-item"))
