@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.errors import InputError, NotSupportedError, warn
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import announce
 from ..._foundation.stored import StoredIfSet
 from ..._foundation.threads import one_blas_thread
@@ -17,18 +17,14 @@ from ..learning.concave_link import fit_concave_link
 from ..learning.errors import DistanceErrors, UnseenPairs, choose_landmarks
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import Chosen, choose, learn
+from ..learning.measured_fit import Chosen, choose, learn, warn_of_divergence
 from ..learning.options import Recipe
 from ..learning.screening import fit_screened
 from ..learning.settings import recipe_values
 from ..learning.structure import check_varied
-from ..model.divergences import closest_divergence
 from ..model.item_statistics import warn_outside_once
 from .base import LearnedDistance
 
-_IS_NAMED, _BETTER = 0.01, 0.1  # the relative error of a divergence that the distances are, alone and beside the learned one
-_EXACT = 3e-4  # the relative error from which a learned distance is as good as exact
-_COMPARED = 2_000  # pairs
 SET_ASIDE = "they were set aside before anything was chosen or learned"
 NOTHING_ASIDE = "no items were set aside"
 
@@ -137,33 +133,8 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(*learned)
         if data.tuples.in_memory is not None:
-            self._warn_if_named(data)
+            warn_of_divergence(self.recipe_, self.semimetric_, data)
         return wide is not None
-
-    def _warn_if_named(self, data: MeasuredDistances) -> None:
-        """Warn where the distances are a divergence that has a name, and the learned distance only comes near to it."""
-        recipe, d = self.recipe_, self.semimetric_
-        if len(recipe.base_distances) or recipe.asks_triangle or not d.schema.plain:
-            return
-        data = data.sampled(_COMPARED, recipe.random_state)
-        pairs = data.pairs
-        match = closest_divergence(pairs.items[pairs.left], pairs.items[pairs.right], data.y)
-        if match is None or match.error > _IS_NAMED:
-            return
-        apart = data.y > 0.0
-        learned = d.paired_by_index(pairs.items, pairs.index[apart], n_jobs=recipe.n_jobs)
-        error = float(np.median(np.abs(learned / data.y[apart] - 1.0)))
-        if error < _EXACT or match.error > _BETTER * error:
-            return
-        power, option = "", ""
-        if match.exponent != 1.0:
-            power, option = f" to the power {match.exponent:g}", f", base_exponents={match.exponent:g}"
-        warn(
-            f"the distances of {match.n_pairs} pairs are {match.factor:.4g} times {match.name!r}{power}: the median error is "
-            f"{100 * match.error:.2g} %, that of the learned distance {100 * error:.2g} %. Give "
-            f"tables=Tables(base_distances=[{match.name!r}]{option}), unless the distance is to be exported, or searched by "
-            "compiled code"
-        )
 
     def _note_parts(self) -> None:
         self._forget_errors()

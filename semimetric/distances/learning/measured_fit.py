@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._foundation.errors import InputError, SemimetricWarning, TooFewError
+from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, warn
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
+from ..model.divergences import closest_divergence
 from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
@@ -72,6 +73,35 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
         return assemble(recipe, structure, weights, terms.delta, examples=examples, unit=unit, out_of_range=out_of_range)
 
     return Learned(distance(solution.weights), solution, held(BuiltProgram(program, distance)))
+
+
+_IS_NAMED, _BETTER = 0.01, 0.1  # the relative error of a divergence that the distances are, alone and beside the learned one
+_EXACT = 3e-4  # the relative error from which a learned distance is as good as exact
+_COMPARED = 2_000  # pairs
+
+
+def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> None:
+    """Warn where distances in memory agree with a divergence that has a name, and the learned one is only near to them."""
+    if len(recipe.base_distances) or recipe.asks_triangle or not d.schema.plain:
+        return
+    data = data.sampled(_COMPARED, recipe.random_state)
+    pairs = data.pairs
+    match = closest_divergence(pairs.items[pairs.left], pairs.items[pairs.right], data.y)
+    if match is None or match.error > _IS_NAMED:
+        return
+    apart = data.y > 0.0
+    learned = d.paired_by_index(pairs.items, pairs.index[apart], n_jobs=recipe.n_jobs)
+    error = float(np.median(np.abs(learned / data.y[apart] - 1.0)))
+    if error < _EXACT or match.error > _BETTER * error:
+        return
+    power, option = "", ""
+    if match.exponent != 1.0:
+        power, option = f" to the power {match.exponent:g}", f", base_exponents={match.exponent:g}"
+    warn(
+        f"the distances of {match.n_pairs} pairs agree with {match.factor:.4g} times {match.name!r}{power} up to a median "
+        f"error of {100 * match.error:.2g} %, and with the learned distance up to {100 * error:.2g} %. Give "
+        f"Tables(base_distances=[{match.name!r}]{option}), unless the distance is to be exported, or searched by compiled code"
+    )
 
 
 _FEW_COLUMNS = 600  # weights are always compared: they cost little

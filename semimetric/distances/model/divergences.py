@@ -84,11 +84,12 @@ def closest_divergence(X: Floats, Y: Floats, distances: Floats) -> DivergenceMat
     X, Y, distances = X[apart], Y[apart], distances[apart]
     found: list[DivergenceMatch] = []
     for name, divergence in DIVERGENCES.items():
-        for exponent in _POWERS:
-            with np.errstate(all="ignore"):  # numbers too large or too small for it are no match
-                terms = divergence(X, Y) ** exponent
+        with np.errstate(all="ignore"):  # numbers too large or too small for it are no match
+            values = divergence(X, Y)
+            for exponent in _POWERS:
+                terms = values**exponent
                 factor = float(np.median(distances / terms))
                 error = float(np.median(np.abs(factor * terms / distances - 1.0)))
-            if np.isfinite(terms).all() and terms.all() and np.isfinite([factor, error]).all():
-                found.append(DivergenceMatch(name, exponent, factor, error, len(distances)))
+                if np.isfinite(terms).all() and terms.all() and np.isfinite([factor, error]).all():
+                    found.append(DivergenceMatch(name, exponent, factor, error, len(distances)))
     return min(found, key=lambda match: match.error, default=None)
