@@ -242,7 +242,9 @@ def arguments_of_distances(kind):
     add(f"{kind}: paired", ITEMS, lambda X: distance(kind).paired(X, OTHERS), **mixed)
     add(f"{kind}: outside", ITEMS, lambda X: distance(kind).outside(X), **mixed)
     takes = {"takes": {"flat", *mixed.get("takes", ())}}
-    add(f"{kind}: d(x, y)", ITEMS[0], lambda x: np.array(distance(kind)(x, ITEMS[1])), **takes)
+    # Two arrays of floats are one compiled call, which has the distance of other forms up to rounding.
+    add(f"{kind}: d(x, y)", ITEMS[0], lambda x: np.array(float(f"{distance(kind)(x, ITEMS[1]):.12g}")), **takes)
+    add(f"{kind}: d(x, list)", ITEMS[0], lambda x: np.array(distance(kind)(x, ITEMS[1].tolist())), **takes)
     add(f"{kind}: contributions", ITEMS, lambda X: distance(kind).contributions(X, OTHERS), **mixed)
 
 

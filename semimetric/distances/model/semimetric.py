@@ -338,10 +338,7 @@ class Semimetric(FrozenValue):
         """
         distance = self._of_two(x, y)
         if isnan(distance):
-            left, right = self._both(self.schema.row(x), self.schema.row(y))
-            distance = self._of_two(left[0], right[0])  # of numbers that came in another form, to the bit
-        if isnan(distance):
-            distance = float(self.link_function.apply(self._sum(left, right))[0])
+            distance = float(self.paired(self.schema.row(x), self.schema.row(y))[0])
         return distance * distance if squared else distance
 
     @cached_property
