@@ -107,8 +107,8 @@ def screen(structure: Structure, data: PairTargets, *, random_state: int | None)
     scale = np.ones(len(data.targets)) if data.scale is None else data.scale
     A = GapColumns(_scaled_features(structure, data.tuples.items[used]), index.reshape(-1, 2).astype(np.int64), scale)
     split = _split(data, random_state)
-    fraction, losses = (1.0, {}) if split is None else _share(A, data, *split)
-    weights, size = _fitted(A, data.targets, data.weight)
+    fraction, losses, start = (1.0, {}, None) if split is None else _share(A, data, *split)
+    weights, size = _fitted(A, data.targets, data.weight, start)
     most = min(max(round(fraction * np.count_nonzero(weights)), 1), _MOST_KEPT)
     kept = np.sort(_largest(weights * size if weights.any() else size, most))
     best = _refitted(A, data, weights, kept)[kept]
@@ -126,7 +126,8 @@ def _split(data: PairTargets, random_state: int | None) -> Split | None:
         return None
 
 
-def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float]]:
+def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float], Floats]:
+    """The share of the features with weight to keep, the held-out losses, and the weights for the pairs that were fitted to."""
     fit_to, scored_on = data.take(train), data.take(held)
     of_train, of_held = A.rows(train), A.rows(held)
     weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
@@ -138,16 +139,16 @@ def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) ->
         residual = of_held.take(kept) @ refitted[kept] - scored_on.targets
         losses[len(kept)] = float(scored_on.weight @ (residual * residual)) / 2
     fewest: int = min(k for k, loss in losses.items() if loss <= _AS_GOOD * min(losses.values()))
-    return fewest / max(n, 1), losses
+    return fewest / max(n, 1), losses, weights
 
 
-def _fitted(A: GapColumns, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """The weights of the program, and the mean of every column: both of shape (n_features,)."""
+def _fitted(A: GapColumns, target: Floats, weight: Floats, start: Floats | None = None) -> tuple[Floats, Floats]:
+    """The weights of the program, from ``start``, and the mean of every column: both of shape (n_features,)."""
     means, squares = A.slopes(weight), _mean_squares(A, weight)
     typical = float(np.median(squares[squares > 0])) if (squares > 0).any() else 1.0
     size = np.sqrt(np.maximum(squares, _LEAST_SIZE**2 * typical))
     cost = np.where(means > 0, _ALPHA * size, np.inf)
-    return generate_columns(A, target, weight, cost).weights, means
+    return generate_columns(A, target, weight, cost, start=start).weights, means
 
 
 def _refitted(A: GapColumns, data: PairTargets, weights: Floats, kept: Integers) -> Floats:

@@ -19,14 +19,15 @@ import numpy as np
 from ..._foundation.iteration import Status
 from ..._foundation.types import Floats, Integers
 from .base import Solution
-from .box_quadratic import BoxQuadratic
+from .box_quadratic import BoxQuadratic, pivot
 from .gram import minimise
 
 _RIDGE = 1e-9  # of the mean curvature of the columns in use: of equal columns it takes the mean
 _LEAST = 32  # columns that join at once, or half as many as are in use
 _SHARE = 0.5
 _INNER = 0.1  # of the tolerance: the share that the program over the columns in use may miss
-_MOST_STEPS = 200  # of that program
+_MOST_EXCHANGES = 100  # of that program, by block pivoting: columns that resemble each other leave Newton steps nowhere to go
+_MOST_STEPS = 200  # of that program, where block pivoting does not end
 
 
 class ManyColumns(Protocol):
@@ -118,10 +119,14 @@ def _solved(in_use: _InUse, y: Floats, cross: Floats, cost: Floats, square: floa
     H = in_use.gram + _RIDGE * float(np.trace(in_use.gram)) / k * np.eye(k)
     b = cross[in_use.columns] - cost[in_use.columns]
     upper = 2.0 * np.sqrt(square / np.maximum(np.diag(in_use.gram), 1e-300))
-    found = minimise(BoxQuadratic(H, b, np.zeros(k), upper), in_use.weights, tol=tol * square / 2, max_iter=_MOST_STEPS)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    kept = in_use._replace(weights=found.w).kept(np.flatnonzero(found.w > 0))
+    box, tol = BoxQuadratic(H, b, np.zeros(k), upper), tol * square / 2
+    w = pivot(box, in_use.weights > 0, max_iter=_MOST_EXCHANGES)
+    if box.gap(w, H @ w - b) > tol:
+        found = minimise(box, in_use.weights, tol=tol, max_iter=_MOST_STEPS)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        w = found.w
+    kept = in_use._replace(weights=w).kept(np.flatnonzero(w > 0))
     return kept, kept.values @ kept.weights - y
 
 
