@@ -108,6 +108,7 @@ _FEW_COLUMNS = 600  # weights are always compared: they cost little
 _GAIN_OF_KNOTS = (
     0.95  # times the loss of the number of knots before: more weights than these are compared only after such a fall
 )
+_FAR_STRENGTH = 1.5  # times the least loss of the knots before: a strength that lost so much is not tried with more weights
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
 
@@ -175,22 +176,25 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
         """Return a trial of many weights with every other strength; None where the knots before it have gained little.
 
-        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on. Links
-        are compared at the middle strength alone.
+        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on.
+        Strengths that were far from the best with the knots before are left out. Links are compared at the middle strength alone.
         """
         if not (self.knots or self.links) or not self.is_wide(trial.recipe):
             return trial
         if self.links:
             middle = len(trial.alphas) // 2
             return trial._replace(alphas=trial.alphas[middle : middle + 1])
-        best: dict[Any, float] = {}
+        of_knots: dict[Any, dict[float, float]] = {}
         for candidate in found:
-            n_knots = candidate.settings["n_knots"]
-            best[n_knots] = min(candidate.loss, best.get(n_knots, np.inf))
-        *before, last = best.values() or [np.inf]
+            of_knots.setdefault(candidate.settings["n_knots"], {})[candidate.settings["alpha"]] = candidate.loss
+        *before, last = [min(losses.values()) for losses in of_knots.values()] or [np.inf]
         if before and last > _GAIN_OF_KNOTS * min(before):
             return None
-        return trial._replace(alphas=trial.alphas[::2])
+        alphas = trial.alphas[::2]
+        if of_knots:
+            losses = list(of_knots.values())[-1]
+            alphas = [a for a in alphas if losses.get(a, np.inf) <= _FAR_STRENGTH * last]
+        return trial._replace(alphas=alphas)
 
     def is_wide(self, recipe: Recipe) -> bool:
         """Return True if a recipe has so many weights that each fit takes long."""
@@ -365,7 +369,7 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
 
     found: list[Candidate] = []
     try:
-        for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
+        for n_knots in _quick_knots(held_out, first) if knots else (_fewer(recipe.n_knots),):
             if found := compared(_COARSE, n_knots):
                 between = sum_unless_link_gains(found).settings["link"] == _COARSE[1]
                 if between and not held_out.is_wide(replace(first, n_knots=n_knots)):
@@ -382,6 +386,12 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
 
 _EXPONENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
+_BENT = 3  # the fewest knots that let a table bend: with two a sum is little but a weighted L1 distance
+
+
+def _quick_knots(held_out: HeldOutDistances, first: Recipe) -> list[int]:
+    """The numbers of knots that links are compared with, without fine ones whose fits take long."""
+    return [n for n in _KNOTS if n <= _BENT or not held_out.is_wide(replace(first, n_knots=n))]
 
 
 @storable
