@@ -81,6 +81,7 @@ docs: $(STAMP)-docs
 
 figures: $(STAMP)-dev
 	$(BIN)/python tools/draw_figures.py
+	$(BIN)/python tools/run_pages.py docs/questions.md
 	$(BIN)/python tools/draw_results.py
 
 man: $(STAMP)-dev

@@ -1,10 +1,7 @@
-"""Draw the figures of the README, of the first page and of docs/questions.md from their own code.
+"""Draw the figures of the README and of the first page.
 
     python tools/draw_figures.py              writes docs/figures/*.png anew
     python tools/draw_figures.py FOLDER       writes them into another folder
-
-A page is run from its first block of Python to its last. If an image follows a block, before the next one, it is the figure
-that the block has drawn.
 
 The README's first figure shows more than its code draws. The code of README.md is run as it stands. The figure shows distances
 from 23:30 at 10 degrees to every hour and temperature: measured, learned, and by the best Mahalanobis distance. The matrix of
@@ -15,13 +12,10 @@ The README's second figure is that of ``semimetric demo``, and the four cards sh
 
 import contextlib
 import io
-import os
 import re
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 
@@ -40,36 +34,6 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = np.array([23.5, 10.0])
 CARD = (3.2, 2.1)
 BLUE, ORANGE = "#0b5fa5", "#d9622b"
-
-
-class Block(NamedTuple):
-    """A block of Python of a page, what it printed, and what the page says it prints."""
-
-    code: str
-    printed: str
-    shown: str  # the text in the block of output below; "" without one
-    figure: str  # the name of the image below; "" without one
-
-
-def run_page(page: Path, folder: Path) -> Iterator[Block]:
-    """Run a page in a folder that is deleted, and write the images that its blocks draw into ``folder``."""
-    parts = re.findall(r"```python\n(.*?)```\n(.*?)(?=```python\n|\Z)", page.read_text(), re.DOTALL)
-    names: dict[str, Any] = {}
-    before, folder = Path.cwd(), folder.resolve()
-    with tempfile.TemporaryDirectory() as made:
-        try:
-            os.chdir(made)
-            for code, below in parts:
-                with contextlib.redirect_stdout(io.StringIO()) as printed:
-                    exec(code, names)  # the page's own code
-                shown = re.findall(r"```text\n(.*?)```", below, re.DOTALL)
-                figure = re.findall(r"!\[[^\]]*\]\(figures/([\w.]+)\)", below)
-                if figure:
-                    plt.gcf().savefig(folder / figure[0], dpi=80, bbox_inches="tight", metadata={"Software": None})
-                plt.close("all")
-                yield Block(code, printed.getvalue(), *(found[0] if found else "" for found in (shown, figure)))
-        finally:
-            os.chdir(before)
 
 
 def example() -> dict[str, Any]:
@@ -190,5 +154,3 @@ def deploy_card() -> Figure:
 if __name__ == "__main__":
     into = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "figures"
     print(draw(into), *draw_demo(into), sep="\n")
-    for block in run_page(ROOT / "docs" / "questions.md", into):
-        print(into / block.figure if block.figure else "", block.printed, sep="\n")

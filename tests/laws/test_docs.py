@@ -1,4 +1,4 @@
-"""The code of every page runs as it stands, every command that they show exists, and the README stays one screen."""
+"""The code of every page runs as it stands and prints what is shown, commands exist, and the README stays one screen."""
 
 import ast
 import importlib
@@ -22,17 +22,15 @@ PAGES = {"README": README} | {path.stem: path.read_text() for path in sorted((RO
 ALL = "\n".join(PAGES.values())
 
 
-def code_of(page, *packages):
-    """The blocks of Python of a page, one after the other: a later one may use the names of an earlier one.
-
-    Blocks below a comment such as ``<!-- needs: umap -->`` are among them if the package is one of those given.
-    """
-    blocks = re.findall(r"(?:<!-- needs: (\w+) -->\n)?```python\n(.*?)```", page, re.DOTALL)
-    return "\n".join(code for needed, code in blocks if not needed or needed in packages)
+BLOCKS_OF, PRINTED_BY, DIFFERENCE, REFRESHED = (
+    runpy.run_path(str(ROOT / "tools" / "run_pages.py"))[name]
+    for name in ("blocks_of", "printed_by", "difference", "refreshed")
+)
 
 
-def run(code, folder):
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+def code_of(page):
+    """The blocks of Python of a page that need no other package, one after the other."""
+    return "\n".join(block.code for block in BLOCKS_OF(page))
 
 
 def warnings_as_errors():
@@ -44,9 +42,9 @@ def warnings_as_errors():
     return "\n".join(lines) + "\n"
 
 
-RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "README"]
+RUNS = [name for name, text in PAGES.items() if code_of(text) and name not in {"README", "index"}]
 LONG = {name for name in RUNS if name.startswith("coming_from_")} | set(
-    """choose drawing effort files in-your-database index larger-than-one-machine learning memory neighbors questions reasons
+    """choose drawing effort files in-your-database larger-than-one-machine learning memory neighbors questions reasons
     reports reports_elsewhere vectors""".split()
 )
 """Pages that run among the slow tests: seconds each."""
@@ -56,10 +54,29 @@ def test_pages_that_take_long_are_there():
     assert set(RUNS) > LONG
 
 
+def run_and_compare(page, packages, folder, before):
+    """Run a page, and compare what it prints and draws with what it shows."""
+    blocks = BLOCKS_OF(PAGES[page], packages)
+    told = PRINTED_BY(blocks, folder, before)
+    wrong = [DIFFERENCE(block.shown, printed) for block, printed in zip(blocks, told, strict=True)]
+    assert not any(wrong), "\n".join([f"run python tools/run_pages.py docs/{page}.md, or mend the code:", *filter(None, wrong)])
+    for block in blocks:
+        if block.figure:
+            compare_figures(folder / block.figure, ROOT / "docs" / "figures" / block.figure)
+
+
+def compare_figures(drawn, kept):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    assert kept.stat().st_size < 60_000
+    now, then = (pyplot.imread(path)[..., :3] for path in (drawn, kept))
+    rows, columns = (min(sizes) for sizes in zip(now.shape[:2], then.shape[:2], strict=True))
+    assert now.shape[:2] == pytest.approx(then.shape[:2], abs=8)
+    assert abs(now[:rows, :columns] - then[:rows, :columns]).mean() < 0.05, "draw it anew: make figures"
+
+
 @pytest.mark.parametrize("page", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in RUNS])
-def test_python_of_every_page_runs(page, tmp_path):
-    done = run(warnings_as_errors() + code_of(PAGES[page]), tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_every_page_runs_and_prints_what_it_shows(page, tmp_path):
+    run_and_compare(page, (), tmp_path, warnings_as_errors())
 
 
 AFTER_THE_README = """
@@ -71,10 +88,8 @@ print('NEAR', d([23.5, 10.0], [0.5, 10.0]), 1.0, d([23.5, 10.0], [6.0, 14.0]), *
 @pytest.fixture(scope="module")
 def readme(tmp_path_factory):
     """What the README's code prints, and after it the numbers that its comments promise."""
-    folder = tmp_path_factory.mktemp("readme")
-    done = run(warnings_as_errors() + code_of(README) + AFTER_THE_README, folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    blocks = BLOCKS_OF(README + f"\n```python\n{AFTER_THE_README}```\n")
+    return "".join(PRINTED_BY(blocks, tmp_path_factory.mktemp("readme"), warnings_as_errors()))
 
 
 @pytest.mark.slow
@@ -82,17 +97,20 @@ def readme(tmp_path_factory):
     ("page", "package"),
     [(name, package) for name, text in PAGES.items() for package in sorted(set(re.findall("needs: (\\w+)", text)))],
 )
-def test_python_that_needs_another_package_runs_where_it_is_installed(page, package, tmp_path):
+def test_pages_run_and_print_what_they_show_where_another_package_is_installed(page, package, tmp_path):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    done = run("import warnings\n" + code_of(PAGES[page], package), tmp_path)  # whose own warnings are its own matter
-    assert done.returncode == 0, done.stderr
+    run_and_compare(page, {package}, tmp_path, "")  # whose own warnings are its own matter
 
 
 def test_the_pages_with_code_are_those_that_the_readme_was_divided_into():
     assert {"README", "learning", "reasons", "neighbors", "vectors", "reports"} <= {
         n for n, text in PAGES.items() if code_of(text)
     }
+
+
+def test_the_first_page_of_the_site_has_the_code_of_the_readme():
+    assert code_of(PAGES["index"]) == code_of(README)
 
 
 def test_what_the_comments_of_the_readme_promise_is_printed(readme):
@@ -164,25 +182,88 @@ def test_figures_of_the_pages_are_there_and_small():
     assert max((ROOT / "docs" / name).stat().st_size for name in drawn) < 100_000
 
 
-@pytest.mark.slow
-def test_questions_print_and_draw_what_their_page_shows(tmp_path):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    page = ROOT / "docs" / "questions.md"
-    blocks = list(tool("draw_figures")["run_page"](page, tmp_path))
-    assert [block.figure for block in blocks if block.figure] == re.findall(r"figures/(\w+\.png)", page.read_text())
-    assert sum(bool(block.figure) for block in blocks) == page.read_text().count("?\n") == 7
-    for block in blocks:
-        told, shown = (re.split(r"[\s:,;]+", text.strip()) for text in (block.printed, block.shown))
-        assert [re.sub(r"[\d.]+", "", word) for word in told] == [re.sub(r"[\d.]+", "", word) for word in shown], block.code
-        numbers = [[float(n) for word in words for n in re.findall(r"\d+(?:\.\d+)?", word)] for words in (told, shown)]
-        assert numbers[0] == pytest.approx(numbers[1], rel=0.1, abs=0.02), block.code
-    for drawn in tmp_path.iterdir():
-        kept = ROOT / "docs" / "figures" / drawn.name
-        assert kept.stat().st_size < 60_000
-        now, then = (pyplot.imread(path)[..., :3] for path in (drawn, kept))
-        rows, columns = (min(sizes) for sizes in zip(now.shape[:2], then.shape[:2], strict=True))
-        assert now.shape[:2] == pytest.approx(then.shape[:2], abs=8)
-        assert abs(now[:rows, :columns] - then[:rows, :columns]).mean() < 0.05, "draw it anew: make figures"
+def test_every_question_has_a_figure_that_its_block_draws():
+    page = PAGES["questions"]
+    drawn = [block.figure for block in BLOCKS_OF(page) if block.figure]
+    assert drawn == re.findall(r"figures/(\w+\.png)", page)
+    assert len(drawn) == page.count("?\n") == 7
+
+
+SHOWN = "What separates row 1\nrow 36 at 0.6375, 63 %\n  age  1,050\ntogether [0.  1.25] in 1.20 s\n"
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        SHOWN,
+        SHOWN.replace("  age  ", "  age    "),
+        SHOWN.replace("0.6375", "0.6380"),
+        SHOWN.replace("63 %", "64 %"),
+        SHOWN.replace("1.25", "1.24"),
+        SHOWN.replace("1.20 s", "9 s"),
+    ],
+)
+def test_an_output_agrees_up_to_spaces_last_digits_and_times(printed):
+    assert not DIFFERENCE(SHOWN, printed)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("separates", "parts"),
+        ("0.6375", "0.6520"),
+        ("63 %", "66 %"),
+        ("63 %", "63"),
+        ("row 36", "row 37"),
+        ("1,050", "1,051"),
+        ("1.25", "-1.25"),
+        ("1.25", "nan"),
+        ("1.20 s", "soon"),
+        ("1.20 s", "1.20 ms"),
+        ("\n  age", " age"),
+        ("together", ""),
+        (" s\n", " s\nmore\n"),
+        (SHOWN, ""),
+    ],
+)
+def test_a_wrong_word_or_number_of_an_output_is_found(right, wrong):
+    printed = SHOWN.replace(right, wrong)
+    assert printed != SHOWN
+    assert DIFFERENCE(SHOWN, printed)
+    assert DIFFERENCE(printed, SHOWN)
+
+
+@pytest.mark.parametrize(
+    ("shown", "agrees"),
+    [
+        ("...", True),
+        ("1 a\n...", True),
+        ("...\n4 d", True),
+        ("1 a\n...\n3 c\n...", True),
+        ("1 a\n2 b ...", True),
+        ("1 a\n...\n4 e", False),
+        ("2 b\n...", False),
+        ("...\n3 c\n...\n2 b\n...", False),
+        ("1 a\n2 b\n3 c\n4 d ... 4 d", False),
+    ],
+)
+def test_three_dots_stand_for_what_is_left_out(shown, agrees):
+    assert bool(DIFFERENCE(shown, "1 a\n2 b\n3 c\n4 d\n")) != agrees
+
+
+def test_a_page_is_refreshed_where_it_is_wrong_and_its_blocks_follow_one_another(tmp_path):
+    page = "# Page\n\n```python\nx = 2.0\nprint(x)\n```\n\n```text\n3.0\n```\n\nMore:\n\n```python\nprint(x / 3)\n```\n\n"
+    page += (
+        "```text\n0.67\n```\n\n```python\nprint(x + 1)\n```\n\n```python\nx = 1\n```\n\nElsewhere:\n\n```text\nmake x\n```\n"
+    )
+    blocks = BLOCKS_OF(page)
+    printed = PRINTED_BY(blocks, tmp_path)
+    assert printed == ["2.0\n", f"{2 / 3}\n", "3.0\n", ""]
+    after = REFRESHED(page, blocks, printed)
+    assert after == page.replace("3.0", "2.0").replace("(x + 1)\n```\n", "(x + 1)\n```\n\n```text\n3.0\n```\n")
+    assert REFRESHED(after, BLOCKS_OF(after), printed) == after
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        PRINTED_BY([block._replace(code="1 / 0") for block in blocks], tmp_path)
 
 
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"^(?: {4})?semimetric (\w+)", ALL, re.MULTILINE))))
