@@ -192,8 +192,8 @@ class HeldOutDistances(HeldOutData[PairTargets]):
             return None
         alphas = trial.alphas[::2]
         if of_knots:
-            losses = list(of_knots.values())[-1]
-            alphas = [a for a in alphas if losses.get(a, np.inf) <= _FAR_STRENGTH * last]
+            losses = [list(of_knots.values())[-1].get(a, np.inf) for a in alphas]
+            alphas = [a for a, loss in zip(alphas, losses, strict=True) if loss <= _FAR_STRENGTH * min(losses)]
         return trial._replace(alphas=alphas)
 
     def is_wide(self, recipe: Recipe) -> bool:

@@ -85,10 +85,23 @@ def test_more_weights_than_pairs_can_tell_are_left_out_but_for_the_fewest_knots(
 def test_of_many_weights_more_knots_are_compared_only_where_those_before_have_gained(monkeypatch):
     monkeypatch.setattr(selection, "_FEW_COLUMNS", 10)
     every = {c.settings["n_knots"] for c in chosen()[1]}
+    monkeypatch.setattr(selection, "_FAR_STRENGTH", np.inf)  # every strength is near
     monkeypatch.setattr(selection, "_GAIN_OF_KNOTS", 0.0)  # nothing is a gain
     found = chosen()[1]
     assert {c.settings["n_knots"] for c in found} == {3, 4} < every  # 3 knots have 9 weights, and 4 are the first of more
     assert len([c for c in found if c.settings["n_knots"] == 3]) == 2 * len([c for c in found if c.settings["n_knots"] == 4])
+
+
+def test_of_many_weights_strengths_are_compared_only_where_they_were_near_the_best_before(monkeypatch):
+    monkeypatch.setattr(selection, "_FEW_COLUMNS", 10)
+    monkeypatch.setattr(selection, "_GAIN_OF_KNOTS", np.inf)  # everything is a gain
+    by_knots = {}
+    for c in chosen()[1]:
+        by_knots.setdefault(c.settings["n_knots"], {})[c.settings["alpha"]] = c.loss
+    few, more = by_knots[3], by_knots[4]  # 3 knots have 9 weights, and 4 are the first of more than 10
+    every_other = list(few)[::2]
+    near = {a for a in every_other if few[a] <= 1.5 * min(few[b] for b in every_other)}
+    assert set(more) == near < set(every_other)
 
 
 def test_large_data_are_sampled(monkeypatch):
