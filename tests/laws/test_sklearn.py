@@ -297,8 +297,8 @@ SIBLINGS = {
     *(SemimetricRegressor, GraphOf, SemimetricOutlierDetector),
     # of `EmbeddedLinearClassifier`, and of `PL1Embedding` and `FourierEmbedding`
     *(EmbeddedLinearRegressor, PL2Embedding, IDEmbedding, BSplineEmbedding),
-    # of `SupportPointClassifier`
-    *(HyperplaneMixture, DPLMClassifier),
+    # of `DPLMClassifier`, which finds planes by the same chains
+    HyperplaneMixture,
 }
 """Classes that only the slow tests check: they share base classes with one that the quick ones check, and take seconds."""
 
