@@ -1,5 +1,6 @@
 """Seeded randomness, the folder of real data, and one deterministic hypothesis profile for the whole suite."""
 
+import gc
 import os
 import signal
 import sys
@@ -14,11 +15,20 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a screen
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores, and threads of OpenMP turn round while they wait for one
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile(
-    "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "semimetric", derandomize=True, deadline=None, max_examples=25, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("semimetric")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to a suite in the background: tests press Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+gc.disable()  # collecting 20,000 tests makes millions of objects that all stay; looking through them takes a fifth of its time
+
+
+def pytest_collection_finish():
+    """What was collected stays to the end, so that no collection of garbage looks through it again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -59,7 +59,9 @@ OF_FOLDS = {
 }
 
 
-@pytest.mark.parametrize("name", OF_FOLDS)
+@pytest.mark.parametrize(
+    "name", ["cross_val_score", *(pytest.param(name, marks=pytest.mark.slow) for name in ("grid search", "pipeline"))]
+)
 @pytest.mark.parametrize("action", ["default", "always"])
 def test_a_cause_is_told_once_in_all_folds_at_the_line_of_the_caller(name, action, monkeypatch):
     monkeypatch.setattr(errors, "_WARNED", set())

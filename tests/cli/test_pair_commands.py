@@ -29,6 +29,7 @@ def test_fit_learns_reports_what_it_held_out_and_saves(folder, tmp_path, capsys)
     assert d([1.0, 0.2], [6.0, 0.7]) == pytest.approx(6.5, rel=0.02)
 
 
+@pytest.mark.slow
 def test_fit_says_it_in_words(folder, tmp_path, capsys):
     model = tmp_path / "m.smm"
     code, out, err = call(capsys, "fit", *paths(folder, "items.csv", "pairs.csv"), "--id", "name", "--output", model)

@@ -106,12 +106,21 @@ def parts(text):
     return found
 
 
-def by_number(text):
-    """The text with "paper 1" in place of the authors and the year of a paper that has a heading of its own."""
+@cache
+def numbered():
+    """For every paper that has a heading of its own, how it is cited and its number."""
+    found = []
     for authors, year, number in _NUMBERED.findall(REFERENCES):
         first, *others = _names(authors)
         called = re.escape(authors) + (rf"|{first} et al\." if len(others) > 1 else "")
-        text = re.sub(rf"\b(?:{called}) \(?{year}\)?", f"paper {number}", text)
+        found.append((re.compile(rf"\b(?:{called}) \(?{year}\)?"), f"paper {number}"))
+    return found
+
+
+def by_number(text):
+    """The text with "paper 1" in place of the authors and the year of a paper that has a heading of its own."""
+    for cited, name in numbered():
+        text = cited.sub(name, text)
     return text
 
 

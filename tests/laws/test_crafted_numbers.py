@@ -32,7 +32,10 @@ def check(path, kind, values, arrays, bases):
     assert peak < MOST
 
 
-@pytest.mark.parametrize("name", MADE)
+LONG = {"embedding of touched"}  # its file has the most arrays
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in MADE])
 def test_every_integer_and_every_shape_of_a_file_is_checked(name, tmp_path):
     MADE[name]().save(tmp_path / "m")
     state, bases = read_state(tmp_path / "m"), bases_of(name)

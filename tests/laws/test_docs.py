@@ -45,7 +45,7 @@ def warnings_as_errors():
 RUNS = [name for name, text in PAGES.items() if code_of(text) and name not in {"README", "index"}]
 LONG = {name for name in RUNS if name.startswith("coming_from_")} | set(
     """choose drawing effort files in-your-database larger-than-one-machine learning memory neighbors questions reasons
-    reports reports_elsewhere vectors""".split()
+    reports reports_elsewhere start vectors""".split()
 )
 """Pages that run among the slow tests: seconds each."""
 
@@ -165,6 +165,7 @@ def tool(name):
     return runpy.run_path(str(ROOT / "tools" / f"{name}.py"))
 
 
+@pytest.mark.slow
 def test_the_figure_is_drawn_from_the_code_of_the_readme(tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     tool("draw_figures")["draw"](tmp_path)

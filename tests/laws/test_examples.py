@@ -9,11 +9,8 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 QUICK = {
-    "plot_approximate_emd",
-    "plot_learn_from_measured_distances",
     "plot_nearest_join",
     "plot_read_a_learned_distance",
-    "plot_why_is_this_wine_predicted_so",
 }  # the others run among the slow tests
 
 

@@ -48,7 +48,13 @@ ESTIMATORS = {
 }
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+def quick(names):
+    """Classifier, graph and pieces take seconds; outliers and the linear classifier read frames by the same functions."""
+    long = {"classifier", "graph", "pieces"}
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in long)) for name in names])
+
+
+@quick(ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore:X does not have valid feature names")
 def test_a_frame_of_any_library_is_its_numbers(name):
     model, method = ESTIMATORS[name]
@@ -116,7 +122,7 @@ class ByInterface(Exchanged):
         return self.values.__array_interface__
 
 
-@pytest.mark.parametrize("name", ["large margin", "regressor", "linear classifier", "linear regressor", "anchors", "pieces"])
+@quick(["large margin", "regressor", "linear classifier", "linear regressor", "anchors", "pieces"])
 @pytest.mark.parametrize("kind", [ByArray, ByInterface])
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 def test_an_array_of_another_library_is_what_numpy_sees(name, kind):

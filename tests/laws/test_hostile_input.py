@@ -25,7 +25,18 @@ def share(names, place, step=5):
     return names[place % step :: step]
 
 
-@pytest.mark.parametrize("argument", NAMES)
+LONG = {
+    *("DPLMClassifier.fit(X)", "DPLMClassifier.fit(y)", "EmbeddedLinearRegressor.fit(y)", "BSplineEmbedding.fit(X)"),
+    *("ShardedIndex.build(X)", "HyperplaneMixture.fit(X)", "SemimetricRegressor.fit(X)", "SemimetricRegressor.fit(y)"),
+}
+"""Arguments among the slow tests: siblings, such as ``SemimetricClassifier.fit(X)``, are read by the same functions."""
+
+
+def test_arguments_that_take_long_are_there():
+    assert set(NAMES) > LONG
+
+
+@pytest.mark.parametrize("argument", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in NAMES])
 def test_the_same_data_in_other_forms_change_nothing_and_bad_data_are_refused(argument):
     chosen = [name for names in KINDS for name in share(names, NAMES.index(argument))]
     outcomes = [tried(argument, form) for form in chosen]

@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections import Counter
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -40,10 +41,21 @@ def name_of(path):
 
 
 MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+TEXTS = {name: path.read_text() for name, path in MODULES.items()}
 FACES = {name for name in MODULES if name.endswith("__init__")}  # a face says what its room is for, and exports its names
 every_module = pytest.mark.parametrize("name", MODULES)
 every_room = pytest.mark.parametrize("room", sorted({name.rpartition(".")[0] for name in MODULES} - {""}))
+
+
+@cache
+def tree_of(name):
+    """The syntax of a module, which is read once, by the first test that asks for it."""
+    return ast.parse(TEXTS[name])
+
+
+@cache
+def nodes_of(name):
+    return [*ast.walk(tree_of(name))]
 
 
 def room_of(name):
@@ -51,20 +63,26 @@ def room_of(name):
     return name.rpartition(".")[0] or name
 
 
+@cache
 def relative_imports(name):
     """(module, names) of every relative import, the module named from the root of the package."""
-    for node in ast.walk(TREES[name]):
+    found = []
+    for node in nodes_of(name):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = name.split(".")[: -node.level] + (node.module.split(".") if node.module else [])
-            yield ".".join(base), [alias.name for alias in node.names]
+            found.append((".".join(base), [alias.name for alias in node.names]))
+    return found
 
 
+@cache
 def imported(name):
     """Every module of the package that a module imports; a room stands for its face."""
+    found = []
     for base, names in relative_imports(name):
         for part in names:
             inner = f"{base}.{part}" if base else part
-            yield next(m for m in (inner, f"{inner}.__init__", base, f"{base}.__init__") if m in MODULES)
+            found.append(next(m for m in (inner, f"{inner}.__init__", base, f"{base}.__init__") if m in MODULES))
+    return found
 
 
 def absolute_roots(nodes):
@@ -93,18 +111,18 @@ def test_no_circle_of_imports_anywhere():
 
 @every_module
 def test_imports_are_relative_and_never_of_the_root(name):
-    assert "semimetric" not in absolute_roots(ast.walk(TREES[name]))
+    assert "semimetric" not in absolute_roots(nodes_of(name))
     assert name == "__init__" or "__init__" not in imported(name)
 
 
 @every_module
 def test_numba_is_imported_by_kernels_only(name):
-    assert "numba" not in absolute_roots(ast.walk(TREES[name])) or name in {"_kernels.jit", "_kernels.simd"}
+    assert "numba" not in absolute_roots(nodes_of(name)) or name in {"_kernels.jit", "_kernels.simd"}
 
 
 @every_module
 def test_optional_packages_are_imported_in_functions(name):
-    assert not OPTIONAL & {*absolute_roots(TREES[name].body)}
+    assert not OPTIONAL & {*absolute_roots(tree_of(name).body)}
 
 
 @every_module
@@ -114,7 +132,7 @@ def test_is_named_by_its_content(name):
 
 @every_module
 def test_a_face_names_what_it_exports_with_strings_and_no_other_module_does(name):
-    assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
+    assigned = [n for n in tree_of(name).body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
     assert not assigned or name in FACES or "." not in name
     assert all(isinstance(e, ast.Constant) and isinstance(e.value, str) for n in assigned for e in n.value.elts)
 
@@ -125,24 +143,13 @@ def test_a_wing_never_imports_the_other(name):
     assert len(others) == 2 or not others & {other.split(".")[0] for other in imported(name)}
 
 
-CLASSES = {
-    node.name: [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases]
-    for tree in TREES.values()
-    for node in tree.body
-    if isinstance(node, ast.ClassDef)
-}
-ABSTRACT = {
-    node.name
-    for tree in TREES.values()
-    for node in tree.body
-    if isinstance(node, ast.ClassDef) and ("abstractmethod" in ast.unparse(node) or {"ABC", "Protocol"} & {*CLASSES[node.name]})
-}
-
-
 def test_a_base_class_has_two_users_or_is_public_or_abstract():
-    users = Counter(base for bases in CLASSES.values() for base in bases if base in CLASSES)
+    nodes = [node for name in MODULES for node in tree_of(name).body if isinstance(node, ast.ClassDef)]
+    classes = {node.name: [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases] for node in nodes}
+    abstract = {n.name for n in nodes if "abstractmethod" in ast.unparse(n) or {"ABC", "Protocol"} & {*classes[n.name]}}
+    users = Counter(base for bases in classes.values() for base in bases if base in classes)
     single = {base for base, n in users.items() if n == 1}
-    assert not single - {*semimetric.__all__} - {*semimetric.distances.__all__} - ABSTRACT
+    assert not single - {*semimetric.__all__} - {*semimetric.distances.__all__} - abstract
 
 
 def top(room, other):
@@ -153,7 +160,7 @@ def top(room, other):
 
 @every_room
 def test_a_room_says_on_which_rooms_it_stands(room):
-    text = ast.get_docstring(TREES[f"{room}.__init__"])
+    text = ast.get_docstring(tree_of(f"{room}.__init__"))
     first, _, rest = text.partition("\n\n")
     rest = rest.partition(".\n")[0]
     assert first.endswith(".")
@@ -177,7 +184,7 @@ def test_terms_and_embeddings_do_not_know_solvers():
 
 
 def test_every_picture_is_imported_from_plotting():
-    functions = {(name, n.name) for name, tree in TREES.items() for n in tree.body if isinstance(n, ast.FunctionDef)}
+    functions = {(name, n.name) for name in MODULES for n in tree_of(name).body if isinstance(n, ast.FunctionDef)}
     pictures = {(room_of(name), function) for name, function in functions if function.startswith("plot_")}
     assert {room for room, _ in pictures} == {"plotting"}
     assert {function for _, function in pictures} == {*semimetric.plotting.__all__}
@@ -192,7 +199,7 @@ def calls_of(tree, name):
                     yield owner.name, method, node
 
 
-PICTURES = [(owner, method, call) for tree in TREES.values() for owner, method, call in calls_of(tree, "picture")]
+PICTURES = [found for name, text in TEXTS.items() if "picture(" in text for found in calls_of(tree_of(name), "picture")]
 
 
 @pytest.mark.parametrize(("owner", "method", "call"), PICTURES, ids=[owner for owner, _, _ in PICTURES])
@@ -209,21 +216,25 @@ def test_a_picture_of_a_value_is_a_function_of_plotting_with_the_same_parameters
         assert ast.unparse(default) in (str(function[arg.arg].default), "_MOST_SHOWN")
 
 
-EXPORTS = [ast.literal_eval(f"({', '.join(map(ast.unparse, node.args))})") for tree in TREES.values() for node in ast.walk(tree)
-           if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "exporter"]  # fmt: skip
+EXPORTS = [
+    ast.literal_eval(f"({', '.join(map(ast.unparse, node.args))})")
+    for name, text in TEXTS.items()
+    for node in (nodes_of(name) if "exporter(" in text else ())
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "exporter"
+]
 
 
 @pytest.mark.parametrize(("module", "function"), EXPORTS)
 def test_an_export_of_a_value_is_a_function_of_exports(module, function):
-    assert function in {n.name for n in TREES[f"exports.{module}"].body if isinstance(n, ast.FunctionDef)}
+    assert function in {n.name for n in tree_of(f"exports.{module}").body if isinstance(n, ast.FunctionDef)}
 
 
 def test_modules_of_the_package_are_imported_by_name_in_few_places_only():
     """They are lazy names of a face, pictures and exports of values, and commands: no other module can reach above its room."""
     by_name = {
         name
-        for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for name in MODULES
+        for node in nodes_of(name)
         if isinstance(node, ast.Call)
         and ast.unparse(node.func).endswith("import_module")
         and not (len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and not node.args[0].value.startswith("."))
@@ -235,4 +246,4 @@ def test_modules_of_the_package_are_imported_by_name_in_few_places_only():
         "_foundation.exported",
         "cli.entry_point",
     }
-    assert not {name for name in MODULES if "__import__" in MODULES[name].read_text()}
+    assert not {name for name in MODULES if "__import__" in TEXTS[name]}

@@ -88,6 +88,7 @@ def test_saved_again_it_gives_the_same_bytes(row, tmp_path):
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_every_public_learner_is_among_the_rows():
     kinds = {type(make()).__name__ for name, make in FITTED.items() if name not in semimetric.__all__} - {"IdentityEmbedding"}
     public = {n for n in semimetric.__all__ if isinstance(c := getattr(semimetric, n), type) and issubclass(c, SavedEstimator)}

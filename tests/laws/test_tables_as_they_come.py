@@ -3,6 +3,7 @@
 import io
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -85,7 +86,11 @@ FITTED = {
     "imputer": lambda X: sm.SemimetricImputer().fit(X),
     "index": lambda X: sm.NeighborIndex("gower").fit(X),
 }
-every_estimator = pytest.mark.parametrize("name", FITTED)
+
+
+def quick(names):
+    """Votes choose by fits on folds, in seconds."""
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "votes")) for name in names])
 
 
 def fitted(name, X):
@@ -96,9 +101,15 @@ def fitted(name, X):
     return model, told[0]
 
 
-@every_estimator
+@cache
+def learned(name):
+    """Fitted once for all tests, which change nothing of it."""
+    return fitted(name, LEARN)
+
+
+@quick(FITTED)
 def test_a_table_is_read_as_it_is(name):
-    model, told = fitted(name, LEARN)
+    model, told = learned(name)
     schema = model.semimetric_.schema
     assert (schema.names, schema.dropped) == (USED, LEFT_OUT)
     for part in ("'customer_id' (an id", "'name' (200 different texts in 200 rows)", "'country' (the same on every row)"):
@@ -121,24 +132,24 @@ def test_a_table_is_read_as_it_is(name):
 
 
 @pytest.mark.slow
-@every_estimator
+@pytest.mark.parametrize("name", FITTED)
 def test_polars_gives_the_same(name):
     polars = pytest.importorskip("polars")
-    one, two = fitted(name, LEARN)[0], fitted(name, polars.from_pandas(LEARN))[0]
+    one, two = learned(name)[0], fitted(name, polars.from_pandas(LEARN))[0]
     assert one.semimetric_.schema == two.semimetric_.schema
     new = polars.from_pandas(NEW)
     assert_allclose(two.semimetric_.pairwise(new), one.semimetric_.pairwise(NEW), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["classifier", "votes", "regressor", "large margin", "kernel ridge", "distances", "pairs"])
+@quick(["classifier", "votes", "regressor", "large margin", "kernel ridge", "distances", "pairs"])
 def test_a_line_says_what_was_understood(name):
-    assert str(fitted(name, LEARN)[0].columns_) == LINE
+    assert str(learned(name)[0].columns_) == LINE
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "votes", "regressor", "regressor by pairs", "clusterer", "outliers", "imputer"])
 def test_a_file_keeps_what_was_understood(name, tmp_path):
-    model = fitted(name, LEARN)[0]
+    model = learned(name)[0]
     model.save(tmp_path / "model.smm")
     again = sm.load(tmp_path / "model.smm")
     assert again.semimetric_.schema == model.semimetric_.schema
@@ -150,7 +161,7 @@ def test_a_file_keeps_what_was_understood(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "votes"])
 def test_classes_are_learned(name):
-    model = fitted(name, LEARN)[0]
+    model = learned(name)[0]
     assert model.score(NEW, LEAVES[200:]) > 0.85
     assert list(model.feature_names_in_) == list(USED)
     assert model.n_features_in_ == len(USED) == len(model.feature_importances_)
@@ -159,11 +170,11 @@ def test_classes_are_learned(name):
 
 
 def test_values_are_learned():
-    assert fitted("regressor", LEARN)[0].score(NEW, SPENDS[200:]) > 0.8
+    assert learned("regressor")[0].score(NEW, SPENDS[200:]) > 0.8
 
 
 def test_what_was_not_in_the_fit():
-    model = fitted("classifier", LEARN)[0]
+    model = learned("classifier")[0]
     new = NEW.assign(plan="gold", country="FR", name=None)
     assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)  # an unknown category is as far from all that are known
     gap = NEW.assign(age=NEW["age"].where(NEW["age"] > 30))

@@ -1,6 +1,8 @@
 """Tables as people have them: frames with categories, angles and missing values, from `fit` to search and files."""
 
 import pickle
+from copy import deepcopy
+from functools import cache
 
 import cases
 import numpy as np
@@ -76,11 +78,18 @@ MODELS = {
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
-def model_of(name, **changes):
-    options = MODELS[name] | changes
+@cache
+def fitted(name):
+    options = MODELS[name]
     frame, true = table(missing=0.15 if "missing" in options else 0.0)
     model, pairs = learned(frame, true, **options)
     return model, frame, pairs, true
+
+
+def model_of(name):
+    """A copy of a model that is fitted once, with its frame, pairs and true distance."""
+    model, frame, pairs, true = fitted(name)
+    return deepcopy(model), frame.copy(), pairs.copy(), true
 
 
 def queries(name):

@@ -75,6 +75,7 @@ def test_parts_learn_what_one_fit_learns(options, shards):
     assert "parts" not in repr(parts.solution_)
 
 
+@pytest.mark.slow
 def test_directions_without_weight_are_kept_while_passes_go_on():
     options = {"directions": "pca", "penalty": "lasso", "alpha": 0.1, "delta": 0.0}
     parts, whole = in_parts(**options), made(LargeMarginLearner, **FAST | options).fit(X, Y)
@@ -84,6 +85,7 @@ def test_directions_without_weight_are_kept_while_passes_go_on():
     np.testing.assert_allclose(parts.feature_importances_, whole.feature_importances_, atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 def test_the_first_order_method_goes_the_same_way():
     solver = {"solver": FirstOrder(max_iter=50), "n_passes": 1}

@@ -117,6 +117,7 @@ def test_pairs_bring_their_threshold():
     assert parts.classes_.tolist() == [-1, 1]
 
 
+@pytest.mark.slow
 def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
     monkeypatch.setattr(identical_items, "_MOST", 20)
     for by_row in (False, True):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,14 @@ SIZED = (
     "Neighbors",
 )
 CASES = [(name, size) for name in VALUES for size in (("mixed", "1", "50") if name in SIZED else ("",))]
+
+
+@cache
+def value_of(name, size):
+    """Made once for all tests, which draw it and change nothing of it."""
+    return VALUES[name](size)
+
+
 every_value = pytest.mark.parametrize(("name", "size"), CASES)
 
 
@@ -136,7 +145,7 @@ def test_every_value_that_draws_itself_is_drawn_here():
 
 @every_value
 def test_a_value_draws_into_given_axes_or_a_new_figure(name, size):
-    value = VALUES[name](size)
+    value = value_of(name, size)
     given = plt.subplots()[1]
     assert value.plot(given) is given
     own = value.plot()
@@ -151,13 +160,13 @@ def test_a_value_draws_into_given_axes_or_a_new_figure(name, size):
 
 @every_value
 def test_a_value_has_a_table_for_notebooks(name, size):
-    page = VALUES[name](size)._repr_html_()
+    page = value_of(name, size)._repr_html_()
     assert page.count("<table>") == 1
     assert page.count("<tr>") > 1
 
 
 def test_a_prediction_adds_up_from_the_mean_to_the_row():
-    found = VALUES["PredictionExplanation"]("mixed")
+    found = value_of("PredictionExplanation", "mixed")
     for most in (1, 3, 5):
         axes = found.plot(most=most)
         bars = [bar.get_width() for bar in axes.patches]
@@ -172,7 +181,7 @@ def test_a_prediction_adds_up_from_the_mean_to_the_row():
 
 
 def test_bars_of_a_change_are_its_parts_of_the_distance():
-    found = VALUES["PredictionCounterfactual"]("mixed")
+    found = value_of("PredictionCounterfactual", "mixed")
     axes = found.plot()
     assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(found.distance, rel=1e-9)
     assert len(labels(axes)) == len(found.changes)
@@ -181,7 +190,7 @@ def test_bars_of_a_change_are_its_parts_of_the_distance():
 
 
 def test_bars_of_a_counterfactual_are_distances():
-    found = VALUES["Counterfactual"]("")
+    found = value_of("Counterfactual", "")
     axes = found.plot()
     assert [bar.get_width() for bar in axes.patches] == [3.0, 2.0, 1.0]
     assert labels(axes) == ["as it is", "age: 34 → 35", f"{LONG[:23]}…: (missing) → 0.5"]
@@ -189,7 +198,7 @@ def test_bars_of_a_counterfactual_are_distances():
 
 
 def test_bars_of_columns_are_means_of_refits_with_two_deviations():
-    found = VALUES["RefittedColumns"]("mixed")
+    found = value_of("RefittedColumns", "mixed")
     axes = found.plot(most=3)
     order = np.argsort(-found.losses.mean(axis=0), kind="stable")[:3]
     assert [bar.get_width() for bar in axes.patches] == pytest.approx(found.losses.mean(axis=0)[order])
@@ -225,7 +234,7 @@ def test_bars_of_tables_are_their_largest_values():
 
 
 def test_bars_of_functions_go_from_least_to_largest():
-    found = VALUES["Shapes"]("")
+    found = value_of("Shapes", "")
     axes = found.plot()
     spans = {name: np.ptp([*values.ravel(), 0.0]) for name, values in found.by_name().items()}
     for bar, name in zip(axes.patches, labels(axes), strict=True):
@@ -267,7 +276,7 @@ def test_choices_are_lines_over_strengths_or_rows_of_settings():
 
 
 def test_a_history_leaves_out_gaps_that_are_not_known():
-    axes = VALUES["History"]("").plot()
+    axes = value_of("History", "").plot()
     objective, gap = (line.get_ydata() for line in axes.lines)
     assert objective.tolist() == [3.0, 2.0, 1.9]
     assert np.isnan(gap).tolist() == [True, False, True]
@@ -277,7 +286,7 @@ def test_a_history_leaves_out_gaps_that_are_not_known():
 
 
 def test_a_new_figure_is_as_high_as_its_rows():
-    explanation = VALUES["PredictionExplanation"]("50")
+    explanation = value_of("PredictionExplanation", "50")
     few, many = (explanation.plot(most=most).figure.get_figheight() for most in (3, 50))
     assert few < 4 < 12 < many
     given = plt.subplots(figsize=(4, 3))[1]
@@ -290,9 +299,9 @@ def test_a_new_figure_is_as_high_as_its_rows():
 def test_another_value_is_refused(name):
     """Each picture names the value that it is of, and the call that returns it."""
     size = next(size for known, size in CASES if known == name)
-    other = VALUES["History" if name != "History" else "Tuning"]("")
+    other = value_of("History" if name != "History" else "Tuning", "")
     function = getattr(plotting, DRAWS[name])
-    assert function(VALUES[name](size), plt.subplots()[1]).has_data()
+    assert function(value_of(name, size), plt.subplots()[1]).has_data()
     refused = f"no {NAMED.get(name, name)}; give what"
     assert_refused(lambda: function(other), f"is a {type(other).__name__}", refused, "returns")
 

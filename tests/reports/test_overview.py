@@ -70,6 +70,7 @@ def test_values_are_judged(values):
     assert f"from {y[:150].min():g} to {y[:150].max():g}" in report.to_markdown()
 
 
+@pytest.mark.slow
 def test_items_that_were_learned_from_are_left_out_of_the_figures(cancer):
     model, X, y = cancer
     quality = sm.report(model, X, y).facts["overview"]["quality"]
@@ -234,6 +235,7 @@ def test_neighbors_of_given_items_are_those_that_were_learned_from(cancer):
     assert (sampled["n"], sampled["nGiven"], sampled["sampled"]) == (50, 25, True)
 
 
+@pytest.mark.slow
 def test_include_chooses_tabs_and_says_which_there_are(cancer):
     model, X, y = cancer
     every = sm.report(model, X, y)

@@ -78,6 +78,7 @@ def items():
     return X, np.where(X[:, 0] + 0.2 * rng.normal(size=90) > 0.5, "large", "small")
 
 
+@pytest.mark.slow
 def test_rows_count_all_items_held_out_and_add_up_to_the_error():
     model = sm.SemimetricClassifier(sm.LargeMarginLearner(effort="fast", random_state=0)).fit(*items())
     facts = vote_facts(model)

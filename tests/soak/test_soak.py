@@ -10,7 +10,8 @@ from soak.runner import Children, drawn, found, run
 
 FOUND = found()
 SHORT = [name for name, attack in ATTACKS.items() if attack.short]  # the others are for `make soak` alone
-LONG = ["growing-memory", "killed-workers"]  # a single case makes 120 calls, or starts and kills workers of a cluster
+# a single case makes 120 calls, starts and kills workers of a cluster, fits every estimator, or compiles most of the search
+LONG = ["growing-memory", "killed-workers", "hostile-input", "exact-search"]
 
 
 def fails(record):

@@ -130,6 +130,7 @@ def test_the_machine_follows_a_learner_of_scales_and_refuses_distances_without_c
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_scales_are_left_where_components_are_far_better():
     X, y = make_classification(600, 20, n_informative=10, n_redundant=0, n_classes=3, random_state=0)
     model = SemimetricClassifier().fit(X[:400], y[:400])

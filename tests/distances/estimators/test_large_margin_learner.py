@@ -293,6 +293,7 @@ def test_columns_of_transform_have_the_names_of_features_and_directions():
     assert not hasattr(learned(tables="full"), "get_feature_names_out")
 
 
+@pytest.mark.slow
 def test_a_time_budget_is_for_the_sum_and_shows_seconds(default_sum):
     model = default_sum
     assert all(c.seconds > 0 for c in model.choices_)

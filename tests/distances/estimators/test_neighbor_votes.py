@@ -274,6 +274,7 @@ def test_an_explanation_shows_the_votes():
     assert_allclose(plain.explain_neighbors(x).votes, 0.25)
 
 
+@pytest.mark.slow
 def test_balanced_classes_count_alike():
     rng = np.random.default_rng(0)
     items = np.r_[rng.normal(size=(180, 2)), rng.normal(1.2, 1.0, (20, 2))]

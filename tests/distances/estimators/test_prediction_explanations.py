@@ -117,6 +117,7 @@ def test_values_of_many_columns_add_up_however_far_the_row_is():
         assert_allclose(found.sum(axis=1), score[0] - score[1:], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*constant")
 def test_a_column_that_plays_no_part_adds_nothing():
     """Its weight is 0, or no vote depends on it."""
@@ -160,6 +161,7 @@ def test_another_class_can_be_explained_and_unknown_ones_are_refused():
     assert_refused(lambda: model.explain(ITEMS[7], n_background=0), "n_background", "1")
 
 
+@pytest.mark.slow
 def test_the_picture_has_a_bar_for_each_column():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     found = MODELS["machine of classes"]().explain(ITEMS[7])

@@ -74,7 +74,12 @@ def test_a_base_distance_takes_what_it_explains():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"n_knots": "auto", "alpha": "auto", "random_state": 1}, {"base_distances": (cases.cityblock,)}]
+    "options",
+    [
+        {},
+        pytest.param({"n_knots": "auto", "alpha": "auto", "random_state": 1}, marks=pytest.mark.slow),
+        {"base_distances": (cases.cityblock,)},
+    ],
 )
 def test_a_pair_of_weight_zero_is_as_good_as_absent(options):
     keep = np.arange(len(Y)) % 3 > 0

@@ -42,6 +42,7 @@ def test_a_seed_decides_and_units_do_not(rings):
     assert_allclose(got - got[0], want - want[0], atol=2e-3 * np.ptp(want))
 
 
+@pytest.mark.slow
 def test_threads_do_not_matter(rings):
     X, y = rings
     maps = [embedded_components(X, y, random_state=0, n_maps=2, n_jobs=n).matrix for n in (1, 2)]

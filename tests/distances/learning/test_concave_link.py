@@ -49,6 +49,7 @@ def test_it_is_a_metric_that_is_saved_and_searched(tmp_path):
     assert [len(row) for row in found] == (radius >= D).sum(axis=1).tolist()
 
 
+@pytest.mark.slow
 def test_a_sum_that_needs_no_link_has_one_that_is_nearly_straight():
     d = fitted("concave", SUMS * (1 + 0.1 * RNG.normal(size=len(SUMS)))).semimetric_
     np.testing.assert_allclose(d.link_function.apply(SUMS), SUMS, rtol=0.05, atol=0.05)
@@ -101,6 +102,7 @@ def test_folds_in_which_all_distances_are_zero_are_left_out(far):
     assert model.score(index, y) > 0.5
 
 
+@pytest.mark.slow
 def test_a_link_that_loses_on_longer_pairs_is_not_taken(monkeypatch):
     rng = np.random.default_rng(1)
     X, index = rng.random((120, 2)), rng.integers(0, 120, (1200, 2))

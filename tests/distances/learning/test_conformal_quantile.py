@@ -17,7 +17,7 @@ def item_effects(rng, n_items, effect):
     return np.abs(a[:, None] + a + e + e.T)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(3, 9), st.sampled_from([0.3, 0.5, 0.8, 0.9]), st.booleans())
 def test_it_is_the_rank_of_the_slow_twin(seed, n_items, level, tied):
     """For any pairs, repeated ones and equal scores among them."""
@@ -39,6 +39,7 @@ def test_of_pairs_that_share_nothing_it_is_split_conformal_prediction():
             assert quantile(level) == np.sort(scores)[quantile.rank(level) - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_it_covers_pairs_of_new_items(effect):
     """In 3,000 draws of 16 items and two new ones, each a Bernoulli trial; within four standard errors of the binomial."""

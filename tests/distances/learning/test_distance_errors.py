@@ -109,6 +109,7 @@ def test_recall_is_of_every_item_where_all_pairs_are_evaluated():
     assert model.n_calls_ == 4000 + 30 * 29 // 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* pairs of items that were set aside", "ignore:.* lie outside the range of the fit")
 def test_items_set_aside_from_given_pairs_teach_nothing():
     """The items whose pairs change no weight are those that were set aside, and the errors are of their pairs."""

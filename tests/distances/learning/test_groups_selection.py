@@ -151,6 +151,7 @@ def test_neighbours_of_few_items_of_an_exclusive_or_find_the_pair_and_vote_no_wo
     assert scores["auto"] >= scores["singles"] > 0.9
 
 
+@pytest.mark.slow
 def test_a_category_and_a_number_that_act_together_are_found():
     rng = np.random.default_rng(0)
     pairs = rng.random((900, 2, 4))
@@ -161,6 +162,7 @@ def test_a_category_and_a_number_that_act_together_are_found():
     assert model.groups_[4:] == ((0, 1),)
 
 
+@pytest.mark.slow
 def test_the_choice_is_seeded_cloned_pickled_and_printed(found):
     pairs, y, fresh, _ = measured(0, joint=True)
     again = clone(found).fit(pairs, y)

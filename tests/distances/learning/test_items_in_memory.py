@@ -109,7 +109,10 @@ def test_pairs_are_drawn_by_row_number():
     assert (drawn.index == drawn_rows(len(SMALL), 3)).all()
 
 
-@pytest.mark.parametrize("directions", ["forest", "nca-embedded", PartitionFeatures("random-forest", n_trees=5)])
+@pytest.mark.parametrize(
+    "directions",
+    [pytest.param("forest", marks=pytest.mark.slow), "nca-embedded", PartitionFeatures("random-forest", n_trees=5)],
+)
 def test_directions_of_weighted_items_are_those_of_repeated_ones(directions):
     times = 1 + np.arange(len(X)) % 4 * (Y == 1)
     weighted = learned(directions=directions).fit(X, Y, sample_weight=times)

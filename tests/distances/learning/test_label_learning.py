@@ -67,6 +67,7 @@ def test_class_weights_do_not_change_how_many_neighbours_an_item_is(numbers):
         assert_allclose(part.neighbor_weight, 1.0)
 
 
+@pytest.mark.slow
 def test_folds_of_a_learned_sum_learn_their_own_trees(numbers):
     fitted = LargeMarginLearner().fit(*numbers)
     again = as_chosen(LargeMarginLearner(), fitted)

@@ -82,6 +82,7 @@ def test_directions_are_for_items_that_have_all_numbers(table):
     assert {directions for _, directions, *_ in found} == {None}
 
 
+@pytest.mark.slow
 def test_scales_beside_categories_are_compared_as_scales_alone(table):
     numbers, codes, y = table
     _, found = compared(np.hstack([numbers, codes]), y, categorical_features=[2, 3])
@@ -102,6 +103,7 @@ def limited(monkeypatch, **limits):
     monkeypatch.setitem(LABELS, "default", replace(LABELS["default"], **limits))
 
 
+@pytest.mark.slow
 def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2

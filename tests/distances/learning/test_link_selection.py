@@ -122,6 +122,7 @@ def test_what_is_given_is_kept():
     assert (recipe.link, choices) == (PowerLink(0.7), ())
 
 
+@pytest.mark.slow
 def test_both_are_chosen_by_an_estimator_which_says_what_it_compared():
     model = DistanceRegressor(link="power", n_knots=3, preprocessor=ITEMS).fit(INDEX, SUMS**0.6 * NOISE)
     assert model.semimetric_.link == model.recipe_.link == PowerLink(0.6)

@@ -89,12 +89,14 @@ def test_more_time_is_used_for_more_folds(problem, learned):
     assert n_heats[0] == 1 < n_heats[1] < n_heats[2]
 
 
+@pytest.mark.slow
 def test_what_is_too_slow_is_left_out(problem, learned):
     found = learn_sum_within(problem, TimeBudget(5.5))
     assert all("components" not in c.settings["directions"] for c in found.choices)
     assert learned[0][-1][1] in ((), ("forest",))
 
 
+@pytest.mark.slow
 def test_scales_are_learned_from_fewer_items_where_there_is_no_time_for_more(problem, learned, monkeypatch):
     monkeypatch.setattr(race, "_FOR_SCALES", (2_000, 200))
     monkeypatch.setitem(COSTS, "scales", 0.01)

@@ -82,6 +82,7 @@ def test_more_weights_than_pairs_can_tell_are_left_out_but_for_the_fewest_knots(
     assert {c.settings["n_knots"] for c in chosen(recipe, knots=False)[1]} == {8}  # what is given is compared, however wide
 
 
+@pytest.mark.slow
 def test_of_many_weights_more_knots_are_compared_only_where_those_before_have_gained(monkeypatch):
     monkeypatch.setattr(selection, "_FEW_COLUMNS", 10)
     every = {c.settings["n_knots"] for c in chosen()[1]}
@@ -104,6 +105,7 @@ def test_of_many_weights_strengths_are_compared_only_where_they_were_near_the_be
     assert set(more) == near < set(every_other)
 
 
+@pytest.mark.slow
 def test_large_data_are_sampled(monkeypatch):
     limited(monkeypatch, n_rows=150)
     recipe, choices = chosen()
@@ -112,6 +114,7 @@ def test_large_data_are_sampled(monkeypatch):
     assert recipe.alpha in {c.settings["alpha"] for c in choices}
 
 
+@pytest.mark.slow
 def test_choices_print_as_a_table_with_a_star_at_the_choice():
     def choice(n_knots, alpha, *losses):
         return candidate(n_knots, alpha, losses)

@@ -61,6 +61,7 @@ def test_every_item_is_held_out_once_and_twins_together(numbers):
         assert not set(map(tuple, X[part])) & set(map(tuple, X[held]))
 
 
+@pytest.mark.slow
 def test_of_many_items_some_are_held_out_once(numbers, monkeypatch):
     X, y = numbers
     monkeypatch.setattr(shares, "_FOLDED", 50)
@@ -132,6 +133,7 @@ def test_wide_tables_have_few_knots(rng):
     assert shares.with_scales(wide) == wide
 
 
+@pytest.mark.slow
 def test_what_has_no_share_is_not_learned_from_all_items(numbers, monkeypatch):
     X, y = numbers
     monkeypatch.setattr(

@@ -17,7 +17,7 @@ def along(d, x, y, feature, values):
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("bends", [False, True])
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_the_sum_is_affine_between_them(groups, bends, gaps, seed):
     rng = np.random.default_rng(seed)
     d = distance(seed, groups, bends=bends, gaps=gaps)

@@ -125,6 +125,7 @@ def test_learners_from_comparisons_take_them():
 CLASSES = (ITEMS[:, 0] > 0.5).astype(int)
 
 
+@pytest.mark.slow
 def test_what_is_chosen_automatically_keeps_to_them():
     """Directions would void what is asked of features, so none are tried; groups are compared under the rows."""
     monotone = {"constraints": [Monotone()], "alpha": 1e-2}
@@ -140,6 +141,7 @@ def test_what_is_chosen_automatically_keeps_to_them():
         assert (inner <= model.semimetric_.paired(x, y) + 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"tables": "full", "groups": "auto", "directions": None}], ids=["all", "groups"])
 def test_settings_of_quasimetrics_are_chosen_automatically(options):
     d = made(LargeMarginLearner, axioms="quasimetric", n_knots=3, alpha=1e-2, **options).fit(ITEMS, CLASSES).semimetric_

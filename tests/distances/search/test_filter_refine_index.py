@@ -255,6 +255,7 @@ def test_histograms_under_the_earth_movers_distance(seed, k, learned, kind):
         assert list(zip(found.distances[q].tolist(), found.ids[q].tolist(), strict=True)) == want
 
 
+@pytest.mark.slow
 def test_few_calls_find_the_nearest_digits():
     pytest.importorskip("ot")
     digits = load_digit_histograms()

@@ -124,8 +124,14 @@ ROUTES = {  # every way in which a folder of shards is read
 }
 
 
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize(
+    ("name", "route"),
+    [
+        pytest.param(name, route, marks=[pytest.mark.slow] * (route != "load" and name != "no distance"))
+        for name in STATES
+        for route in ROUTES
+    ],
+)
 def test_a_file_that_names_no_shards_of_this_folder_is_refused(folder, name, route):
     change, problem = STATES[name]
     restated(folder, change)

@@ -117,7 +117,7 @@ OUTCOMES = {"all solved", "some solved", "none solved", "refused", "no weights k
 
 
 @pytest.mark.parametrize("seed", [
-    *range(60), *[pytest.param(range(start, start + 100), marks=pytest.mark.slow) for start in range(100, 1600, 100)],
+    *range(30), *[pytest.param(range(start, start + 100), marks=pytest.mark.slow) for start in range(0, 1600, 100)],
 ])  # fmt: skip
 def test_gaps_and_statuses_agree_with_every_other_solver_in_exact_arithmetic(seed):
     for one in seed if isinstance(seed, range) else [seed]:

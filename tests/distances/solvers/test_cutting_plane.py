@@ -59,10 +59,16 @@ def by_cvxpy(loss, setting):
 
 
 @pytest.mark.filterwarnings("ignore:Solution.Reference")
-@pytest.mark.parametrize("lazily", [False, True])
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize(
-    ("solver", "loss"), [(s, loss) for s in SOLVERS for loss in cases.LOSSES if SOLVERS[s][1] or loss == "squared"]
+    ("solver", "loss", "lazily"),
+    [
+        pytest.param(s, loss, lazily, marks=[pytest.mark.slow] * (loss != "squared" and not lazily))
+        for lazily in (False, True)
+        for s in SOLVERS
+        for loss in cases.LOSSES
+        if SOLVERS[s][1] or loss == "squared"
+    ],
 )
 def test_agrees_with_cvxpy_with_every_row(solver, loss, setting, lazily):
     program, reference = by_cvxpy(loss, setting)

@@ -63,7 +63,10 @@ def test_blocks_and_threads_write_what_one_block_writes(name, monkeypatch):
         assert chunk.data[:size].tolist() == whole.data[place].tolist()
 
 
-@every_map
+@pytest.mark.parametrize(
+    "name",  # for pairs and groups most kernels are compiled again
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("all pairs", "groups"))) for name in cases.MAPS],
+)
 def test_full_output_single_precision_and_wide_indices_hold_the_same(name, monkeypatch):
     embedding, X = fitted(name)
     rows = embedding.transform(X)

@@ -105,6 +105,7 @@ def test_equation_26_as_printed_depends_on_the_unit():
         assert (1.2 if w_prior == "covariance" else 1 - 1e-6) < large / small < most
 
 
+@pytest.mark.slow
 def test_the_order_of_items_plays_no_part(small):
     X, y, one = small
     order = np.random.default_rng(0).permutation(160)
@@ -169,6 +170,7 @@ def test_three_curved_classes_are_told_apart_as_well_as_by_a_kernel():
     assert scaled.predict(3.7 * unseen[0]).tolist() == model.predict(unseen[0]).tolist()
 
 
+@pytest.mark.slow
 def test_a_wider_overlap_teaches_machines_from_more_items(monkeypatch):
     X, y = make_horseshoe(100, 60)
     seen, fit = [], LinearSVC.fit
@@ -186,6 +188,7 @@ def test_a_wider_overlap_teaches_machines_from_more_items(monkeypatch):
     assert taught[0] <= 160 < taught[1] < taught[2] == 4 * 160
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"), [("counted", True), ("prior_points", "items"), ("w_prior", "precision"), ("chains__refine", False)]
 )
@@ -197,6 +200,7 @@ def test_readings_of_the_paper_change_what_they_should(name, value, small):
     assert np.array_equal(one.trace_, other.trace_) == (name == "chains__refine")
 
 
+@pytest.mark.slow
 def test_what_has_not_settled_is_said():
     X, y = make_horseshoe()
     with pytest.warns(ConvergenceWarning, match=r"R-hat .* is \d+\.\d+, at most 1.1 is required; .*raise n_sweeps=60"):
@@ -297,6 +301,7 @@ def test_by_default_sets_get_the_pieces_that_they_have(make):
     assert choice.accuracy[choice.chosen] > choice.accuracy[0] + 0.05  # the first candidate is one piece
 
 
+@pytest.mark.slow
 def test_where_classes_overlap_along_a_plane_held_out_items_ask_for_one_piece(rng):
     X = rng.normal(size=(80, 4))
     y = X[:, 0] + rng.normal(size=80) > 0
