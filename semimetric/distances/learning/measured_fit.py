@@ -177,7 +177,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         """Return a trial of many weights with every other strength; None where the knots before it have gained little.
 
         The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on.
-        Strengths that were far from the best with the knots before are left out. Links are compared at the middle strength alone.
+        Strengths that were far from the best with the knots before are left out. Links are compared at the middle strength.
         """
         if not (self.knots or self.links) or not self.is_wide(trial.recipe):
             return trial
