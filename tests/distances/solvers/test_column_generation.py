@@ -97,3 +97,14 @@ def test_a_start_is_gone_on_from(problem):
 def test_targets_of_zero_have_weights_of_zero(problem):
     A, _, sample, _ = problem
     assert not generate_columns(A, np.zeros(300), sample, np.ones(400)).weights.any()
+
+
+def test_of_columns_that_resemble_each_other_few_have_a_weight(rng):
+    """Differences along 1,000 directions of the plane make a length; the best weights are far fewer than the columns."""
+    angle = np.linspace(0, np.pi, 1_000, endpoint=False)
+    moves = rng.normal(size=(500, 2))
+    A, y = Matrix(np.abs(moves @ [np.cos(angle), np.sin(angle)])), np.linalg.norm(moves, axis=1)
+    found = generate_columns(A, y, np.full(500, 1 / 500), np.full(1_000, 1e-4))
+    assert found.status is Status.SOLVED
+    assert np.count_nonzero(found.weights) < 50
+    assert_allclose(A.values @ found.weights, y, rtol=0.05)
