@@ -17,7 +17,7 @@ from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
-from ..model.divergences import closest_divergence
+from ..model.divergences import DIVERGENCES, closest_divergence
 from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
@@ -82,12 +82,14 @@ _COMPARED = 2_000  # pairs
 
 def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> None:
     """Warn where distances in memory agree with a divergence that has a name, and the learned one is only near to them."""
-    if len(recipe.base_distances) or recipe.asks_triangle or not d.schema.plain:
+    if len(recipe.base_distances) or not d.schema.plain:
         return
     data = data.sampled(_COMPARED, recipe.random_state)
     pairs = data.pairs
     match = closest_divergence(pairs.items[pairs.left], pairs.items[pairs.right], data.y)
     if match is None or match.error > _IS_NAMED:
+        return
+    if recipe.asks_triangle and match.exponent > DIVERGENCES[match.name].metric_power:
         return
     apart = data.y > 0.0
     learned = d.paired_by_index(pairs.items, pairs.index[apart], n_jobs=recipe.n_jobs)

@@ -16,6 +16,7 @@ from ..._foundation.types import FeatureChoice, Knots, Periods
 from ..._foundation.validation import check_alpha, check_choice, check_n_jobs
 from ...data.feature_groups import Groups, JointGroups, automatic
 from ...data.knots import MOST_KNOTS, knot_counts
+from ..model.divergences import DIVERGENCES
 from ..model.links import Link, PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
@@ -342,11 +343,6 @@ class Recipe:
         check_alpha("alpha", self.alpha)
         if self.relative is not True and self.relative is not False:
             check_alpha("relative", self.relative, strict=True)
-        if self.asks_triangle and len(self.base_distances):
-            raise NotSupportedError(
-                f"axioms={self.axioms!r} cannot be claimed with base_distances=, of which nothing is known; leave them out, or "
-                'use axioms="semimetric"'
-            )
         self._check_constraints()
         if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
             raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
@@ -356,6 +352,8 @@ class Recipe:
                 'use Tables(groups="singles"), or tables="full"'
             )
         check_link(self)
+        if self.asks_triangle and isinstance(self.base_distances, Sequence):  # else they are refused where they are called
+            self._check_metric_bases(self.base_distances)
         resolve_loss(self.loss)
         resolve_solver(self.solver)
         penalties = self.penalties()
@@ -363,6 +361,18 @@ class Recipe:
             self._check_prior(penalties)
         link = resolved_link(self.link)
         return self if link == self.link else replace(self, link=link)
+
+    def _check_metric_bases(self, given: Sequence[Callable[..., Any] | str]) -> None:
+        """Refuse base distances of which the triangle inequality is not known; names are read where they are called."""
+        metrics = {name: each.metric_power for name, each in DIVERGENCES.items() if each.metric_power}
+        for function, power in zip(given, self.base_powers, strict=True):
+            most = metrics.get(function, 0.0) if isinstance(function, str) else 0.0
+            if power > most:
+                powers = ", ".join(f"{name!r} up to {power:g}" for name, power in metrics.items())
+                raise NotSupportedError(
+                    f"axioms={self.axioms!r} cannot be claimed with the base distance {function!r} at the power {power:g}; leave "
+                    f'it out, give what is known to be a metric ({powers}), or use axioms="semimetric"'
+                )
 
     def _check_prior(self, penalties: Sequence[Penalty]) -> None:
         """Refuse a given distance that cannot be drawn to, or that no penalty draws to."""

@@ -166,7 +166,9 @@ class Tables(Settings):
         of numbers x_k >= 0, and need not be given again when a file is loaded: "jensenshannon" is
         ``sqrt(sum_k (x_k ln(x_k / m_k) + y_k ln(y_k / m_k)) / 2)`` with ``m_k = (x_k + y_k) / 2``, "hellinger"
         ``sqrt(sum_k (sqrt(x_k) - sqrt(y_k))^2 / 2)``, "chi2" ``sum_k (x_k - y_k)^2 / (x_k + y_k)``, and "kl_div"
-        ``sum_k x_k ln(x_k / y_k) - x_k + y_k``, which is not symmetric, and infinite where y_k alone is 0.
+        ``sum_k x_k ln(x_k / y_k) - x_k + y_k``, which is not symmetric, and infinite where y_k alone is 0. With
+        ``axioms="metric"`` the first two are allowed at exponents <= 1 and "chi2" at <= 0.5, where they are metrics (Hein &
+        Bousquet 2005).
     base_exponents : float, sequence of float, or "auto", default 1.0
         Exponents of the base distances (of their squares with ``link="sqrt"``). "auto" chooses one for all from 1, 0.9, ...,
         0.5 on held-out pairs, together with an open link.

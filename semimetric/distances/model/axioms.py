@@ -29,7 +29,8 @@ class Axioms:
     """The axioms that hold for every pair of points, by the weights and columns of the model.
 
     With base distances, they hold if each base distance is itself a semimetric. Symmetry and zeros on the diagonal are checked
-    on a few pairs of the training set and not claimed if they fail there; the triangle inequality is never claimed then.
+    on a few pairs of the training set and not claimed if they fail there. The triangle inequality is claimed if all of them
+    are divergences with a name, at powers at which they are metrics. Their roots round by up to 1e-8 of their largest value.
 
     ``triangle=False`` means "not proved", not "violated". The triangle inequality is proved by the columns of monotone scales,
     and by a check of all grid points of every table, up to a rounding of 1e-12 of its largest weight. Concave links, slopes
@@ -101,7 +102,7 @@ class Axioms:
             positive=nonnegative and positive_outside and covered >= set(range(n_raw)),
             triangle=nonnegative
             and concave
-            and not base_distances
+            and all(base.metric for base in base_distances)
             and (embedding.metric or _holds_on_grid(embedding, weights)),
             continuous=embedding.continuous and not jumps,
         )
@@ -280,11 +281,11 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
     elif verdict == "not proved":
         triangle = "not proved: some table violates it or cannot be checked, but no points were found at which the sum does"
     elif worst is None:
-        triangle = "by the columns: monotone scales"
+        triangle = "by the columns: monotone scales" + (" and known divergences" if d.base_distances else "")
     else:
         triangle = (
             f"by a check of all grid points: the worst excess is {worst.excess:.3g}, of {worst.largest:.3g}; up to "
-            f"{TOLERANCE:g} of that is rounding"
+            f"{TOLERANCE:g} of that is rounding" + ("; divergences are known" if d.base_distances else "")
         )
     jumps = "leaves of trees jump at thresholds" if d.directions and d.directions.n_trees else "symmetry by swapping jumps"
     return {

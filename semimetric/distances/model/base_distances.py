@@ -69,6 +69,11 @@ class BaseDistance(FrozenValue):
         items = self.probe.reshape(-1, self.probe.shape[2])
         return self._gives(items, items, np.zeros(len(items)))
 
+    @property
+    def metric(self) -> bool:
+        """True if the term is proved to satisfy the triangle inequality: of a divergence at a power that is not too large."""
+        return self.weight == 0 or (self.divergence is not None and self.power <= self.divergence.metric_power)
+
     def _gives(self, x: Floats, y: Floats, expected: Floats) -> bool:
         if self.weight == 0:
             return True

@@ -13,12 +13,16 @@ from ..._foundation.types import ArrayLike, Floats
 
 @dataclass(frozen=True)
 class Divergence:
-    """A divergence as a function of two vectors or of two batches, shape (n_features,) or (n, n_features)."""
+    """A divergence as a function of two vectors or of two batches, shape (n_features,) or (n, n_features).
+
+    The powers at which the symmetric ones are metrics are those of Hilbertian metrics of numbers >= 0 (Hein & Bousquet 2005).
+    """
 
     name: str
     term: Callable[[Floats, Floats], Floats]  # of two numbers: what a column adds
     rooted: bool  # True if the distance is the root of the sum
     symmetric: bool = True
+    metric_power: float = 0.0  # the largest power at which it is proved to be a metric; 0 if it is at none
 
     def __call__(self, X: ArrayLike, Y: ArrayLike) -> Floats:
         total: Floats = self.parts(X, Y).sum(axis=-1)
@@ -52,9 +56,9 @@ def _hellinger(x: Floats, y: Floats) -> Floats:
 DIVERGENCES = {
     each.name: each
     for each in (
-        Divergence("jensenshannon", _jensen_shannon, True),
-        Divergence("hellinger", _hellinger, True),
-        Divergence("chi2", _chi_squared, False),
+        Divergence("jensenshannon", _jensen_shannon, True, metric_power=1.0),
+        Divergence("hellinger", _hellinger, True, metric_power=1.0),
+        Divergence("chi2", _chi_squared, False, metric_power=0.5),
         Divergence("kl_div", kl_div, False, symmetric=False),
     )
 }

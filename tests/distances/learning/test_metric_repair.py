@@ -1,5 +1,7 @@
 """A metric from what is none: below it, or nearest to it."""
 
+from dataclasses import replace
+
 import cases
 import numpy as np
 import pytest
@@ -67,9 +69,12 @@ def test_refuses_what_cannot_be_repaired():
     def repair(**options):
         return lambda: metric_repair(fitted(**options))
 
-    assert_refused(
-        repair(base_distances=(cases.cityblock,)), "base distances", "cannot be claimed", "without", NotSupportedError
-    )
+    with_base = fitted(base_distances=(cases.cityblock,))
+    (base,) = with_base.base_distances
+    assert base.weight == 0
+    assert metric_repair(with_base).axioms.triangle
+    counted = replace(with_base, base_distances=(replace(base, weight=1.0),))
+    assert_refused(lambda: metric_repair(counted), "base distances", "cannot be claimed", "without", NotSupportedError)
     assert_refused(repair(axioms=None), "below 0", "", 'axioms="semimetric"', NotSupportedError)
     assert_refused(repair(groups="pairs", symmetry="swap", n_knots=3), "", "continuous", 'symmetry="tie"', NotSupportedError)
     model = DistanceRegressor(n_knots=4, alpha=1e-4, preprocessor=ITEMS).fit(INDEX, SQUARES)

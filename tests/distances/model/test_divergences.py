@@ -55,6 +55,45 @@ def test_it_is_that_of_scipy_or_scikit_learn(name, seed, zeros):
         assert_array_equal(DIVERGENCES[name](Y, X), found)
 
 
+METRICS = [name for name, each in DIVERGENCES.items() if each.metric_power]
+
+
+@pytest.mark.parametrize("name", METRICS)
+@given(seed=st.integers(0, 10_000), zeros=st.booleans(), share=st.floats(0.1, 1.0))
+def test_it_is_a_metric_up_to_its_power(name, seed, zeros, share):
+    x, y, z = (histograms(seed + k, 40, zeros) * (1 + k) for k in range(3))  # also of other sums
+    y[:20] = x[:20] + 1e-3 * (z[:20] - x[:20])  # a short detour
+    d, power = DIVERGENCES[name], share * DIVERGENCES[name].metric_power
+    xz, xy, yz = (d(a, b) ** power for a, b in ((x, z), (x, y), (y, z)))
+    assert (xz <= (xy + yz) * (1 + 1e-9) + 1e-7**share).all()
+
+
+def test_beyond_its_power_it_is_none():
+    x, y, z = np.eye(2)[[0]], np.full((1, 2), 0.5), np.eye(2)[[1]]
+    for name in METRICS:
+        d, power = DIVERGENCES[name], 2 * DIVERGENCES[name].metric_power
+        assert d(x, z)[0] ** power > d(x, y)[0] ** power + d(y, z)[0] ** power
+
+
+@pytest.mark.parametrize("kind", ["full", "warped"])
+@pytest.mark.parametrize(("name", "exponent"), [("jensenshannon", 1.0), ("hellinger", 0.8), ("chi2", 0.5)])
+def test_a_metric_may_have_it_as_a_part(name, exponent, kind, tmp_path):
+    X = histograms(0, 60)
+    pairs = np.random.default_rng(1).integers(0, 60, (200, 2))
+    y = DIVERGENCES[name](X[pairs[:, 0]], X[pairs[:, 1]]) ** exponent + np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)
+    tables = sm.Tables(kind, base_distances=[name], base_exponents=exponent)
+    model = sm.DistanceRegressor(n_knots=3, alpha=1e-6, axioms="metric", tables=tables, preprocessor=X).fit(pairs, y)
+    d = model.semimetric_
+    assert d.base_distances[0].weight > 0.5
+    assert d.axioms.name == "metric"
+    assert "divergences" in d.certify().proofs["triangle"]
+    D = d.pairwise(X)
+    assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-7).all()
+    d.save(tmp_path / "d.smm")
+    assert sm.load(tmp_path / "d.smm").axioms == d.axioms
+    assert sm.metric_repair(d).axioms.triangle
+
+
 def test_a_distance_that_it_is_is_learned():
     model, _, pairs, y = learned(["jensenshannon"], alpha=1e-9)
     assert_allclose(model.predict(pairs), y, rtol=1e-5)
@@ -155,7 +194,9 @@ def test_a_distance_that_has_a_name_is_told():
     named = sm.Tables(base_distances=["chi2"], base_exponents=0.5)
     model = sm.DistanceRegressor(tables=named, **options | {"alpha": 1e-9}).fit(pairs, y)
     assert_allclose(model.predict(pairs), y, rtol=1e-3)
-    sm.DistanceRegressor(axioms="metric", **options).fit(pairs, y)  # which no divergence is claimed to be
+    with pytest.warns(sm.SemimetricWarning, match=told):
+        sm.DistanceRegressor(axioms="metric", **options).fit(pairs, y)
+    sm.DistanceRegressor(axioms="metric", **options).fit(pairs, y**2)  # which chi2 itself is not
     options["preprocessor"] = bits = (X > 0.1) * 1.0
     apart = np.abs(bits[pairs[:, 0]] - bits[pairs[:, 1]]).sum(axis=1)  # chi2 of bits, which tables are as well
     sm.DistanceRegressor(**options).fit(pairs, apart)
