@@ -55,8 +55,8 @@ def metric_repair(model: Semimetric, method: str = "closure") -> Semimetric:
         raise InputError(f"metric_repair was given a {type(model).__name__}; a Semimetric is required: give model.semimetric_")
     if not all(base.metric for base in model.base_distances):
         raise NotSupportedError(
-            "the triangle inequality cannot be claimed with base distances of which it is not known; learn without them, or with "
-            "divergences that are metrics"
+            "the triangle inequality cannot be claimed with base distances of which it is not known; learn without them, or "
+            "with divergences that are metrics"
         )
     if not model.axioms.nonnegative:
         raise NotSupportedError('weights below 0 have no shortest paths; learn with axioms="semimetric" or stronger')

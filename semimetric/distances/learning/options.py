@@ -368,10 +368,10 @@ class Recipe:
         for function, power in zip(given, self.base_powers, strict=True):
             most = metrics.get(function, 0.0) if isinstance(function, str) else 0.0
             if power > most:
-                powers = ", ".join(f"{name!r} up to {power:g}" for name, power in metrics.items())
+                powers = ", ".join(f"{name!r} up to {highest:g}" for name, highest in metrics.items())
                 raise NotSupportedError(
-                    f"axioms={self.axioms!r} cannot be claimed with the base distance {function!r} at the power {power:g}; leave "
-                    f'it out, give what is known to be a metric ({powers}), or use axioms="semimetric"'
+                    f"axioms={self.axioms!r} cannot be claimed with the base distance {function!r} at the power {power:g}; "
+                    f'leave it out, give what is known to be a metric ({powers}), or use axioms="semimetric"'
                 )
 
     def _check_prior(self, penalties: Sequence[Penalty]) -> None:
