@@ -1,4 +1,4 @@
-"""Seeded randomness, the folder of real data, and one deterministic hypothesis profile for the whole suite."""
+"""Seeded randomness, the folder of real data, and deterministic hypothesis profiles for the whole suite."""
 
 import gc
 import os
@@ -15,20 +15,29 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a screen
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores, and threads of OpenMP turn round while they wait for one
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile(
-    "semimetric", derandomize=True, deadline=None, max_examples=25, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "quick", derandomize=True, deadline=None, max_examples=25, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile("semimetric")
+settings.register_profile("slow", settings.get_profile("quick"), max_examples=50)
+settings.load_profile("quick")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to a suite in the background: tests press Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-gc.disable()  # collecting 20,000 tests makes millions of objects that all stay; looking through them takes a fifth of its time
+def pytest_configure(config):
+    """Give the slow tests more examples."""
+    if config.option.markexpr == "slow":
+        settings.load_profile("slow")
 
 
-def pytest_collection_finish():
-    """What was collected stays to the end, so that no collection of garbage looks through it again."""
-    gc.enable()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect 20,000 tests without looking for garbage: that takes a fifth of the time, and nearly all objects stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

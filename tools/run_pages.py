@@ -2,9 +2,10 @@
 
     python tools/run_pages.py docs/choose.md ...
 
-A block of Python continues the blocks before it. A block of text right below it shows what it prints, and an image right below
-both is the figure that it has drawn. An output that the page does not show, or shows wrongly, is written anew; one that agrees
-stays as it is. A block below ``<!-- needs: umap -->`` runs if that package is installed.
+A block of Python continues the blocks before it. A block of text right below it shows what it prints, and an image right
+below both is the figure that it has drawn. Figures are drawn anew. An output that the page does not show, or shows wrongly,
+is written anew and whole: put ``...`` in again. One that agrees stays as it is. A block below ``<!-- needs: umap -->`` runs
+if that package is installed.
 
 The tests run the pages by the functions of this file, and compare what they show.
 """
@@ -32,14 +33,15 @@ _BLOCK = re.compile(
 _END = "\x1e"  # ASCII's record separator, which no page prints
 _DRAWN = """
 import matplotlib.pyplot as _pyplot
+assert _pyplot.get_fignums(), "the block of this figure draws none: " + {figure!r}
 _pyplot.gcf().savefig({figure!r}, dpi=80, bbox_inches="tight", metadata={{"Software": None}})
 _pyplot.close("all")
 """
 _TOKEN = re.compile(
     r"""
     \.\.\.
-    | (?P<number>(?:(?<![\w.)])[+-])?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:e[+-]?\d+)?)
-      (?P<unit>[ ]?(?:%|(?:ms|µs|s|seconds|minutes)\b))?
+    | (?P<number>(?:(?<![\w.)])[+-])?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?)
+      (?P<unit>[ ]?%|[ ](?:ms|µs|s|seconds|minutes)\b)?
     | [^\W\d]+
     | \n
     | \S
@@ -64,7 +66,7 @@ def blocks_of(page: str, packages: Container[str] = ()) -> list[Block]:
     blocks = []
     for found in _BLOCK.finditer(page):
         after = found.end("code") + len("```\n")
-        output = slice(*found.span("shown")) if found["shown"] else slice(after, after)
+        output = slice(after, after) if found["shown"] is None else slice(*found.span("shown"))
         blocks.append(Block(*(found[name] or "" for name in ("code", "needs", "shown", "figure")), output))
     return [block for block in blocks if not block.needs or block.needs in packages]
 
@@ -92,9 +94,9 @@ def printed_by(blocks: list[Block], folder: Path, before: str = "") -> list[str]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(parts)],
         cwd=folder,
-        env=os.environ | {"MPLBACKEND": "Agg"},
+        env=os.environ | {"MPLBACKEND": "Agg", "PYTHONUTF8": "1"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     if done.returncode:
@@ -106,8 +108,8 @@ def difference(shown: str, printed: str) -> str:
     """Compare what a page shows with what its code prints: "" if they agree, else the lines that differ.
 
     Words and lines must be equal; the width of spaces may differ. A whole number is a count or a name, and must be equal too.
-    Another number, or a percentage, may be off by 2 %, or by one in its last digit. A time is not compared, only that one is
-    there. ``...`` stands for anything.
+    So must 0 and 100 %. Another number, or a percentage, may be off by 2 %, or by one in its last digit if it has several. A
+    time is not compared, only that one is there. ``...`` stands for anything.
     """
     told = [match[0] for match in _TOKEN.finditer(printed.strip())]
     pieces: list[list[str]] = [[]]
@@ -149,15 +151,17 @@ def _same(shown: str, printed: str) -> bool:
     here, there = _TOKEN.fullmatch(shown), _TOKEN.fullmatch(printed)
     if not (here and there and here["number"] and there["number"]):
         return shown == printed
-    if here["unit"] != there["unit"]:
+    unit, told_unit = ((found["unit"] or "").strip() for found in (here, there))
+    if unit != told_unit:
         return False
-    if here["unit"] and here["unit"].strip() != "%":
+    if unit not in ("", "%"):
         return True
     one, other = (Decimal(found["number"].replace(",", "")) for found in (here, there))
-    if not here["unit"] and all(found["number"].lstrip("+-").replace(",", "").isdigit() for found in (here, there)):
+    whole = here["number"].lstrip("+-").replace(",", "").isdigit()
+    if (whole and not unit) or (unit and one in (0, 100)):
         return one == other
-    last = min(int(number.as_tuple().exponent) for number in (one, other))
-    return abs(one - other) <= max(_RELATIVE * abs(one), Decimal(1).scaleb(last))
+    digits, last = one.as_tuple().digits, int(one.as_tuple().exponent)
+    return abs(one - other) <= max(_RELATIVE * abs(one), Decimal(len(digits) > 1).scaleb(last))
 
 
 def refreshed(page: str, blocks: list[Block], printed: list[str]) -> str:
@@ -172,6 +176,8 @@ def refreshed(page: str, blocks: list[Block], printed: list[str]) -> str:
 
 def main() -> None:
     """Run the pages that are named, and refresh what they show."""
+    if not sys.argv[1:]:
+        sys.exit("give the pages to run: python tools/run_pages.py docs/choose.md ...")
     for path in map(Path, sys.argv[1:]):
         page = path.read_text(encoding="utf-8")
         packages = {block.needs for block in blocks_of(page, set(re.findall(r"needs: (\w+)", page)))} - {""}

@@ -110,7 +110,7 @@ _FEW_COLUMNS = 600  # weights are always compared: they cost little
 _GAIN_OF_KNOTS = (
     0.95  # times the loss of the number of knots before: more weights than these are compared only after such a fall
 )
-_FAR_STRENGTH = 1.5  # times the least loss of the knots before: a strength that lost so much is not tried with more weights
+_FAR_STRENGTH = 1.5  # times the least loss of every other strength with the knots before: one beyond is not tried with more
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
 
@@ -178,29 +178,27 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
         """Return a trial of many weights with every other strength; None where the knots before it have gained little.
 
-        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on.
-        Strengths that were far from the best with the knots before are left out. Links are compared at the middle strength.
+        The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on. Of
+        every other strength, those far from the best with the knots before are left out. Links are compared at the middle one.
         """
         if not (self.knots or self.links) or not self.is_wide(trial.recipe):
             return trial
         if self.links:
             middle = len(trial.alphas) // 2
             return trial._replace(alphas=trial.alphas[middle : middle + 1])
-        of_knots: dict[Any, dict[float, float]] = {}
-        for candidate in found:
-            of_knots.setdefault(candidate.settings["n_knots"], {})[candidate.settings["alpha"]] = candidate.loss
-        *before, last = [min(losses.values()) for losses in of_knots.values()] or [np.inf]
-        if before and last > _GAIN_OF_KNOTS * min(before):
+        *before, last = _losses_by_knots(trial, found) or [{}]
+        if before and min(last.values()) > _GAIN_OF_KNOTS * min(min(losses.values()) for losses in before):
             return None
         alphas = trial.alphas[::2]
-        if of_knots:
-            losses = [list(of_knots.values())[-1].get(a, np.inf) for a in alphas]
-            alphas = [a for a, loss in zip(alphas, losses, strict=True) if loss <= _FAR_STRENGTH * min(losses)]
-        return trial._replace(alphas=alphas)
+        least = min(last.get(alpha, np.inf) for alpha in alphas)
+        near = [alpha for alpha in alphas if last.get(alpha, np.inf) <= _FAR_STRENGTH * least]
+        return trial._replace(alphas=near or alphas)
 
     def is_wide(self, recipe: Recipe) -> bool:
         """Return True if a recipe has so many weights that each fit takes long."""
-        return self._structure(recipe).embedding.n_columns > _FEW_COLUMNS
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
+            return self._structure(recipe).embedding.n_columns > _FEW_COLUMNS
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
         limits = distance_limits(recipe.effort)
@@ -231,6 +229,16 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         if self._built is None or self._built[0] is not recipe:
             self._built = recipe, build_structure(recipe, self.items, self.names)
         return self._built[1]
+
+
+def _losses_by_knots(trial: Trial, found: Sequence[Candidate]) -> list[dict[float, float]]:
+    """For each number of knots, in the order of ``found``, the loss at every strength, of candidates that are else the same."""
+    numbers, losses = {"n_knots", "alpha"}, dict[Any, dict[float, float]]()
+    ours = {name: value for name, value in trial.settings(0.0).items() if name not in numbers}
+    for candidate in found:
+        if {name: value for name, value in candidate.settings.items() if name not in numbers} == ours:
+            losses.setdefault(candidate.settings["n_knots"], {})[candidate.settings["alpha"]] = candidate.loss
+    return list(losses.values())
 
 
 class Chosen(NamedTuple):

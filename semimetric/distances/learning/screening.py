@@ -143,7 +143,7 @@ def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) ->
 
 
 def _fitted(A: GapColumns, target: Floats, weight: Floats, start: Floats | None = None) -> tuple[Floats, Floats]:
-    """The weights of the program, from ``start``, and the mean of every column: both of shape (n_features,)."""
+    """The weights of the program, and the mean of every column, both (n_features,); columns of ``start`` come first."""
     means, squares = A.slopes(weight), _mean_squares(A, weight)
     typical = float(np.median(squares[squares > 0])) if (squares > 0).any() else 1.0
     size = np.sqrt(np.maximum(squares, _LEAST_SIZE**2 * typical))

@@ -26,8 +26,8 @@ _RIDGE = 1e-9  # of the mean curvature of the columns in use: of equal columns i
 _LEAST = 32  # columns that join at once, or half as many as are in use
 _SHARE = 0.5
 _INNER = 0.1  # of the tolerance: the share that the program over the columns in use may miss
-_MOST_EXCHANGES = 100  # of that program, by block pivoting: columns that resemble each other leave Newton steps nowhere to go
-_MOST_STEPS = 200  # of that program, where block pivoting does not end
+_MOST_EXCHANGES = 100  # of block pivoting, which also solves where columns resemble each other and Newton steps lead nowhere
+_MOST_STEPS = 200  # of Newton steps and interior points, where block pivoting does not end
 
 
 class ManyColumns(Protocol):
@@ -119,10 +119,10 @@ def _solved(in_use: _InUse, y: Floats, cross: Floats, cost: Floats, square: floa
     H = in_use.gram + _RIDGE * float(np.trace(in_use.gram)) / k * np.eye(k)
     b = cross[in_use.columns] - cost[in_use.columns]
     upper = 2.0 * np.sqrt(square / np.maximum(np.diag(in_use.gram), 1e-300))
-    box, tol = BoxQuadratic(H, b, np.zeros(k), upper), tol * square / 2
+    box, most = BoxQuadratic(H, b, np.zeros(k), upper), tol * square / 2
     w = pivot(box, in_use.weights > 0, max_iter=_MOST_EXCHANGES)
-    if box.gap(w, H @ w - b) > tol:
-        found = minimise(box, in_use.weights, tol=tol, max_iter=_MOST_STEPS)
+    if not box.gap(w, H @ w - b) <= most:
+        found = minimise(box, in_use.weights, tol=most, max_iter=_MOST_STEPS)
         if found.interrupted:
             raise KeyboardInterrupt
         w = found.w

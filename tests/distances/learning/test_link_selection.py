@@ -79,6 +79,18 @@ def test_links_are_compared_at_few_knots_where_weights_are_many(link, n_pairs, n
     y = np.sqrt(np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1))
     model = DistanceRegressor(preprocessor=X, effort="fast", link=link).fit(index, y)
     assert {c.settings["n_knots"] for c in model.link_choices_} == {n_knots}
+    strengths = {}
+    for c in model.link_choices_:
+        strengths.setdefault(c.settings["link"], []).append(c.settings["alpha"])
+    assert len(strengths) >= 3
+    assert len(set(map(tuple, strengths.values()))) == 1  # links are compared at the same ones
+
+
+def test_a_constant_feature_is_told_once():
+    X = np.column_stack([np.ones(len(ITEMS)), ITEMS])
+    with pytest.warns(SemimetricWarning) as told:
+        DistanceRegressor(preprocessor=X, effort="fast").fit(INDEX, SUMS)
+    assert ["constant" in str(w.message) for w in told] == [True]
 
 
 def test_a_metric_stays_one_under_the_link_that_is_found():

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
 from semimetric.distances import Status
+from semimetric.distances.solvers import column_generation
 from semimetric.distances.solvers.column_generation import generate_columns
 
 
@@ -48,8 +49,11 @@ def objective(A, y, sample, cost, w):
     return float(sample @ (A @ w - y) ** 2) / 2 + float(cost @ w)
 
 
+@pytest.mark.parametrize("most_exchanges", [100, 0])
 @pytest.mark.parametrize("strength", [0.0, 1e-3, 1e-1])
-def test_weights_are_those_of_the_whole_program(problem, strength):
+def test_weights_are_those_of_the_whole_program(problem, strength, most_exchanges, monkeypatch):
+    """Also where block pivoting has no exchanges, and leaves the program to Newton steps."""
+    monkeypatch.setattr(column_generation, "_MOST_EXCHANGES", most_exchanges)
     A, y, sample, _ = problem
     cost = np.full(400, strength)
     found = generate_columns(A, y, sample, cost, tol=1e-8)
