@@ -370,7 +370,7 @@ class Recipe:
             if power > most:
                 powers = ", ".join(f"{name!r} up to {highest:g}" for name, highest in metrics.items())
                 raise NotSupportedError(
-                    f"axioms={self.axioms!r} cannot be claimed with the base distance {function!r} at the power {power:g}; "
+                    f"axioms={self.axioms!r} cannot be claimed with {function!r} of base_distances= at the power {power:g}; "
                     f'leave it out, give what is known to be a metric ({powers}), or use axioms="semimetric"'
                 )
 

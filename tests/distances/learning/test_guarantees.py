@@ -152,7 +152,7 @@ def test_vertices_must_be_a_metric_already():
 
 def test_what_cannot_be_claimed_is_refused():
     assert_refused(
-        lambda: fitted("metric", base_distances=(cases.cityblock,)), "base_distances", "cannot be claimed", "leave them out",
+        lambda: fitted("metric", base_distances=(cases.cityblock,)), "base_distances", "cannot be claimed", "leave it out",
         NotSupportedError,
     )  # fmt: skip
     assert_refused(
