@@ -24,7 +24,11 @@ from semimetric.distances.learning.options import Recipe
         ({"penalty": "heavy"}, InputError, "heavy.*use one of"),
         ({"penalty": (Ridge(), "ridge")}, InputError, "must be a name, a Penalty"),
         ({"axioms": "metric", "base_distances": (abs,)}, NotSupportedError, "cannot be claimed.*abs.*'hellinger' up to 1"),
-        ({"axioms": "metric", "base_distances": ("chi2",)}, NotSupportedError, "'chi2' of base_distances= at the power 1;.*'chi2' up to 0.5"),
+        (
+            {"axioms": "metric", "base_distances": ("chi2",)},
+            NotSupportedError,
+            "'chi2' of base_distances= at the power 1;.*'chi2' up to 0.5",
+        ),
         ({"axioms": "metric", "base_distances": ("hellinger",), "link": "sqrt"}, NotSupportedError, "at the power 2"),
         ({"constraints": Monotone()}, InputError, "is no list of shapes.*write"),
         ({"constraints": None}, InputError, "is no list of shapes"),
