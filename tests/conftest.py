@@ -37,7 +37,6 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
-        gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
