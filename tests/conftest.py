@@ -1,4 +1,4 @@
-"""Seeded randomness, the folder of real data, and deterministic hypothesis profiles for the whole suite."""
+"""Seeded randomness, the folder of real data, and one deterministic hypothesis profile for the whole suite."""
 
 import gc
 import os
@@ -15,18 +15,11 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a screen
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores, and threads of OpenMP turn round while they wait for one
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile(
-    "quick", derandomize=True, deadline=None, max_examples=25, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("slow", settings.get_profile("quick"), max_examples=50)
-settings.load_profile("quick")
+settings.load_profile("semimetric")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to a suite in the background: tests press Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_configure(config):
-    """Give the slow tests more examples."""
-    if config.option.markexpr == "slow":
-        settings.load_profile("slow")
 
 
 @pytest.hookimpl(wrapper=True)

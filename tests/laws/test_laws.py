@@ -86,7 +86,7 @@ def test_coefficients_are_barycentric_and_reproduce_linear_functions(data, grid)
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_matrix_products_and_slow_twin_agree(make, data):
     grid = data.draw(own.grids(max_knots=3))
@@ -110,7 +110,7 @@ def test_matrix_products_and_slow_twin_agree(make, data):
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_symmetry_and_the_zero_diagonal_hold_to_the_bit(make, data):
     grid = data.draw(own.grids())
@@ -126,7 +126,7 @@ def test_symmetry_and_the_zero_diagonal_hold_to_the_bit(make, data):
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_different_points_are_apart_where_positivity_is_claimed(make, data):
     grid = data.draw(own.grids(min_knots=2))

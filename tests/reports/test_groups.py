@@ -241,7 +241,7 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(CELLS)
 def test_every_item_has_one_group_and_groups_keep_the_order(cells):
     column = pd.Series(cells).to_numpy()

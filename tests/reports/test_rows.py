@@ -37,7 +37,7 @@ def test_rows_are_those_that_were_given():
     np.testing.assert_array_equal(model.predict_proba(back), model.predict_proba(table))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_value_of_a_page_becomes_a_row_that_reads_the_same(data):
     schema, row = rows().schema, encoded()[[data.draw(st.integers(0, 119))]].copy()

@@ -6,7 +6,7 @@ structure -> column sums (prior, touched vertices) -> terms -> program -> weight
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -89,7 +89,7 @@ def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -
     match = closest_divergence(pairs.items[pairs.left], pairs.items[pairs.right], data.y)
     if match is None or match.error > _IS_NAMED:
         return
-    if recipe.asks_triangle and match.exponent > DIVERGENCES[match.name].metric_power:
+    if recipe.asks_triangle and match.exponent > DIVERGENCES[match.name].metric_power:  # it would be refused
         return
     apart = data.y > 0.0
     learned = d.paired_by_index(pairs.items, pairs.index[apart], n_jobs=recipe.n_jobs)
@@ -233,10 +233,13 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
 def _losses_by_knots(trial: Trial, found: Sequence[Candidate]) -> list[dict[float, float]]:
     """For each number of knots, in the order of ``found``, the loss at every strength, of candidates that are else the same."""
-    numbers, losses = {"n_knots", "alpha"}, dict[Any, dict[float, float]]()
-    ours = {name: value for name, value in trial.settings(0.0).items() if name not in numbers}
+    losses: dict[Any, dict[float, float]] = {}
+
+    def form(settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in settings.items() if name not in ("n_knots", "alpha")}
+
     for candidate in found:
-        if {name: value for name, value in candidate.settings.items() if name not in numbers} == ours:
+        if form(candidate.settings) == form(trial.settings(0.0)):
             losses.setdefault(candidate.settings["n_knots"], {})[candidate.settings["alpha"]] = candidate.loss
     return list(losses.values())
 

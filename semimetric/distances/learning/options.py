@@ -352,8 +352,8 @@ class Recipe:
                 'use Tables(groups="singles"), or tables="full"'
             )
         check_link(self)
-        if self.asks_triangle and isinstance(self.base_distances, Sequence):  # else they are refused where they are called
-            self._check_metric_bases(self.base_distances)
+        if self.asks_triangle:
+            self._check_metric_bases()
         resolve_loss(self.loss)
         resolve_solver(self.solver)
         penalties = self.penalties()
@@ -362,13 +362,18 @@ class Recipe:
         link = resolved_link(self.link)
         return self if link == self.link else replace(self, link=link)
 
-    def _check_metric_bases(self, given: Sequence[Callable[..., Any] | str]) -> None:
-        """Refuse base distances of which the triangle inequality is not known; names are read where they are called."""
-        metrics = {name: each.metric_power for name, each in DIVERGENCES.items() if each.metric_power}
+    def _check_metric_bases(self) -> None:
+        """Refuse base distances without a known triangle inequality; what is no list, or no name, is refused later."""
+        given = self.base_distances
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            return
         for function, power in zip(given, self.base_powers, strict=True):
-            most = metrics.get(function, 0.0) if isinstance(function, str) else 0.0
+            if isinstance(function, str) and function not in DIVERGENCES:
+                continue
+            most = DIVERGENCES[function].metric_power if isinstance(function, str) else 0.0
             if power > most:
-                powers = ", ".join(f"{name!r} up to {highest:g}" for name, highest in metrics.items())
+                metrics = (each for each in DIVERGENCES.values() if each.metric_power)
+                powers = ", ".join(f"{each.name!r} up to {each.metric_power:g}" for each in metrics)
                 raise NotSupportedError(
                     f"axioms={self.axioms!r} cannot be claimed with {function!r} of base_distances= at the power {power:g}; "
                     f'leave it out, give what is known to be a metric ({powers}), or use axioms="semimetric"'

@@ -285,7 +285,7 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
     else:
         triangle = (
             f"by a check of all grid points: the worst excess is {worst.excess:.3g}, of {worst.largest:.3g}; up to "
-            f"{TOLERANCE:g} of that is rounding" + ("; divergences are known" if d.base_distances else "")
+            f"{TOLERANCE:g} of that is rounding" + ("; divergences are known metrics" if d.base_distances else "")
         )
     jumps = "leaves of trees jump at thresholds" if d.directions and d.directions.n_trees else "symmetry by swapping jumps"
     return {

@@ -52,7 +52,7 @@ def leaf_of(trees, tree, x):
     return sum(f < 0 for f in trees.feature[first : first + walk(trees, tree, x)[1]])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_apply_and_parting_are_walks_from_the_root(seed):
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def test_apply_and_parting_are_walks_from_the_root(seed):
     np.testing.assert_array_equal(Partitions.together([trees, trees.select([1])]).apply(X), leaves[:, [0, 1, 2, 1]])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_turns_to_a_leaf_are_those_of_its_items(seed):
     rng = np.random.default_rng(seed)

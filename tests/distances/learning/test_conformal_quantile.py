@@ -17,7 +17,7 @@ def item_effects(rng, n_items, effect):
     return np.abs(a[:, None] + a + e + e.T)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(3, 9), st.sampled_from([0.3, 0.5, 0.8, 0.9]), st.booleans())
 def test_it_is_the_rank_of_the_slow_twin(seed, n_items, level, tied):
     """For any pairs, repeated ones and equal scores among them."""

@@ -6,7 +6,18 @@ import pytest
 from cases import assert_refused
 from learners import made
 
-from semimetric import DistanceRegressor, InputError, JointGroups, Lasso, Monotone, NotSupportedError, Ridge, Roughness, Shift
+from semimetric import (
+    DistanceRegressor,
+    InputError,
+    JointGroups,
+    Lasso,
+    Monotone,
+    NotSupportedError,
+    Ridge,
+    Roughness,
+    Shift,
+    Tables,
+)
 from semimetric.distances.learning.options import Recipe
 
 
@@ -45,6 +56,20 @@ from semimetric.distances.learning.options import Recipe
 def test_refuses(given, error, message):
     with pytest.raises(error, match=message):
         Recipe(**given).checked()
+
+
+@pytest.mark.parametrize(
+    ("bases", "message"),
+    [
+        (["jensenshanon"], "'jensenshanon' is not known.*'jensenshannon'"),
+        ("chi2", "must be a sequence"),
+        (abs, "must be a sequence"),
+    ],
+)
+def test_a_metric_refuses_names_that_are_none_and_what_is_no_list(bases, message):
+    model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", tables=Tables(base_distances=bases))
+    with pytest.raises(InputError, match=message):
+        model.fit(np.random.default_rng(0).random((20, 2, 2)), np.arange(20.0))
 
 
 @pytest.mark.parametrize("axioms", ["semimetric", "metric"])

@@ -175,7 +175,7 @@ def test_wide_where_errors_are_large():
     assert width[first > 0.7].mean() > 1.5 * width[first < 0.3].mean()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.integers(1, 3)), min_size=1, max_size=30), st.floats(0.01, 0.99))
 def test_quantiles_are_those_of_repeated_items(found, level):
     errors, times = (np.array(part) for part in zip(*found, strict=True))

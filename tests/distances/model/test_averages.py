@@ -182,7 +182,7 @@ def test_base_distances_are_added_and_the_same_function_stands_there_once(rng):
     assert only.weight == pytest.approx((base[0].base_distances[0].weight + base[1].base_distances[0].weight) / 4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(pair_settings(n=1), st.integers(0, 9)), min_size=2, max_size=3), st.data())
 def test_any_numbers(parts, data):
     grids = [grid for (grid, *_), _ in parts]

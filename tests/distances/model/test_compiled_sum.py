@@ -55,7 +55,7 @@ def test_it_is_the_distance_in_and_out_of_range_and_at_knots(kind, directions, l
 
 
 @given(data=st.data(), seed=st.integers(0, 1000))
-@settings(max_examples=10)
+@settings(max_examples=30)
 def test_it_is_the_distance_on_any_grid(data, seed):
     grid = data.draw(our.grids())
     X, Y = data.draw(our.points(grid, 6)), data.draw(our.points(grid, 6))

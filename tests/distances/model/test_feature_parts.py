@@ -41,7 +41,7 @@ def test_parts_add_up_and_a_feature_that_does_not_differ_adds_nothing(groups, be
 
 
 @pytest.mark.parametrize("make", cases.MIXED_EMBEDDINGS.values(), ids=cases.MIXED_EMBEDDINGS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_parts_to_many_items_are_those_of_each(make, data):
     grid = data.draw(own.mixed_grids())
@@ -56,7 +56,7 @@ def test_parts_to_many_items_are_those_of_each(make, data):
 
 
 @pytest.mark.parametrize("make", cases.MIXED_EMBEDDINGS.values(), ids=cases.MIXED_EMBEDDINGS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_parts_of_every_embedding_add_up(make, data):
     grid = data.draw(own.mixed_grids())

@@ -43,7 +43,7 @@ def slow_distance(embedding, x, y, w):
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_rows_are_tables_between_positions(make, data):
     grid = data.draw(own.mixed_grids())
@@ -57,7 +57,7 @@ def test_rows_are_tables_between_positions(make, data):
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_all_products_are_those_of_the_rows(make, data):
     grid = data.draw(own.mixed_grids())
@@ -77,7 +77,7 @@ def test_all_products_are_those_of_the_rows(make, data):
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_axioms_hold_to_the_bit(make, data):
     grid = data.draw(own.mixed_grids())
@@ -96,7 +96,7 @@ def test_axioms_hold_to_the_bit(make, data):
 
 
 @every_embedding
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_prior_is_gowers_distance(make, data):
     grid = data.draw(own.mixed_grids())
@@ -118,7 +118,7 @@ def test_the_prior_is_gowers_distance(make, data):
 
 @without_gaps
 @given(data=st.data(), seed=st.integers(0, 2**31), k=st.integers(1, 4))
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_exact_search_is_brute_force(name, data, seed, k):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment, "_FEW", 0)

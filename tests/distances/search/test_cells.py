@@ -28,7 +28,7 @@ def built(d, items, side="query-first"):
 
 @pytest.mark.parametrize("kind", cases.EMBEDDINGS)
 @given(data=st.data(), seed=st.integers(0, 1000), side=st.sampled_from(["query-first", "query-last"]))
-@settings(max_examples=10)
+@settings(max_examples=20)
 def test_the_sum_of_the_least_values_is_below_the_distance(kind, data, seed, side):
     grid = data.draw(our.grids(max_features=3, max_knots=5))
     items, queries = data.draw(our.points(grid, 20)), data.draw(our.points(grid, 3))

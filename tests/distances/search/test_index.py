@@ -50,7 +50,7 @@ def same_answers(d, index, queries, items, k, side="query-first", **options):
 
 @pytest.mark.parametrize("kind", cases.EMBEDDINGS)
 @given(data=st.data(), seed=st.integers(0, 2**31), k=st.integers(1, 4))
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_exact_is_brute_is_the_slow_twin(kind, data, seed, k):
     grid = data.draw(our.grids(max_features=3, max_knots=4))
     items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 3))

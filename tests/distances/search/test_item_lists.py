@@ -40,7 +40,7 @@ def problem(seed, n, n_features=5, kind="singles"):
 @pytest.mark.parametrize("storage", ["float64", "uint16"])
 @pytest.mark.parametrize("kind", ["singles", "warped"] if "warped" in cases.EMBEDDINGS else ["singles"])
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40), share=st.sampled_from([0.02, 0.7, 1.0]))
-@settings(max_examples=10)
+@settings(max_examples=20)
 def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
     d, items, queries = problem(seed, n, kind=kind)
     rng = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
 
 
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40))
-@settings(max_examples=10)
+@settings(max_examples=20)
 def test_items_near_by_their_bins_are_those_of_the_least_sums_between_bins(seed, n, k):
     """Where all lists are visited; the sum between two bins is the least over the one, from the middle of the other."""
     d, items, _ = problem(seed, n)
@@ -84,7 +84,7 @@ def test_items_near_by_their_bins_are_those_of_the_least_sums_between_bins(seed,
 
 @pytest.mark.parametrize("storage", ["float64", "uint16"])
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 900), share=st.sampled_from([0.0, 0.01, 0.5, 1.0, 2.0]))
-@settings(max_examples=10)
+@settings(max_examples=20)
 def test_all_items_within_a_limit_are_named_once(storage, seed, n, share):
     d, items, queries = problem(seed, n)
     segment = segment_of(d, items, storage)
@@ -98,7 +98,7 @@ def test_all_items_within_a_limit_are_named_once(storage, seed, n, share):
 
 
 @given(data=st.data(), seed=st.integers(0, 1000), side=st.sampled_from(["query-first", "query-last"]))
-@settings(max_examples=15)
+@settings(max_examples=30)
 def test_missing_periodic_and_categorical_features_and_points_outside(data, seed, side):
     grid = data.draw(our.mixed_grids())
     items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 5))
@@ -133,7 +133,7 @@ def test_numbers_are_rounded_down_to_32_bits(value):
 
 
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 3000), kind=st.sampled_from(["varied", "equal", "two"]))
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_every_item_is_in_one_list(seed, n, kind):
     d, items, _ = problem(seed, n)
     items = {"varied": items, "equal": items[:1].repeat(n, axis=0), "two": items[:2][np.arange(n) % min(n, 2)]}[kind]

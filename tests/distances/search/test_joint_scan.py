@@ -57,7 +57,7 @@ def assert_bounds_hold(d, items, queries, side="query-first"):
 
 @pytest.mark.parametrize("kind", JOINT)
 @given(data=st.data(), seed=st.integers(0, 2**31), side=SIDES)
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_bounds_of_boxes_are_below_the_distance(kind, data, seed, side):
     grid = data.draw((our.grids if kind == "touched" else our.mixed_grids)(max_features=3, max_knots=4))
     items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 3))

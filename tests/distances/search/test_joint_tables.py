@@ -34,7 +34,7 @@ def parts(embedding, weights, query_first, queries, items):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.integers(0, 2**31), query_first=st.booleans())
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_rows_of_held_tables_give_the_distance_to_the_bit(kind, data, seed, query_first):
     grid = data.draw(our.grids(max_features=4, max_knots=4) if kind in ("pairs", "swapped") else our.grids(max_features=3))
     embedding = cases.EMBEDDINGS[kind](grid)
@@ -91,7 +91,7 @@ def test_features_of_every_kind_and_missing_values(kind):
 
 @pytest.mark.parametrize("kind", [*KINDS, "singles and pairs"])
 @given(data=st.data(), seed=st.integers(0, 2**31), side=st.sampled_from(["query-first", "query-last"]))
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_search_by_merged_orders_is_brute_force(kind, data, seed, side):
     grid = data.draw((our.grids if kind in ("touched", "swapped") else our.mixed_grids)(max_features=3, max_knots=4))
     items, queries = data.draw(our.points(grid, 30)), data.draw(our.points(grid, 3))

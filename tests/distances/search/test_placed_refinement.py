@@ -35,7 +35,7 @@ def assert_same(one, two, queries, k):
 
 @pytest.mark.parametrize("kind", cases.EMBEDDINGS)
 @given(data=st.data(), seed=st.integers(0, 2**31), k=st.integers(1, 4))
-@settings(max_examples=8)
+@settings(max_examples=12)
 def test_ties_duplicates_and_points_outside(kind, data, seed, k):
     grid = data.draw(our.grids(max_features=3, max_knots=4))
     rng, items = np.random.default_rng(seed), data.draw(our.points(grid, 24))
@@ -49,7 +49,7 @@ def test_ties_duplicates_and_points_outside(kind, data, seed, k):
 
 
 @given(data=st.data(), seed=st.integers(0, 2**31), k=st.integers(1, 4))
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_missing_periodic_and_categorical_features(data, seed, k):
     grid = data.draw(our.mixed_grids())
     items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 3))
@@ -62,7 +62,7 @@ def test_missing_periodic_and_categorical_features(data, seed, k):
 @pytest.mark.slow
 @pytest.mark.compiled
 @given(seed=st.integers(0, 2**31), n_features=st.integers(1, 40), single=st.booleans(), sampled=st.booleans())
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_many_features_and_rough_tables(seed, n_features, single, sampled, monkeypatch):
     monkeypatch.setattr(segment, "_LARGE", 0 if sampled else 65_536)
     monkeypatch.setattr(segment, "_PROBE", 50)
