@@ -5,8 +5,8 @@
     cluster_search.py --document                                           writes the tables of docs/larger-than-one-machine.md
 
 The cluster is simulated on one machine: processes of one thread each (``--workers``). Items are a mixture of 200 Gaussians of
-different widths, or uniform, in float32, written part by part into ``--scratch``; `disk_needed` says how much room that takes,
-and a run that would not fit is refused. Stages:
+different widths, uniform, or the pixels and the learned distance of search.py, in float32. They are written part by part into
+``--scratch``; `disk_needed` says how much room that takes, and a run that would not fit is refused. Stages:
 
     build    shards of at most ``--shard-items`` items, divided by k-means, positions in 16 bits, with resume=True
     open     every worker verifies its shards, once
@@ -26,6 +26,7 @@ much; so ``--worker-memory`` is 0, no limit, by default.
 """
 
 import argparse
+import functools
 import json
 import math
 import re
@@ -33,6 +34,7 @@ import runpy
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -48,8 +50,22 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "larger-than-one-machi
 STAGES = ("build", "open", "search", "all", "join")
 
 
+@functools.cache
+def pixels(n_features: int) -> tuple[object, np.ndarray, Callable]:
+    """The distance of search.py, the real pixels that it was learned from, and what makes more of them."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        search = runpy.run_path(str(Path(__file__).with_name("search.py")))
+    finally:
+        del sys.path[0]
+    return *search["learned"]("landsat_satimage", n_features), search["more"]
+
+
 def points(kind: str, n: int, n_features: int, seed: int) -> np.ndarray:
     """Points of one kind, of float32."""
+    if kind == "pixels":
+        _, X, more = pixels(n_features)
+        return more(X, n, seed)
     rng, centres = np.random.default_rng(seed), np.random.default_rng(0)
     if kind == "uniform":
         return rng.random((n, n_features), dtype=np.float32)
@@ -155,7 +171,8 @@ class Run:
 
         options = self.options
         write_points(self.points, options.data, self.n, self.n_features)
-        d = Semimetric.l1(points(options.data, 100_000, self.n_features, 0))
+        learned = options.data == "pixels"
+        d = pixels(self.n_features)[0] if learned else Semimetric.l1(points(options.data, 100_000, self.n_features, 0))
 
         def built() -> None:
             out_of_core.build_index(
@@ -284,7 +301,7 @@ def main() -> None:
     parser.add_argument("--search-features", type=int, default=8)
     parser.add_argument("--join-features", type=int, nargs="+", default=[32])
     parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--data", choices=["clusters", "uniform"], default="clusters")
+    parser.add_argument("--data", choices=["clusters", "uniform", "pixels"], default="clusters")
     parser.add_argument("--partition", choices=["rows", "kmeans"], default="kmeans")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--worker-memory", default="0", help="the limit of Dask, 0 for none")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import current_process
 from threading import Event, current_thread, local, main_thread
 from typing import TypeVar
 
@@ -38,6 +39,11 @@ def one_blas_thread() -> Iterator[None]:
             _BLAS.limited = False
 
 
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` stands for, as joblib says; 1 in a daemonic process, such as a worker of Dask."""
+    return 1 if current_process().daemon else effective_n_jobs(n_jobs)  # joblib answers 1 there too, with a warning.
+
+
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices of at most ``size`` rows that together cover range(n)."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
@@ -58,7 +64,7 @@ def end_if_interrupted() -> None:
 
 def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int | None) -> list[T]:
     """Return ``[function(block) for block in blocks(n, size)]`` by ``n_jobs`` threads; errors and Ctrl-C cancel others."""
-    if n <= size or (jobs := effective_n_jobs(n_jobs)) == 1:
+    if n <= size or (jobs := thread_count(n_jobs)) == 1:
         return [function(block) for block in blocks(n, size)]
     ended = Event()
     # Without the limit, BLAS would start threads of its own in every thread.

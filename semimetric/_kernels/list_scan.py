@@ -245,6 +245,14 @@ def _span(low, high):
 
 
 @kernel
+def fill_spans(first, last, out):
+    """Fill the spans (R, E, 2) that cover the bins from ``first`` to ``last``, (R, E)."""
+    for r in range(first.shape[0]):
+        for e in range(first.shape[1]):
+            out[r, e, 0], out[r, e, 1] = _span(np.int64(first[r, e]), np.int64(last[r, e]))
+
+
+@kernel
 def fill_lists(bins, lists):
     """Fill the bins of lists from those of the items (n, E) in the order of the lists, and describe the lists."""
     n_parts = bins.shape[1]
@@ -735,6 +743,29 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
         for b in range(n):
             _compacted(collected, b, limit[b] + limits.room[b])
     return ListAnswers(sums, rows, refined, at_once, collected)
+
+
+@kernel
+def least_in_ranges(scales, profiles, bins, ranges, limits, out):
+    """Fill ``out`` (B, G) with bounds from below of the sums between a query and all that lies in the ranges of a group.
+
+    ``ranges`` are the spans of all groups (R, E, 2), and the first range of each and their end (G + 1,). A bound that is above
+    the limit of its query need not be the largest that is known.
+    """
+    (spans, starts), n, n_parts, unit = ranges, profiles.position.shape[0], bins.low.shape[0], limits.unit
+    above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
+    tables = BinTables(above, cells, np.zeros((n, scales.size.shape[0] + 1)), np.empty(n))
+    minima = np.empty((n_parts, _SPANS * BINS), np.float32)
+    for b in range(n):
+        bin_minima(scales, profiles, b, bins, limits, tables)
+        _span_minima(above[b], minima)
+        rest, slack = tables.rest[b, 0], tables.slack[b]
+        room = _room(limits.sums[b], rest, slack, unit)
+        for g in range(out.shape[1]):
+            least = np.inf
+            for r in range(starts[g], starts[g + 1]):
+                least = min(least, _bound(minima, spans[r], min(room, least)))
+            out[b, g] = rest + (least / unit - slack) / (1.0 + _ROUNDING)  # the limit whose `_room` it is
 
 
 @kernel

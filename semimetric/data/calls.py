@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from .._foundation.errors import DistanceCallError, InputError
 from .._foundation.progress import progress_bar
-from .._foundation.threads import blocks, end_if_interrupted
+from .._foundation.threads import blocks, end_if_interrupted, thread_count
 from .._foundation.types import Floats, Integers, Pairs
 from .object_lists import Objects, object_key
 from .schema import Schema
@@ -201,7 +201,7 @@ class UserDistance:
         missing = [part.start + np.flatnonzero(np.isnan(values[part])) for part in parts]
         members = ((self._members(index[rows]) if objects else self._decoded(pairs, rows)) for rows in missing if len(rows))
         tasks = (delayed(_evaluated)(self.function, self.form, *both, nonnegative) for both in members)
-        results = Parallel(n_jobs=effective_n_jobs(n_jobs), prefer=self.backend, return_as="generator")(tasks)
+        results = Parallel(n_jobs=thread_count(n_jobs), prefer=self.backend, return_as="generator")(tasks)
         shown = progress_bar(len(index), "distances", verbose=verbose, unit="pair") if bar is None else nullcontext(bar)
         with _ended(results), shown as steps:
             for part, rows in zip(parts, missing, strict=True):

@@ -1,11 +1,13 @@
 import threading
+import warnings
 from contextlib import nullcontext
+from multiprocessing import get_context
 
 import pytest
 from threadpoolctl import ThreadpoolController
 
 from semimetric._foundation import threads
-from semimetric._foundation.threads import blocks, map_blocks, one_blas_thread, short_blocks
+from semimetric._foundation.threads import blocks, map_blocks, one_blas_thread, short_blocks, thread_count
 
 
 @pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 100)])
@@ -88,3 +90,19 @@ def test_libraries_are_looked_for_once_in_contexts_that_contain_one_another(monk
         raise KeyError
     map_blocks(lambda block: block.start, 4, size=2, n_jobs=2)  # outside of it, BLAS is limited anew
     assert len(looked) == 3
+
+
+def _count_quietly(n_jobs, out):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        out.put(thread_count(n_jobs))
+
+
+def test_a_daemonic_process_has_one_thread_and_no_warning():
+    assert thread_count(2) == 2
+    context = get_context("spawn")
+    out = context.Queue()
+    process = context.Process(target=_count_quietly, args=(-1, out), daemon=True)
+    process.start()
+    assert out.get(timeout=60) == 1
+    process.join()

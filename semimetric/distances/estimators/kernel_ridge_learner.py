@@ -6,13 +6,12 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple, Never
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..._foundation.arrays import as_floats, as_targets
 from ..._foundation.errors import InputError
 from ..._foundation.stored import Stored, StoredIfSet, storable
-from ..._foundation.threads import one_blas_thread
+from ..._foundation.threads import one_blas_thread, thread_count
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights
 from ...data.identical_items import identities
@@ -269,4 +268,4 @@ def item_targets(
 
 def blas_threads(n_jobs: int | None) -> Any:
     """Return a context in which BLAS has one thread, unless there are more jobs."""
-    return one_blas_thread() if effective_n_jobs(n_jobs) == 1 else nullcontext()
+    return one_blas_thread() if thread_count(n_jobs) == 1 else nullcontext()

@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import InputError
-from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.threads import blocks, map_blocks, thread_count
 from ..._foundation.types import Floats, Integers, RelativeComparisons
 from ..features.linear_directions import Directions
 from ..pairs.base import Items, PairMap
@@ -142,7 +141,7 @@ class TripletDesign(Design):
             part = A[chunk].T @ (pair_gram[chunk] @ A)
             return np.asarray(part.toarray() if sparse.issparse(part) else part)
 
-        size = max(-(-len(used) // effective_n_jobs(self.n_jobs)), 1)
+        size = max(-(-len(used) // thread_count(self.n_jobs)), 1)
         parts = map_blocks(product, len(used), size=size, n_jobs=self.n_jobs)
         gram = np.zeros((self.shape[1],) * 2) + np.sum(parts, axis=0)  # without any row, np.sum gives the number 0
         n_rows = len(weights)

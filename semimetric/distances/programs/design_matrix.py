@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
-from ..._foundation.threads import map_blocks
+from ..._foundation.threads import map_blocks, thread_count
 from ..._foundation.types import Floats, Integers, Pairs
 from ..features.linear_directions import Directions, with_directions
 from ..pairs.base import Items, PairMap
@@ -209,7 +208,7 @@ class RowsDesign(Design):
 
     def moments(self, y: Floats, weights: Floats) -> Moments:
         counted = np.flatnonzero(weights)
-        chunk = max(-(-len(counted) // (effective_n_jobs(self.n_jobs) * _BLOCK)), 1) * _BLOCK  # one chunk for each thread
+        chunk = max(-(-len(counted) // (thread_count(self.n_jobs) * _BLOCK)), 1) * _BLOCK  # one chunk for each thread
         moments_of = partial(self._chunk_moments, counted, y, weights)
         parts = map_blocks(moments_of, max(len(counted), 1), size=chunk, n_jobs=self.n_jobs)
         gram, cross = (np.sum(part, axis=0) for part in zip(*parts, strict=True))

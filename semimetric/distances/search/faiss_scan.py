@@ -19,10 +19,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ..._foundation.threads import short_blocks
+from ..._foundation.threads import short_blocks, thread_count
 from ..._foundation.types import Floats, Integers
 from ..._kernels.whole_tables import rises, round_down
 from .cells import CODES
@@ -238,7 +237,7 @@ def kmeans(
 ) -> tuple[NDArray[np.float32], Integers]:
     """Return at most n centres of the rows ``rows`` of X, none without a row, and the nearest centre of each row of X."""
     faiss = _faiss()
-    with _threads(effective_n_jobs(n_jobs)):
+    with _threads(thread_count(n_jobs)):
         model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
         model.train(X[rows])
         parts = [model.index.search(X[part], 1)[1][:, 0] for part in short_blocks(len(X), _ASSIGNED // n)]

@@ -197,6 +197,20 @@ def _encoded(points: ItemArrays, edges: Floats, low: Floats, high: Floats) -> ND
     return bins
 
 
+def bins_between(view: QueryView, low: Floats, high: Floats) -> BinRanges:
+    """Return bins by the least and the greatest position in each, (E, 64), empty where low > high, as kernels take them."""
+    shape = len(low), 2 * BINS
+    order = np.minimum.accumulate(np.where(low > high, np.inf, low)[:, ::-1], axis=1)[:, ::-1].copy()
+    bins = BinRanges(low, high, order, np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+    place_bins(view.scales, bins)
+    return bins
+
+
+def limits_of(view: QueryView, sums: Floats, room: Floats) -> SumLimits:
+    """Return limits of the sums of queries (B,), and what estimates may err by, in the unit of bounds by bins."""
+    return SumLimits(sums, room, view.size, float(np.ldexp(1.0, -int(np.clip(np.frexp(view.size)[1], -1000, 1000)))))
+
+
 @dataclass(frozen=True, eq=False)
 class ListScan:
     """Lists of items under a distance that is a sum over single features, and the exact search in them."""
@@ -212,11 +226,7 @@ class ListScan:
     @cached_property
     def bins(self) -> BinRanges:
         """The bins as kernels take them."""
-        (low, high), shape = self.lists.ranges, (len(self.lists.edges), 2 * BINS)
-        order = np.minimum.accumulate(np.where(low > high, np.inf, low)[:, ::-1], axis=1)[:, ::-1].copy()
-        bins = BinRanges(low, high, order, np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-        place_bins(self.view.scales, bins)
-        return bins
+        return bins_between(self.view, *self.lists.ranges)
 
     @cached_property
     def _items(self) -> tuple[SearchedItems, PlaceCodes]:
@@ -224,11 +234,6 @@ class ListScan:
         if isinstance(given, Refinement):
             return given.items, _NO_PLACES
         return SearchedItems(np.empty((0, len(self.view.features))), given.rank, self.view.least), given.codes
-
-    @property
-    def _unit(self) -> float:
-        """The power of 2 that brings sums near 1."""
-        return float(np.ldexp(1.0, -int(np.clip(np.frexp(self.view.size)[1], -1000, 1000))))
 
     @cached_property
     def _of_bins(self) -> BinTables:
@@ -241,7 +246,7 @@ class ListScan:
             np.empty((BINS, len(low), BINS), np.float32), np.empty((BINS, 16 * len(low)), np.float32),
             np.empty((BINS, len(self.view.features) + 1)), np.empty(BINS),
         )  # fmt: skip
-        limits = SumLimits(np.full(BINS, np.inf), np.zeros(BINS), self.view.size, self._unit)
+        limits = limits_of(self.view, np.full(BINS, np.inf), np.zeros(BINS))
         of_bins(self.view.scales, profiles, self.bins, limits, tables)
         return tables
 
@@ -295,7 +300,7 @@ class ListScan:
         most = max(min(QUERIES, _SEARCHED // max(len(self.lists.arrays.rows), 1)), 8)
         for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
-            limits = SumLimits(sums[part], room[part], self.view.size, self._unit)
+            limits = limits_of(self.view, sums[part], room[part])
             yield part, search_lists(self.view.scales, profiles, searched, self.bins, limits, near, k)
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -15,7 +14,7 @@ from ..._foundation.names import did_you_mean
 from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, number_text
-from ..._foundation.threads import map_blocks
+from ..._foundation.threads import map_blocks, thread_count
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance
 from ...data.conditions import Cells, TruthCells, read_condition
@@ -231,7 +230,7 @@ class SegmentedItems(NamedTuple):
 
     def block_size(self, n_queries: int, n_jobs: int | None) -> int:
         """Return the number of queries that are tabulated together: there are blocks for every thread."""
-        size = max(min(_BLOCK, -(-n_queries // effective_n_jobs(n_jobs))), 1)
+        size = max(min(_BLOCK, -(-n_queries // thread_count(n_jobs))), 1)
         return min(size, max(_PIECES // max(self.view.n_pieces, 1), 1))
 
     def nearest_of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:

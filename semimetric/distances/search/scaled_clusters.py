@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ..._foundation.threads import short_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.search import cell_minima
+from ..._kernels.list_scan import BINS, fill_spans, least_in_ranges
 from .cells import Warp
 from .faiss_scan import kmeans
+from .item_lists import bins_between, limits_of
 from .query_tables import QueryBlock, QueryView
-from .segment import Segment, rounding_of
+from .segment import Segment
 
 _ROWS = 1 << 14  # The number of items that are assigned together.
 _SAMPLE = 20_000  # The number of items that the clusters of a segment are found from.
-_CELLS = 32  # The number of cells that the ranges of a feature are rounded to.
 
 
 class ScaledClusters(NamedTuple):
@@ -70,33 +70,33 @@ def ranges_of(segment: Segment, n: int) -> tuple[Floats, Floats]:
 class RangeBounds(NamedTuple):
     """Bounds of sums over single features between queries and the items of groups, each of which has one range or several.
 
-    The ranges of a feature are rounded outwards to the same cells, so that a query has few values to look up for all of them.
+    The ranges of a feature are rounded outwards to the same bins, so that a query has few values to look up for all of them.
     """
 
-    edges: Floats  # (n_tables, n_cells + 1)
-    spans: Integers  # (n_tables, n_ranges), first cell * n_cells + last cell
-    starts: Integers  # (n_groups,), the first range of each group
+    edges: Floats  # (n_tables, 65), of the bins
+    spans: NDArray[np.uint16]  # (n_ranges, n_tables, 2), see `ListArrays`
+    starts: Integers  # (n_groups + 1,), the first range of each group, and their end
 
     @classmethod
     def of(cls, low: Sequence[Floats], high: Sequence[Floats]) -> RangeBounds:
         """Take the ranges of each group, (n_tables, n_ranges) each."""
-        ends, starts = (np.hstack(low), np.hstack(high)), np.cumsum([0, *(part.shape[1] for part in low[:-1])])
-        edges = np.quantile(np.hstack(ends), np.arange(_CELLS + 1) / _CELLS, axis=1, method="lower").T
-        spans = np.empty(ends[0].shape, np.int64)
+        ends, starts = (np.hstack(low), np.hstack(high)), np.cumsum([0, *(part.shape[1] for part in low)])
+        edges = np.quantile(np.hstack(ends), np.arange(BINS + 1) / BINS, axis=1, method="lower").T.copy()
+        first, last = np.empty((2, *ends[0].T.shape), np.int64)
         for e, (a, b, own) in enumerate(zip(*ends, edges, strict=True)):
-            first = np.minimum(np.searchsorted(own, a, side="right") - 1, _CELLS - 1)
-            spans[e] = first * _CELLS + np.maximum(np.searchsorted(own, b) - 1, first)
-        return cls(np.ascontiguousarray(edges), spans, starts)
+            first[:, e] = np.minimum(np.searchsorted(own, a, side="right") - 1, BINS - 1)
+            last[:, e] = np.maximum(np.searchsorted(own, b) - 1, first[:, e])
+        spans = np.empty((*first.shape, 2), np.uint16)
+        fill_spans(first, last, spans)
+        return cls(edges, spans, starts)
 
-    def least(self, view: QueryView, queries: QueryBlock) -> Floats:
-        """Bound all sums between queries and the items of each group from below, shape (B, n_groups)."""
-        low, high = np.ascontiguousarray(self.edges[:, :-1]), np.ascontiguousarray(self.edges[:, 1:])
-        cells = np.empty((len(queries), *low.shape))
-        cell_minima(view.scales, queries.profiles, np.arange(len(low)), low, high, cells)
-        sums, of_spans = np.zeros((len(queries), self.spans.shape[1])), np.empty((len(queries), *2 * (low.shape[1],)))
-        for e, spans in enumerate(self.spans):
-            for first in range(low.shape[1]):
-                np.minimum.accumulate(cells[:, e, first:], axis=1, out=of_spans[:, first, first:])
-            sums += of_spans.reshape(len(queries), -1).take(spans, axis=1)
-        sums -= rounding_of(view, np.abs(cells).max(axis=2).sum(axis=1))[:, None]
-        return np.minimum.reduceat(sums, self.starts, axis=1)
+    def least(self, view: QueryView, queries: QueryBlock, limits: Floats | None = None) -> Floats:
+        """Bound all sums between queries and the items of each group from below, shape (B, n_groups).
+
+        Finite ``limits`` (B,) save time: a bound that is above that of its query need not be the largest one.
+        """
+        bins = bins_between(view, self.edges[:, :-1].copy(), self.edges[:, 1:].copy())
+        out, n = np.empty((len(queries), len(self.starts) - 1)), len(queries)
+        of_queries = limits_of(view, np.full(n, np.inf) if limits is None else limits, np.zeros(n))
+        least_in_ranges(view.scales, queries.profiles, bins, (self.spans, self.starts), of_queries, out)
+        return out

@@ -13,12 +13,11 @@ from functools import cache
 from importlib import import_module
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..._foundation.errors import warn
-from ..._foundation.threads import short_blocks
+from ..._foundation.threads import short_blocks, thread_count
 from ..._foundation.types import Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.joint_bounds import add_up
@@ -76,7 +75,7 @@ def compiled_kmeans(
 
     rng, n = np.random.default_rng(seed), min(n, len(rows))
     first = X[np.sort(rng.choice(rows, n, replace=False))]
-    with threadpool_limits(effective_n_jobs(n_jobs)), warnings.catch_warnings():
+    with threadpool_limits(thread_count(n_jobs)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of rows that are the same
         model = KMeans(n, init=first, n_init=1, max_iter=8, tol=0.0).fit(X[rows])
         parts = [model.predict(X[part]) for part in short_blocks(len(X), max(_COMPARED // n, 1))]

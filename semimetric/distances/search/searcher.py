@@ -18,10 +18,10 @@ from threading import RLock, Semaphore
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
+from ..._foundation.threads import thread_count
 from ..._foundation.types import ArrayLike
 from ...data.rows import RowReader, single_row
 from .grouped import KeyedItems
@@ -119,7 +119,7 @@ def _renew() -> None:
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     # A thread that holds the lock may ask again, as a handler of a signal does.
     _locks["short"] = RLock() if locked else nullcontext()
-    _locks["long"] = Semaphore(max(effective_n_jobs(-1), 2)) if locked else nullcontext()
+    _locks["long"] = Semaphore(max(thread_count(-1), 2)) if locked else nullcontext()
 
 
 _renew()

@@ -33,7 +33,7 @@ from .groups import Keys
 from .index import NeighborIndex
 from .items import Neighbors, SegmentedItems, as_graph, merged, merged_within, no_neighbors, without_own
 from .proofs import check_apart, range_of
-from .query_tables import QueryView
+from .query_tables import QueryBlock, QueryView
 from .scaled_clusters import RangeBounds, ranges_of
 from .segment import SearchRequest, candidate_count, check_neighbors, check_radius
 from .shard_files import ShardLocation
@@ -42,7 +42,8 @@ T = TypeVar("T")
 
 _FEW = 64  # A call is worth its cost from so many queries on,
 _MOST = 4096  # and at most so many go in one call, after which others are heard.
-_BLOCK = 8192  # Queries that are opened together.
+_BLOCK = 8192  # Queries that are opened together,
+_OF_ITEMS = 4  # and so many times as many items of a shard: more of them are near one another.
 _HERE = 1024  # So few queries are bounded in the calling process.
 _RANGES, _MOST_RANGES = 512, 64  # Ranges of values of all shards, and of one, in which a query is bounded.
 _OPEN = 4  # Blocks that are open for every worker, so that the queries of several share their calls.
@@ -120,10 +121,16 @@ def bounds_of(found: Sequence[ShardSummary]) -> RangeBounds | None:
     return RangeBounds.of(low, high) if len(low) == len(found) > 1 else None
 
 
-def least_in_shards(bounds: RangeBounds, view: QueryView, X: NDArray[Any]) -> Floats:
-    """Bound the sums between every row of X and the items of every shard from below, shape (n, n_shards)."""
-    blocks = SegmentedItems(view, [], []).by_blocks(lambda queries, _: bounds.least(view, queries), X)
-    return np.concatenate(blocks)
+def least_in_shards(bounds: RangeBounds, view: QueryView, X: NDArray[Any], limits: Floats | None = None) -> Floats:
+    """Bound the sums between every row of X and the items of every shard from below, shape (n, n_shards).
+
+    Finite ``limits`` (n,) are as in `RangeBounds.least`.
+    """
+
+    def least(queries: QueryBlock, rows: slice | Integers) -> Floats:
+        return bounds.least(view, queries, None if limits is None else limits[rows])
+
+    return np.concatenate(SegmentedItems(view, [], []).by_blocks(least, X))
 
 
 class BlockBounds(NamedTuple):
@@ -221,10 +228,10 @@ class JoinOwn(NamedTuple):
         joined = FoundNearest.of_all(found)
         if self.bounds is None:
             return JoinedItems(joined, own, np.arange(len(own)), queries, None)
-        least = least_in_shards(self.bounds, index.segments_[0].view, queries)
-        least[:, self.shard] = np.inf
         full = found.distances.shape[1] == request.k
         last = found.distances[:, -1] if full else np.full(len(own), np.finfo(np.float64).max)
+        least = least_in_shards(self.bounds, index.segments_[0].view, queries, last)
+        least[:, self.shard] = np.inf
         rows = np.flatnonzero((least <= last[:, None]).any(axis=1))
         return JoinedItems(joined, own, rows, queries[rows], least[rows])
 
@@ -277,7 +284,7 @@ def blocks_of_items(locations: Sequence[ShardLocation]) -> list[QueryRows]:
     """Divide the items of all shards into blocks, in the order of their ids; shards without items are not counted."""
     blocks, start = [], 0
     for k, n in enumerate(n for n in (p.shard.n for p in locations) if n):
-        blocks += [QueryRows(start + s.start, s.stop - s.start, None, k, s.start) for s in slices(n, _BLOCK)]
+        blocks += [QueryRows(start + s.start, s.stop - s.start, None, k, s.start) for s in slices(n, _OF_ITEMS * _BLOCK)]
         start += n
     return blocks
 

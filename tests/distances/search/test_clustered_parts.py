@@ -36,12 +36,17 @@ def test_no_distance_is_below_the_bound_of_the_ranges_of_clusters(monkeypatch, s
     least = segment.least_sums(part.view, block, low, high).min(axis=1)
     far, near = high.max(axis=1, keepdims=True) + 5.0, D.pairwise(QUERIES, ITEMS).min(axis=1)
     rounded = scaled_clusters.RangeBounds.of([low, far], [high, far]).least(part.view, block)
-    assert (rounded[:, 0] <= least).all()
+    assert (rounded[:, 0] <= near).all()
+    assert (rounded[:, 0] <= least + 1e-9).all()
     alone = segment.least_sums(part.view, block, far, far)[:, 0]
-    assert (rounded[:, 1] <= alone).all()
-    assert (rounded[:, 0] >= part.least(block) - 0.5 * near).all()  # cells are not much wider than ranges
-    nearest = D.pairwise(QUERIES, ITEMS).min(axis=1)
-    assert (least <= nearest).all()
+    assert (rounded[:, 1] <= alone + 1e-9).all()
+    assert (rounded[:, 0] >= part.least(block) - 0.5 * near).all()  # bins are not much wider than ranges
+    limits = np.random.default_rng(1).choice(rounded.ravel(), len(QUERIES)) * 1.01
+    limited = scaled_clusters.RangeBounds.of([low, far], [high, far]).least(part.view, block, limits)
+    assert (limited <= rounded).all()  # they end early above the limit, and only there
+    assert_array_equal(limited > limits[:, None], rounded > limits[:, None])
+    assert_array_equal(limited[limited <= limits[:, None]], rounded[limited <= limits[:, None]])
+    assert (least <= near).all()
     assert (least >= part.least(block) - 1e-9).all()
     if n == 16:
         assert (least > part.least(block) + 0.01).any()  # several ranges are narrower than one
