@@ -5,11 +5,14 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
+
+V = TypeVar("V")
 
 # There is no fastmath: d(x, x) == 0 and d(x, y) == d(y, x) hold to the bit only without contraction and reordering.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
@@ -17,6 +20,21 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 held = njit(cache=True, error_model="numpy")
 # This compiles functions that are handed to other libraries: they close over arrays, so they are not cached.
 exported = njit(nogil=True, error_model="numpy")
+
+
+def read_only(value: V) -> V:
+    """Return an array as a view that is read only, or a named tuple of such.
+
+    A kernel is compiled anew for arrays that are read only, as those of mapped files are. So what a large kernel only reads is
+    made read only wherever it comes from.
+    """
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.setflags(write=False)
+        return cast(V, view)
+    if isinstance(value, tuple):
+        return type(value)(*map(read_only, value))
+    return value
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:

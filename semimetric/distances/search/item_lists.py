@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError
 from ..._foundation.threads import end_if_interrupted, map_blocks, short_blocks
 from ..._foundation.types import Floats, Integers
+from ..._kernels.jit import read_only
 from ..._kernels.list_scan import (
     BINS,
     GROUP,
@@ -81,7 +82,7 @@ class ItemLists:
         starts = _cut(bins, values, rows, n_lists)
         arrays = _arrays(rows, starts, len(edges))
         fill_lists(bins, arrays)
-        return cls(arrays, (low, high), edges, values)
+        return cls(read_only(arrays), (low, high), edges, values)
 
     @classmethod
     def loaded(
@@ -92,7 +93,7 @@ class ItemLists:
 
         Every bin is proved to be that of its item, block by block; ``release`` gives mapped memory back.
         """
-        (rows, starts, bins), (edges, values) = large, small
+        (rows, starts, bins), (edges, values) = map(read_only, large), small
         places = _checked_places(rows, starts, len(points))
         if edges.shape != (view.n_tables, BINS - 1) or np.isnan(edges).any() or (edges[:, 1:] < edges[:, :-1]).any():
             raise InputError(f"the edges of the bins of lists decrease, are NaN, or are not those of {view.n_tables} features")
@@ -108,7 +109,8 @@ class ItemLists:
 
         def prove(block: slice) -> tuple[Floats, Floats]:
             low = np.full((len(edges), BINS), np.inf)
-            high, astray, positions = -low, np.full(1, -1), points.positions[block][:, : len(edges)]
+            high, astray = -low, np.full(1, -1)
+            positions = read_only(np.ascontiguousarray(points.positions[block][:, : len(edges)]))
             prove_bins(positions, edges, arrays, places[block], low, high, astray)
             if astray[0] >= 0:
                 item = block.start + int(astray[0])
@@ -118,7 +120,7 @@ class ItemLists:
 
         low, high = zip(*map_blocks(prove, len(points), size=_PROVED, n_jobs=-1), strict=True)
         describe_lists(arrays)
-        return cls(arrays, (np.min(low, axis=0), np.max(high, axis=0)), edges, values)
+        return cls(read_only(arrays), (np.min(low, axis=0), np.max(high, axis=0)), edges, values)
 
     @property
     def large(self) -> list[NDArray[np.generic]]:
@@ -208,7 +210,8 @@ def bins_between(view: QueryView, low: Floats, high: Floats) -> BinRanges:
 
 def limits_of(view: QueryView, sums: Floats, room: Floats) -> SumLimits:
     """Return limits of the sums of queries (B,), and what estimates may err by, in the unit of bounds by bins."""
-    return SumLimits(sums, room, view.size, float(np.ldexp(1.0, -int(np.clip(np.frexp(view.size)[1], -1000, 1000)))))
+    power = -int(np.clip(np.frexp(view.size)[1], -1000, 1000))
+    return SumLimits(np.ascontiguousarray(sums), room, view.size, float(np.ldexp(1.0, power)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,11 +232,13 @@ class ListScan:
         return bins_between(self.view, *self.lists.ranges)
 
     @cached_property
-    def _items(self) -> tuple[SearchedItems, PlaceCodes]:
+    def _all(self) -> SearchedLists:
+        """All items, as kernels take them."""
         given = self.refinement
         if isinstance(given, Refinement):
-            return given.items, _NO_PLACES
-        return SearchedItems(np.empty((0, len(self.view.features))), given.rank, self.view.least), given.codes
+            return read_only(SearchedLists(given.items, _NO_PLACES, self.lists.arrays, _ALL))
+        items = SearchedItems(np.empty((0, len(self.view.features))), given.rank, self.view.least)
+        return read_only(SearchedLists(items, given.codes, self.lists.arrays, _ALL))
 
     @cached_property
     def _of_bins(self) -> BinTables:
@@ -296,7 +301,7 @@ class ListScan:
         room = np.zeros(len(queries))
         if isinstance(self.refinement, CodedRefinement):
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
-        searched = SearchedLists(*self._items, self.lists.arrays, _ALL if eligible is None else eligible)
+        searched = self._all if eligible is None else self._all._replace(keep=read_only(eligible))
         most = max(min(QUERIES, _SEARCHED // max(len(self.lists.arrays.rows), 1)), 8)
         for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
