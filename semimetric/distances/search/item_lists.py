@@ -7,7 +7,7 @@ again on the same grid keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -121,6 +121,11 @@ class ItemLists:
         low, high = zip(*map_blocks(prove, len(points), size=_PROVED, n_jobs=-1), strict=True)
         describe_lists(arrays)
         return cls(read_only(arrays), (np.min(low, axis=0), np.max(high, axis=0)), edges, values)
+
+    def in_order(self) -> ItemLists:
+        """Return the lists of the same items after these were put in the order of the lists."""
+        rows = np.arange(len(self.arrays.rows), dtype=self.arrays.rows.dtype)
+        return replace(self, arrays=self.arrays._replace(rows=read_only(rows)))
 
     @property
     def large(self) -> list[NDArray[np.generic]]:

@@ -113,3 +113,19 @@ def test_what_cannot_be_clustered_is_refused(tmp_path):
         ShardedIndex.build(tmp_path / "s", joint, ITEMS, n_shards=2, partition="kmeans")
     assert_refused(lambda: ShardedIndex.build(tmp_path / "s", D, ITEMS, partition="hash"), "partition='hash'", "'kmeans'")
     assert_refused(lambda: ShardedIndex.build(tmp_path / "s", D, ITEMS, storage="int8"), "storage='int8'", "'uint16'")
+
+
+def test_items_of_a_shard_lie_in_the_order_of_their_lists(tmp_path):
+    ids, payload = np.arange(400)[::-1] * 3, {"row": np.arange(400)}
+    shards = ShardedIndex.build(
+        tmp_path / "s", D, ITEMS, ids=ids, n_shards=2, memory_limit="1 MiB", partition="kmeans", payload=payload
+    )
+    apart = []
+    for index in (place.open() for place in shards.locations):
+        raw = index.segments_[0].points.raw
+        rows = (1197 - index.ids_) // 3
+        assert_array_equal(raw, ITEMS[rows])
+        assert_array_equal(index.payload_["row"].cells, rows)
+        assert_array_equal(index.segments_[0].list_scan.lists.arrays.rows, np.arange(len(raw)))
+        apart.append(D.paired(raw[1:], raw[:-1]).mean() / D.pairwise(raw, raw).mean())
+    assert max(apart) < 0.6  # those one after another are near
