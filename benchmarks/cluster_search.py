@@ -248,9 +248,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.3g} days"
 
 
+def shown(rows: list[dict]) -> list[dict]:
+    """The rows of the page: a mixture in 8 features is searched, pixels in 32 are joined, both in shards by k-means."""
+    kinds = {8: "clusters", 32: "pixels"}
+    return [r for r in rows if r["partition"] == "kmeans" and r["data"] == kinds.get(r["features"])]
+
+
 def measured(rows: list[dict]) -> str:
     """What was measured: a line for each stage and size, of which the last row counts."""
-    last = {(r["stage"], r["features"], r["points"]): r for r in rows if r["data"] == "clusters" and r["partition"] == "kmeans"}
+    last = {(r["stage"], r["features"], r["points"]): r for r in shown(rows)}
     lines = []
     for (stage, features, n), r in sorted(last.items(), key=lambda e: (STAGES.index(e[0][0]), e[0][1:])):
         queries = r.get("queries")
@@ -265,8 +271,7 @@ def measured(rows: list[dict]) -> str:
 
 def extrapolated(rows: list[dict]) -> str:
     """What 1e9 and 1e10 items would take, by the exponents and the largest measured size; a build is linear at least."""
-    own = [r for r in rows if r["data"] == "clusters" and r["partition"] == "kmeans"]
-    lines = []
+    own, lines = shown(rows), []
     for stage, n_queries in (("build", 1), ("search", 1_000_000), ("join", None)):
         of_stage = [r for r in own if r["stage"] == stage]
         exponents = {(g["features"]): g["exponent"] for g in growth(of_stage)}
