@@ -17,10 +17,10 @@ different widths, uniform, or the pixels and the learned distance of search.py, 
 A row has the seconds, the processor's seconds of all processes, the largest resident memory of a worker (mapped files count),
 the bytes that queries and answers moved, and the shards that a query asked. What is stopped goes on where it was: the same
 command again. Its seconds are those of all tries; the processor's are those of the last. The growth rows are exponents of n,
-fitted to the kept rows (from 1e6 items on, where there are two such sizes: smaller ones mostly start processes).
+fitted to the kept rows from 1e6 items on, where there are two such sizes: smaller ones mostly start processes.
 
-Memory, measured with 2e6 items of 8 features: a process holds 75 bytes an item and maps 52, besides 130 MiB; it opens a shard
-in 360 bytes an item of that shard. So each of two workers holds 3.7 GB of 1e8 x 8 and maps 2.6 GB. The client needs 17 bytes
+Memory: two workers held 84 bytes an item of 1e8 x 8 together (4.0 GiB each), maps included, and ranks of ids take 8 more. Each
+opens a shard in 360 bytes an item of that shard. The client needs 17 bytes
 an item while it divides them (1.7 GB for 1e8). Dask counts mapped files as memory of a worker, and would kill one that maps
 much; so ``--worker-memory`` is 0, no limit, by default.
 """
@@ -216,13 +216,12 @@ class Run:
 
 
 def growth(rows: list[dict]) -> list[dict]:
-    """Exponents of n in the seconds of the processor for each stage, features and data with two sizes or more."""
+    """Exponents of n in the seconds of the processor for each stage, features and data with two sizes from 1e6 on."""
     out = []
     for key in sorted({(r["stage"], r["data"], r["partition"], r["features"], r["workers"]) for r in rows}):
         names = ("stage", "data", "partition", "features", "workers")
         own = {r["points"]: r["cpu_s"] / r.get("queries", 1) for r in rows if tuple(r[x] for x in names) == key}
-        large = {n: cpu for n, cpu in own.items() if n >= 1e6}
-        own = large if len(large) > 1 else own
+        own = {n: cpu for n, cpu in own.items() if n >= 1e6}
         if len(own) > 1 and min(own.values()) > 0:
             n, cpu = np.log(sorted(own)), np.log([own[x] for x in sorted(own)])
             out.append(dict(zip(names, key, strict=True)) | {"sizes": len(own), "exponent": float(np.polyfit(n, cpu, 1)[0])})

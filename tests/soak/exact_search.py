@@ -3,15 +3,18 @@
 A case is a seed, and whether magnitudes are wild: values, ranges, weights and slopes from 1e-300 to 1e300.
 """
 
+import logging
 import warnings
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from unittest.mock import patch
 
 import cases
 import numpy as np
+from distributed import Client
 from numpy.testing import assert_array_equal
 
-from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
+from semimetric import Grid, NeighborIndex, NotSupportedError, Semimetric, ShardedIndex, load, out_of_core
 from semimetric.data.calls import UserDistance
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.distances.features.linear_directions import Directions, with_directions
@@ -142,6 +145,11 @@ def thresholds(rng):
         yield
 
 
+def shops_of(ids):
+    """A payload of groups, one of which is large: the shop of an item is known from its id."""
+    return {"shop": np.where(np.asarray(ids) % 3 > 0, 0, np.asarray(ids) % 17)}
+
+
 def built(rng, d, wild, folder):
     """An index after a random history, and its items in the order of their ids."""
     n = int(rng.choice([rng.integers(2, 60), rng.integers(60, 1500), rng.integers(1500, 4000)]))
@@ -156,13 +164,13 @@ def built(rng, d, wild, folder):
         shards = ShardedIndex.build(folder / "shards", d, items, ids=ids, n_shards=int(rng.integers(1, 7)), partition=partition,
                                     base_distances=[base.function.function for base in d.base_distances])  # fmt: skip
         return shards, dict(zip(ids, items, strict=True))
-    index.fit(items, ids=ids)
+    index.fit(items, ids=ids, payload=shops_of(ids))
     known = dict(zip(ids.tolist(), items, strict=True))
     for step in range(int(rng.integers(0, 5))):
         if rng.random() < 0.5:
             m = int(rng.integers(1, n))
             new, new_ids = vectors(rng, d, m, wild), 10 * n * (step + 1) + rng.permutation(m)
-            index.add(new, new_ids)
+            index.add(new, new_ids, payload=shops_of(new_ids))
             known |= dict(zip(new_ids.tolist(), new, strict=True))
         elif len(known) > 4:
             gone = rng.choice(list(known), len(known) // int(rng.choice([2, 20])) or 1, replace=False)
@@ -217,6 +225,59 @@ def compare(rng, d, index, known, queries, where):
         bound = 1e-11 * (np.abs(every[q]) ** power + size_of(d, own, far))
         assert (np.abs(every[q] ** power - direct**power) <= bound + 1e-300).all()
     return len(queries) + 5
+
+
+def compare_groups(rng, index, queries):
+    """Hold answers of the same group, and joins of the index with itself, against brute force; how many were compared."""
+    few, k = queries[:20], int(min(rng.choice([1, 3, 10]), len(index.ids_)))
+    every, every_ids = index.kneighbors(few, len(index.ids_), algorithm="brute")
+    shops = rng.choice([0, 0, 1, 6, 16, 99], len(few))
+    distances, ids = index.kneighbors(few, k, by={"shop": shops})
+    for q, shop in enumerate(shops):
+        own = np.flatnonzero(shops_of(every_ids[q])["shop"] == shop)[:k]
+        assert_array_equal(ids[q], np.append(every_ids[q][own], np.full(k - len(own), -1)))
+        assert_array_equal(distances[q], np.append(every[q][own], np.full(k - len(own), np.inf)))
+    n = len(index.ids_)
+    if n > 1500 or n < 3:
+        return len(few)
+    k = min(k, n - 1)
+    for own, want in zip(index.kneighbors(None, k), index.kneighbors(None, k, algorithm="brute"), strict=True):
+        assert_array_equal(own, want)
+    return len(few) + n
+
+
+def compare_graph(rng, searched, queries):
+    """Hold what walks along a graph find against brute force; how many were compared. Recall is not promised."""
+    few, k, least = queries[:200], int(min(rng.choice([1, 3, 10]), len(searched.ids_))), int(rng.choice([60, 8_192]))
+    every, every_ids = searched.kneighbors(few, len(searched.ids_), algorithm="brute")
+    with patch.object(segment, "GRAPH_FROM", least), patch.object(index, "GRAPH_FROM", least):
+        try:
+            searched.build_graph()
+        except NotSupportedError:
+            return 0
+        distances, ids = searched.kneighbors(few, k, algorithm="graph", n_candidates=int(rng.integers(1, 50)))
+    for q in range(len(few)):
+        at = {i: r for r, i in enumerate(every_ids[q].tolist())}
+        rows = [at[i] for i in ids[q].tolist()]
+        assert len(set(rows)) == k  # No item comes twice.
+        assert_array_equal(distances[q], every[q][rows])
+        assert (np.diff(distances[q]) >= 0).all()
+    return len(few)
+
+
+@cache
+def client():
+    """A Dask cluster of two threads of this process, which live as long."""
+    return Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=logging.CRITICAL)
+
+
+def compare_cluster(rng, index, queries):
+    """Hold answers of a Dask cluster against brute force; how many were compared."""
+    folder, few, k = index.locations[0].root, queries[:500], int(min(rng.choice([1, 3, 10]), len(index) - 1))
+    found, want = out_of_core.kneighbors(folder, few, k, client=client()), index.kneighbors(few, k, algorithm="brute")
+    for own, right in zip(found, want, strict=True):
+        assert_array_equal(own, right)
+    return len(few)
 
 
 class AnyOrder(SerialEngine):
@@ -280,6 +341,11 @@ def attempt(case, folder):
         found = {"queries as brute force": compare(rng, d, index, known, queries, where)}
         if isinstance(index, ShardedIndex):
             found["queries of shards one by one"] = compare_shards(rng, index, queries)
+            if not d.base_distances:
+                found["queries on a cluster"] = compare_cluster(rng, index, queries)
+        elif costly == 1 and rng.random() < 0.3:
+            found["queries of groups and joins"] = compare_groups(rng, index, queries)
+            found["queries along a graph"] = compare_graph(rng, index, queries)
         return found
 
 
