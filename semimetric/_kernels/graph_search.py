@@ -262,13 +262,13 @@ def nearest_by_walk(x, walked, best):
     tabulate(scales, profiles)
     table = np.empty(walked.places.fraction.shape, np.float32)
     _level_table(scales, profiles, 0, walked.places, table)
-    rows, n = _descend(walked.graph, table, walked.upper, 0, walked.width).nodes, 0
+    rows, n = _descend(walked.graph, table, walked.upper, np.int64(0), walked.width).nodes, 0
     for row in rows:
         if row >= 0 and (walked.eligible.shape[0] == 0 or walked.eligible[row]):
             rows[n] = row
             n += 1
     nothing = np.empty(0)
-    nearest(scales, profiles, 0, walked.items, Candidates(rows[:n], nothing, nothing), 0.0, best)
+    nearest(scales, profiles, np.int64(0), walked.items, Candidates(rows[:n], nothing, nothing), 0.0, best)
 
 
 @kernel

@@ -73,7 +73,7 @@ def _cells(x, knots, cell):
     cell[:] = 0
     if knots.shape[0] > _COUNTED:
         for r in range(x.shape[0]):
-            cell[r] = lower_knot(x[r], knots, 0, knots.shape[0] - 1)
+            cell[r] = lower_knot(x[r], knots, np.int64(0), knots.shape[0] - 1)
     else:
         for q in range(1, knots.shape[0] - 1):
             for r in range(x.shape[0]):

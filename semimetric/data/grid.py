@@ -26,6 +26,7 @@ from .._foundation.errors import InputError
 from .._foundation.stored import storable
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_items
+from .._kernels.jit import read_only
 from .._kernels.locate import locate_cells
 from .._kernels.simplex import Located
 from .knots import MOST_KNOTS, STRATEGIES, knot_counts, place_knots, warn_of_fewer
@@ -259,7 +260,7 @@ class Grid:
         if not self.plain:
             x = self._in_range(x)
         located = Located(np.empty(x.shape, np.uint16), np.empty(x.shape, np.uint16), np.empty(x.shape))
-        locate_cells(x, self.flat, self.starts, *located)
+        locate_cells(read_only(x), read_only(self.flat), read_only(self.starts), *located)
         if missing is not None:  # at the upper end of the cell before the level, so that kernels need no rule for it
             last = np.broadcast_to(self.sizes - 1, x.shape)[missing]
             located.lower[missing] = last - 1

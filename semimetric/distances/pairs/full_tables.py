@@ -24,6 +24,7 @@ from ..._foundation.stored import arguments_of, storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
+from ..._kernels.jit import read_only
 from ..._kernels.simplex import Groups, Located, Singles, group_rows_of_pairs, single_rows
 from ..._kernels.tables import add_single_tables, add_vertex_tables
 from ...data.feature_groups import resolve_groups
@@ -441,7 +442,8 @@ class PairEmbedding(PairMap):
         if self.singles and self.whole:
             columns = np.empty((len(i), int(self._slot[-1])), np.int32)
             values = np.empty(columns.shape)
-            single_rows(x.located, i, y.located, j, self._singles, columns, values)
+            i, j = np.ascontiguousarray(i), np.ascontiguousarray(j)
+            single_rows(read_only(x.located), i, read_only(y.located), j, read_only(self._singles), columns, values)
             return SparseRows(columns, values, self._slot)
         vertices, values = self._vertices(x, i, y, j)
         return self._sparse_rows(vertices, values)
@@ -452,6 +454,7 @@ class PairEmbedding(PairMap):
         vertices = np.empty(shape, np.int64)
         values = np.empty(shape)
         order = tuple(side.order if side.order.shape[1] else side.sorted_order for side in (x, y))
+        i, j = np.ascontiguousarray(i), np.ascontiguousarray(j)
         group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
         if self.symmetry == "swap":
             self._swap(vertices, signs_on_grid(x, i, y, j))

@@ -82,7 +82,7 @@ class ItemLists:
         starts = _cut(bins, values, rows, n_lists)
         arrays = _arrays(rows, starts, len(edges))
         fill_lists(bins, arrays)
-        return cls(read_only(arrays), (low, high), edges, values)
+        return cls(arrays, (low, high), edges, values)
 
     @classmethod
     def loaded(
@@ -120,12 +120,12 @@ class ItemLists:
 
         low, high = zip(*map_blocks(prove, len(points), size=_PROVED, n_jobs=-1), strict=True)
         describe_lists(arrays)
-        return cls(read_only(arrays), (np.min(low, axis=0), np.max(high, axis=0)), edges, values)
+        return cls(arrays, (np.min(low, axis=0), np.max(high, axis=0)), edges, values)
 
     def in_order(self) -> ItemLists:
         """Return the lists of the same items after these were put in the order of the lists."""
         rows = np.arange(len(self.arrays.rows), dtype=self.arrays.rows.dtype)
-        return replace(self, arrays=self.arrays._replace(rows=read_only(rows)))
+        return replace(self, arrays=self.arrays._replace(rows=rows))
 
     @property
     def large(self) -> list[NDArray[np.generic]]:
@@ -237,13 +237,11 @@ class ListScan:
         return bins_between(self.view, *self.lists.ranges)
 
     @cached_property
-    def _all(self) -> SearchedLists:
-        """All items, as kernels take them."""
+    def _items(self) -> tuple[SearchedItems, PlaceCodes]:
         given = self.refinement
         if isinstance(given, Refinement):
-            return read_only(SearchedLists(given.items, _NO_PLACES, self.lists.arrays, _ALL))
-        items = SearchedItems(np.empty((0, len(self.view.features))), given.rank, self.view.least)
-        return read_only(SearchedLists(items, given.codes, self.lists.arrays, _ALL))
+            return given.items, _NO_PLACES
+        return SearchedItems(np.empty((0, len(self.view.features))), given.rank, self.view.least), given.codes
 
     @cached_property
     def _of_bins(self) -> BinTables:
@@ -268,7 +266,7 @@ class ListScan:
         """
         rows = np.empty((places.stop - places.start, k), np.int64)
         for part in short_blocks(len(rows), QUERIES):
-            near_items(self.lists.arrays, self._of_bins, places.start + part.start, (n_lists, each), rows[part])
+            near_items(read_only(self.lists.arrays), self._of_bins, places.start + part.start, (n_lists, each), rows[part])
         return rows
 
     def nearest(self, queries: QueryBlock, k: int, eligible: Mask, limits: Floats | None = None) -> SegmentResult:
@@ -306,7 +304,7 @@ class ListScan:
         room = np.zeros(len(queries))
         if isinstance(self.refinement, CodedRefinement):
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
-        searched = self._all if eligible is None else self._all._replace(keep=read_only(eligible))
+        searched = read_only(SearchedLists(*self._items, self.lists.arrays, _ALL if eligible is None else eligible))
         most = max(min(QUERIES, _SEARCHED // max(len(self.lists.arrays.rows), 1)), 8)
         for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
