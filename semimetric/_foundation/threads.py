@@ -41,7 +41,9 @@ def one_blas_thread() -> Iterator[None]:
 
 def thread_count(n_jobs: int | None) -> int:
     """Return how many threads ``n_jobs`` stands for, as joblib says; 1 in a daemonic process, such as a worker of Dask."""
-    return 1 if current_process().daemon else effective_n_jobs(n_jobs)  # joblib answers 1 there too, with a warning.
+    if current_process().daemon and n_jobs != 0:
+        return 1  # as joblib mostly answers, with a warning
+    return effective_n_jobs(n_jobs)
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

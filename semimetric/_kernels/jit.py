@@ -23,7 +23,7 @@ exported = njit(nogil=True, error_model="numpy")
 
 
 def read_only(value: V) -> V:
-    """Return an array as a view that is read only, or a named tuple of such.
+    """Return an array as a view that is read only, or a tuple of such.
 
     A kernel is compiled anew for arrays that are read only, as those of mapped files are. So what a large kernel only reads is
     made read only wherever it comes from.
@@ -33,7 +33,8 @@ def read_only(value: V) -> V:
         view.setflags(write=False)
         return cast(V, view)
     if isinstance(value, tuple):
-        return type(value)(*map(read_only, value))
+        made = map(read_only, value)
+        return cast(V, value._make(made) if hasattr(value, "_make") else tuple(made))
     return value
 
 

@@ -765,7 +765,8 @@ def least_in_ranges(scales, profiles, bins, ranges, limits, out):
             least = np.inf
             for r in range(starts[g], starts[g + 1]):
                 least = min(least, _bound(minima, spans[r], min(room, least)))
-            out[b, g] = rest + (least / unit - slack) / (1.0 + _ROUNDING)  # the limit whose `_room` it is
+            bound = rest + (min(least / unit, _ROOM) - slack) / (1.0 + _ROUNDING)  # the limit whose `_room` it is
+            out[b, g] = -np.inf if np.isnan(bound) else bound
 
 
 @kernel

@@ -185,14 +185,15 @@ def write_neighbors(
         digest = _digest_of_rows(parts, verbose)
     starts = [*(rows.start for rows in blocks), sum(rows.n for rows in blocks)]
     k = request.k - (X is None)
-    run = {"items": _digest_of_items(locations), "queries": digest, "options": [str(value) for value in request]}
+    run: dict[str, Any] = {"items": _digest_of_items(locations), "queries": digest, "options": [str(v) for v in request]}
     if target.exists():
-        if (target / RUN).is_file() and read_run(target)[0] == run:
+        if (target / RUN).is_file() and run.items() <= read_run(target)[0].items():
             return target
         raise InputError(f"{target} is there already, and holds something else; delete it, or give another name")
     dtype = np.result_type(*(s.dtype for s in summaries(engine, locations)))
     try:
         with resumable_folder(target) as folder:
+            run |= {"blocks": len(blocks)} if X is None else {}  # Another version may divide items otherwise.
             files = NeighborFiles(folder, run, starts, k, dtype, target.suffix)
             rest = [rows for rows in blocks if rows.start not in files.done]
             try:

@@ -2,6 +2,7 @@ import threading
 import warnings
 from contextlib import nullcontext
 from multiprocessing import get_context
+from types import SimpleNamespace
 
 import pytest
 from threadpoolctl import ThreadpoolController
@@ -106,3 +107,10 @@ def test_a_daemonic_process_has_one_thread_and_no_warning():
     process.start()
     assert out.get(timeout=60) == 1
     process.join()
+
+
+def test_no_threads_are_refused_in_a_daemonic_process_too(monkeypatch):
+    monkeypatch.setattr(threads, "current_process", lambda: SimpleNamespace(daemon=True))
+    assert thread_count(-1) == 1
+    with pytest.raises(ValueError, match="n_jobs"):
+        thread_count(0)

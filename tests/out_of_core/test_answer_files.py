@@ -223,3 +223,20 @@ def test_a_build_that_is_stopped_goes_on_with_the_missing_shards(tmp_path, monke
         build(**other)
         assert len(saved) == 6
     assert os.listdir(tmp_path) == ["index"]
+
+
+def test_a_join_of_a_version_with_other_blocks_does_not_go_on(folder, monkeypatch):
+    """Blocks of 9 items would be taken for whole blocks of 36."""
+    call = lambda: out_of_core.kneighbors(folder / "index", None, 3, to=folder / "a")  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(shard_search, "_OF_ITEMS", 1)
+        stopping(patch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    assert_refused(call, "begun with other blocks", "delete")
+    monkeypatch.setattr(shard_search, "_OF_ITEMS", 1)
+    whole = call()
+    for got, want in zip(read(whole), out_of_core.kneighbors(folder / "index", None, 3), strict=True):
+        assert_array_equal(got, want)
+    monkeypatch.undo()
+    assert call() == whole  # What is finished is not divided again.

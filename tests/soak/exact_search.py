@@ -134,7 +134,7 @@ def thresholds(rng):
         joint_scan: {"_PROBE": int(rng.choice([8, 8_192])), "_ADDED": int(rng.choice([1, 1 << 27]))},
         scan_choice: {"_COLUMN": float(rng.choice([-1e9, 0.08, 1e9]))},
         shard_search: {"_FEW": int(rng.choice([1, 64])), "_MOST": int(rng.choice([7, 4096])),
-                       "_HERE": int(rng.choice([1, 1024])), "_BLOCK": int(rng.choice([20, 8192])),
+                       "_HERE": int(rng.choice([1, 1024])), "_BLOCK": int(rng.choice([20, 8192])), "_OF_ITEMS": 2,
                        "_RANGES": int(rng.choice([1, 20, 512]))},
         scaled_clusters: {"_ROWS": int(rng.choice([40, 1 << 14])), "_SAMPLE": int(rng.choice([50, 20_000]))},
         joint_tables: {"_MOST_EXPANDED": int(rng.choice([-1, 1 << 22])), "_MOST_GATHERED": int(rng.choice([60, 1 << 16]))},

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..._foundation.threads import end_if_interrupted, map_blocks, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice
-from ..._kernels.jit import read_only
 from ..._kernels.places import (
     FAR,
     Estimates,
@@ -117,7 +116,7 @@ class Refinement(NamedTuple):
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
         for part in short_blocks(len(rows), step_of(self.view, len(queries))):
-            nearest_of_all(self.view.scales, queries.profiles, read_only(self.items), rows[part], best)
+            nearest_of_all(self.view.scales, queries.profiles, self.items, rows[part], best)
         answer.refined[:] = len(rows)
 
     def each(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.threads import short_blocks
 from ..._foundation.types import Floats, Integers
+from ..._kernels.jit import read_only
 from ..._kernels.list_scan import BINS, fill_spans, least_in_ranges
 from .cells import Warp
 from .faiss_scan import kmeans
@@ -98,5 +99,5 @@ class RangeBounds(NamedTuple):
         bins = bins_between(view, self.edges[:, :-1].copy(), self.edges[:, 1:].copy())
         out, n = np.empty((len(queries), len(self.starts) - 1)), len(queries)
         of_queries = limits_of(view, np.full(n, np.inf) if limits is None else limits, np.zeros(n))
-        least_in_ranges(view.scales, queries.profiles, bins, (self.spans, self.starts), of_queries, out)
+        least_in_ranges(view.scales, queries.profiles, bins, read_only((self.spans, self.starts)), of_queries, out)
         return out

@@ -43,7 +43,8 @@ T = TypeVar("T")
 _FEW = 64  # A call is worth its cost from so many queries on,
 _MOST = 4096  # and at most so many go in one call, after which others are heard.
 _BLOCK = 8192  # Queries that are opened together,
-_OF_ITEMS = 4  # and so many times as many items of a shard: more of them are near one another.
+_OF_ITEMS = 4  # and so many times as many items of a shard, more of which are near one another,
+_BOUNDED = 1 << 20  # if there are no more bounds than these in a block: a number for each item and shard.
 _HERE = 1024  # So few queries are bounded in the calling process.
 _RANGES, _MOST_RANGES = 512, 64  # Ranges of values of all shards, and of one, in which a query is bounded.
 _OPEN = 4  # Blocks that are open for every worker, so that the queries of several share their calls.
@@ -282,9 +283,10 @@ def blocks_of(queries: NDArray[Any], width: int, keys: Keys | None = None) -> li
 
 def blocks_of_items(locations: Sequence[ShardLocation]) -> list[QueryRows]:
     """Divide the items of all shards into blocks, in the order of their ids; shards without items are not counted."""
-    blocks, start = [], 0
-    for k, n in enumerate(n for n in (p.shard.n for p in locations) if n):
-        blocks += [QueryRows(start + s.start, s.stop - s.start, None, k, s.start) for s in slices(n, _OF_ITEMS * _BLOCK)]
+    counts = [n for n in (p.shard.n for p in locations) if n]
+    blocks, start, size = [], 0, min(_OF_ITEMS * _BLOCK, max(_BLOCK, _BOUNDED // max(len(counts), 1)))
+    for k, n in enumerate(counts):
+        blocks += [QueryRows(start + s.start, s.stop - s.start, None, k, s.start) for s in slices(n, size)]
         start += n
     return blocks
 
