@@ -80,7 +80,7 @@ def distance_of(rng, wild):
         grid = Grid([*grid.knots, *(np.sort(rng.normal(size=4)) for _ in range(n_directions))])
     embedding = (cases.EMBEDDINGS | cases.MIXED_EMBEDDINGS)[kind](grid)
     weights = rng.random(embedding.n_columns) ** 3 * (rng.random(embedding.n_columns) < 0.9)
-    signed = kind not in ("warped", "scales and tables", "gaps") and rng.random() < 0.15
+    signed = kind not in ("warped", "scales and tables", "tables of gaps", "gaps") and rng.random() < 0.15
     weights = (weights - 0.3 * signed) * (min(magnitude(rng, wild), 1e295) if rng.random() < 0.5 else 1.0)
     width = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
     slope = rng.random(len(width)) * (rng.random(len(width)) < 0.8) * (np.abs(weights).max(initial=0.0) or 1.0)
