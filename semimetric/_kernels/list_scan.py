@@ -765,7 +765,7 @@ def least_in_ranges(scales, profiles, bins, ranges, limits, out):
             least = np.inf
             for r in range(starts[g], starts[g + 1]):
                 least = min(least, _bound(minima, spans[r], min(room, least)))
-            bound = rest + (min(least / unit, _ROOM) - slack) / (1.0 + _ROUNDING)  # the limit whose `_room` it is
+            bound = rest + min(least / unit, _ROOM) / (1.0 + _ROUNDING) - slack  # at most the limit whose `_room` it is
             out[b, g] = -np.inf if np.isnan(bound) else bound
 
 

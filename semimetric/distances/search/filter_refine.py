@@ -25,8 +25,6 @@ from ..._foundation.text import html_table, seconds_text
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
-from ..._kernels.jit import read_only
-from ..._kernels.search import SearchedItems
 from ...data.calls import UserDistance, counted_calls
 from ...data.object_lists import listed_objects
 from ...data.payload import Payload
@@ -86,8 +84,7 @@ class RefinedItems:
         if self.view is None or self.features is None:
             return None
         points = self.view.points(self.features)
-        items = read_only(SearchedItems(points.positions, np.empty(0, dtype=np.int64), self.view.least))
-        return Refinement(self.view, points, items)
+        return Refinement.of(self.view, points, np.empty(0, dtype=np.int64))
 
     def estimates(self, queries: RefinedItems, q: int, rows: Integers) -> Floats | None:
         """Return the learned distances of a query to some items, shape (len(rows),); None without a learned distance."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..._foundation.threads import end_if_interrupted, map_blocks, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice
+from ..._kernels.jit import read_only
 from ..._kernels.places import (
     FAR,
     Estimates,
@@ -95,6 +96,11 @@ class Refinement(NamedTuple):
     view: QueryView
     points: ItemArrays
     items: SearchedItems
+
+    @classmethod
+    def of(cls, view: QueryView, points: ItemArrays, rank: Integers) -> Refinement:
+        """Take located items with whole positions, and the ranks of their ids, which are empty where ids increase."""
+        return cls(view, points, read_only(SearchedItems(points.positions, rank, view.least)))
 
     def sums(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
         """Return the sums between query q and the items ``rows``, in their order."""

@@ -22,8 +22,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ..._kernels.graph_search import WalkedItems
-from ..._kernels.jit import read_only
-from ..._kernels.search import Candidates, SearchedItems, cell_minima
+from ..._kernels.search import Candidates, cell_minima
 from ..._kernels.whole_tables import magnitudes
 from ...data.payload import Payload
 from .cells import CellLayout, Cells, Filter, Warp, packed_codes
@@ -414,8 +413,7 @@ class Segment:
         """The items as their exact distances are computed."""
         if self.points.coded is not None:
             return CodedRefinement(self.view, self.points, self.points.coded, self.rank)
-        items = read_only(SearchedItems(self.points.positions, self.rank, self.view.least))
-        return Refinement(self.view, self.points, items)
+        return Refinement.of(self.view, self.points, self.rank)
 
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
