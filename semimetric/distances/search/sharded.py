@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,11 @@ from ...data.payload import Payload
 from ..model.explanations import Explanation
 from ..model.semimetric import Semimetric
 from .index import NeighborIndex, searched_distance
+from .item_lists import ItemLists
 from .items import check_ids, ids_to_remove, new_ids
 from .proofs import check_distinct_ids
-from .query_tables import QueryView
-from .refinement import STORAGES
+from .query_tables import ItemArrays, QueryView
+from .refinement import STORAGES, LocatedRows
 from .scaled_clusters import ScaledClusters
 from .shard_files import (
     FILE,
@@ -131,16 +132,14 @@ def _built_shard(
         digest = _digest_of_shard(semimetric, storage, X, numbered, part.payload) if resume else ""
         if resume and (shard := built_before(root, digest)) is not None:
             return shard, None if isinstance(part.ids, int) else check_ids(numbered, len(X))
-        of_items, payload = partial(NeighborIndex, semimetric, n_jobs=n_jobs, storage=storage), part.payload
-        index = of_items().fit(X, ids=numbered, payload=payload)
-        if part.of_cluster and (segment := index.segments_[0]).listed:
+        payload, lists = part.payload, _lists_of_rows(semimetric, X) if part.of_cluster else None
+        if lists is not None:
             # Items that are searched together, as when all are, share their lists then: measured once, 32,768 of a million
             # items of 32 features took .63 of the time of as many in another order.
-            lists = segment.list_scan.lists
-            del index, segment  # It would take as much memory as the one that is built next.
             rows = lists.arrays.rows
             X, numbered, payload = X[rows], numbered[rows], None if payload is None else payload.take(rows)
-            index = of_items().fit(X, ids=numbered, payload=payload)
+        index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered, payload=payload)
+        if lists is not None:
             index.segments_[0].with_item_lists(lists.in_order())
     except (SemimetricError, ValueError) as error:
         raise InputError(f"{part.name}: {error}") from error
@@ -148,6 +147,12 @@ def _built_shard(
     if resume:
         record_built(root, digest, shard)
     return shard, None if isinstance(part.ids, int) else index.ids_
+
+
+def _lists_of_rows(semimetric: Semimetric, X: NDArray[Any]) -> ItemLists:
+    """Divide rows into lists of near ones; their positions are found block by block, and not kept."""
+    view, raw = QueryView(semimetric), semimetric.schema.encode(X)
+    return ItemLists.of(view, ItemArrays(raw, cast(Floats, LocatedRows(view, raw)), None))
 
 
 def _digest_of_shard(semimetric: Semimetric, storage: str, X: Any, ids: NDArray[Any], payload: Payload | None) -> str:
