@@ -19,10 +19,9 @@ the bytes that queries and answers moved, and the shards that a query asked. Wha
 command again. Its seconds are those of all tries; the processor's are those of the last. The growth rows are exponents of n,
 fitted to the kept rows from 1e6 items on, where there are two such sizes: smaller ones mostly start processes.
 
-Memory: two workers held 84 bytes an item of 1e8 x 8 together (3.9 GiB each), maps included, and ranks of ids take 8 more. Each
-worker opens a shard in 360 bytes an item of that shard. The client needs 17 bytes an item while it divides them (1.7 GB for
-1e8). Dask counts mapped files as memory of a worker, and would kill one that maps much; so ``--worker-memory`` is 0, no limit,
-by default.
+Memory: two workers held 98 bytes an item of 1e8 x 8 together (4.6 GiB each), maps included. Each worker opens a shard in 360
+bytes an item of that shard. The client needs 17 bytes an item while it divides them (1.7 GB for 1e8). Dask counts mapped files
+as memory of a worker, and would kill one that maps much; so ``--worker-memory`` is 0, no limit, by default.
 """
 
 import argparse
