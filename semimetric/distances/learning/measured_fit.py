@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -328,8 +329,8 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
     recipe = trial.recipe
     rows = part.rows(recipe, structure)
     moments, start = rows.design.moments(rows.target, rows.weight), None
+    terms = make_terms(recipe, structure, prior)
     for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
-        terms = make_terms(replace(recipe, alpha=alpha), structure, prior)
         penalty = total(replace(recipe, alpha=alpha).penalties(structure.embedding), terms.columns)
         start = least_squares(moments, penalty, terms.lower, start).weights
         start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
@@ -337,7 +338,8 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
 
 
 _UNITS = 1e-100, 1e100  # of mean distances whose squares are numbers
-_COARSE, _BETWEEN = (1.0, 0.75, 0.5), (0.9, 0.8, 0.7, 0.6)  # exponents of links; the second only where .75 is the best
+_COARSE, _BETWEEN = (1.0, 0.75, 0.5), (0.9, 0.8, 0.7, 0.6)  # exponents; the second only around the best of the first
+_STEP = 0.25  # from a coarse exponent to the next
 _LINK_ALPHAS, _LINK_ROWS = (1e-6, 1e-4, 1e-2), 5_000
 _GAIN = 0.9  # times the error of the sum itself: under a link that gains less, parts of the sum are no distances for little
 
@@ -397,7 +399,6 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
     return replace(recipe, link=checked_link(PowerLink(choices.chosen.settings["link"]))), choices
 
 
-_EXPONENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
 _BENT = 3  # the fewest knots that let a table bend: with two a sum is little but a weighted L1 distance
 
@@ -437,11 +438,18 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
     if knots:
         _check_width(given, replace(first, n_knots=_KNOTS[-1]), data, names)
     alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha else (recipe.alpha,)
+    coarse = list(product(_COARSE if link else (None,), _COARSE if bases else (None,)))
     found: list[Candidate] = []
     try:
-        for n_knots in _KNOTS if knots else (_fewer(recipe.n_knots),):
-            trials = [Trial(replace(r, n_knots=n_knots), alphas) for r in _recipes(first, link=link, bases=bases)]
+        for n_knots in _quick_knots(held_out, first) if knots else (_fewer(recipe.n_knots),):
+            first = replace(first, n_knots=n_knots)
+            trials = [Trial(_with_exponents(first, *pair), alphas) for pair in coarse]
             if found := compare(held_out, trials, verbose=recipe.verbose):
+                best = least_loss_of_exponents(found).settings
+                near = product(_around(best["link"], link), _around(max(best["base_exponents"], default=None), bases))
+                finer = [Trial(_with_exponents(first, *pair), alphas) for pair in near if pair not in coarse]
+                found += compare(held_out, finer, verbose=recipe.verbose)
+                trials += finer
                 break
     except TooFewError as error:
         return with_defaults(
@@ -472,10 +480,12 @@ def _fewer(n_knots: Any) -> Any:
     return [min(int(n), _KNOTS[0]) for n in n_knots]
 
 
-def _recipes(first: Recipe, *, link: bool, bases: bool) -> list[Recipe]:
-    """The recipes that are compared: every exponent of the link with every exponent that all base distances share."""
-    n, made = len(first.base_distances), []
-    for exponent in _EXPONENTS if link else (None,):
-        linked = first if exponent is None else replace(first, link=PowerLink(exponent))
-        made += [replace(linked, base_exponents=(e,) * n) for e in _EXPONENTS] if bases else [linked]
-    return made
+def _with_exponents(recipe: Recipe, link: float | None, base: float | None) -> Recipe:
+    """The recipe with an exponent of the link, and one that all base distances share; None leaves them as they are."""
+    recipe = recipe if link is None else replace(recipe, link=PowerLink(link))
+    return recipe if base is None else replace(recipe, base_exponents=(base,) * len(recipe.base_distances))
+
+
+def _around(best: float | None, chosen: bool) -> tuple[float | None, ...]:
+    """The exponents between a coarse one and its neighbours, and itself; None alone if it is not to be chosen."""
+    return tuple(e for e in (*_COARSE, *_BETWEEN) if abs(e - (best or 1.0)) < _STEP) if chosen else (None,)

@@ -34,7 +34,9 @@ def chosen(y, *, knots=False, alpha=False, **parameters):
 def test_the_exponent_that_made_the_distances_is_found(p, open_):
     recipe, choices = chosen(SUMS**p * NOISE, link="power", knots=open_, alpha=open_)
     assert recipe.link == (PowerLink(p) if p < 1 else "identity")
-    assert {c.settings["link"] for c in choices} == {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}
+    tried = {c.settings["link"] for c in choices}
+    assert {1.0, 0.75, 0.5, p} <= tried <= {1.0, 0.9, 0.8, 0.75, 0.7, 0.6, 0.5}
+    assert (0.6 in tried) == (p < 1.0)  # finer ones lie around the best of the coarse ones
     assert choices.chosen.settings["link"] == p
     assert "link" in repr(choices)
     assert "link" in choices.to_frame()
@@ -70,10 +72,10 @@ def test_many_weights_are_compared_at_one_strength(p, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("link", "n_pairs", "n_knots"), [("auto", 25, 3), ("power", 25, 3), ("auto", 1000, 3), ("power", 1000, 6)]
+    ("link", "n_pairs", "n_knots"), [("auto", 25, 3), ("power", 25, 3), ("auto", 1000, 3), ("power", 1000, 3)]
 )
 def test_links_are_compared_at_few_knots_where_weights_are_many(link, n_pairs, n_knots, monkeypatch):
-    """No more than two weights a pair; by default also no more than are quickly fitted, unless tables could not bend."""
+    """No more than two weights a pair, and no more than are quickly fitted, unless tables could not bend."""
     monkeypatch.setattr(link_selection, "_FEW_COLUMNS", 4)
     X, index = np.random.default_rng(0).random((80, 8)), np.concatenate([INDEX, INDEX[:, ::-1]])[:n_pairs]
     y = np.sqrt(np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1))
