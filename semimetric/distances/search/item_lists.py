@@ -52,6 +52,7 @@ _BUDGET = 1 << 25  # So many bins are looked at in one compiled call that cuts l
 _SEARCHED = 1 << 30  # The number of items times queries of a call, if nothing is left out.
 _PROVED = 1 << 12  # So many items are proved together.
 _NEAR = 16  # The lists that give the first limits of an exact search.
+_TO_MEAN = 0.4  # Of the way from the least value of a cell to its mean: where the sums of cells choose, but prove nothing.
 _ALL = np.empty(0, dtype=bool)  # The mask of eligible items where all are.
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))
@@ -245,7 +246,7 @@ class ListScan:
 
     @cached_property
     def _of_bins(self) -> BinTables:
-        """Tables of 64 queries, one in the middle of every bin."""
+        """Tables of 64 queries, one in the middle of every bin; those of cells are no bounds, but nearer to the values."""
         low, high = self.lists.ranges
         filled, positions = low <= high, np.zeros((BINS, len(self.view.features)))
         positions[:, : len(low)].T[filled] = low[filled] / 2 + high[filled] / 2
@@ -256,13 +257,17 @@ class ListScan:
         )  # fmt: skip
         limits = limits_of(self.view, np.full(BINS, np.inf), np.zeros(BINS))
         of_bins(self.view.scales, profiles, self.bins, limits, tables)
+        of_cells, least = tables.above.reshape(BINS, -1, 4), tables.cells.reshape(BINS, -1)
+        there = np.isfinite(of_cells)
+        means = np.where(there, of_cells, 0.0).sum(axis=2) / np.maximum(there.sum(axis=2), 1)
+        tables.cells[:] = np.where(there.any(axis=2), (1.0 - _TO_MEAN) * least + _TO_MEAN * means, np.inf)
         return tables
 
     def near_items(self, places: slice, k: int, n_lists: int, each: int) -> Integers:
         """Return rows (n, k) of items near those at some places in the order of the lists, the items themselves too.
 
-        They are those of the smallest sums between bins in ``each`` of the ``n_lists`` that are nearest to 64 of the items
-        together; -1 stands at the end where there are fewer. Nothing is proved of them.
+        They are nearly those of the smallest sums between bins in ``each`` of the ``n_lists`` that are nearest to 64 of the
+        items together; -1 stands at the end where there are fewer. Nothing is proved of them.
         """
         rows = np.empty((places.stop - places.start, k), np.int64)
         for part in short_blocks(len(rows), QUERIES):

@@ -59,7 +59,7 @@ def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
 
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40))
 @settings(max_examples=20)
-def test_items_near_by_their_bins_are_those_of_the_least_sums_between_bins(seed, n, k):
+def test_items_near_by_their_bins_are_those_of_the_least_sums_but_for_those_far_by_cells(seed, n, k):
     """Where all lists are visited; the sum between two bins is the least over the one, from the middle of the other."""
     d, items, _ = problem(seed, n)
     scan = segment_of(d, items, "float64").list_scan
@@ -68,18 +68,22 @@ def test_items_near_by_their_bins_are_those_of_the_least_sums_between_bins(seed,
     bins = scan.refinement.items.positions.astype(np.int64)
     for e, edges in enumerate(scan.lists.edges):
         bins[:, e] = np.searchsorted(edges, scan.refinement.items.positions[:, e])
-    sums = np.zeros((n, n), np.float32)
+    sums, by_cells = np.zeros((n, n), np.float32), np.zeros((n, n), np.float32)
     for e, of_feature in enumerate(bins.T):
         sums += scan._of_bins.above[:, e][of_feature][:, of_feature]
-    want = np.sort(sums, axis=1)[in_order][:, :k]
-    got = np.take_along_axis(sums[in_order], found, axis=1)
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+        by_cells += scan._of_bins.cells.reshape(64, -1, 16)[:, e][of_feature][:, of_feature // 4]
+    assert (np.diagonal(sums) <= sums.min(axis=1) + 1e-6).all()
+    sums, by_cells = sums[in_order], by_cells[in_order]
+    got = np.take_along_axis(sums, found, axis=1)
     assert all(len(set(row)) == k for row in found)
-    assert (np.take_along_axis(sums, np.arange(n)[:, None], axis=1) <= sums.min(axis=1, keepdims=True) + 1e-6).all()
+    assert (np.diff(got, axis=1) >= -1e-5 * got[:, 1:] - 1e-6).all()
+    left_out = np.ones((n, n), dtype=bool)
+    np.put_along_axis(left_out, found, False, axis=1)
+    nearer = left_out & (sums < (1 - 1e-5) * got[:, -1:] - 1e-6)
+    assert (by_cells > (1 - 1e-5) * got[:, -1:])[nearer].all()
+    assert nearer.sum() <= 0.2 * found.size
     later = scan.near_items(slice(n // 3, n), k, n_lists, n_lists)  # from a place within a list on
-    np.testing.assert_allclose(
-        np.take_along_axis(sums[in_order[n // 3 :]], later, axis=1), want[n // 3 :], rtol=1e-5, atol=1e-6
-    )
+    assert (np.sort(later) == np.sort(found[n // 3 :])).mean() > 0.9  # another block begins in another list
 
 
 @pytest.mark.parametrize("storage", ["float64", "uint16"])
