@@ -138,18 +138,19 @@ def _larger(seen):
 
 
 @kernel
-def _walk(graph, table, best):
-    """Walk on from the nearest nodes that ``best`` holds until it holds those that the walk finds."""
+def _walk(graph, table, target, best):
+    """Walk on from the nearest nodes that ``best`` holds until it holds those that the walk finds, or a target among them."""
     edges, codes, size = graph.edges, graph.codes, 1024
     while size < 64 * best.nodes.shape[0]:
         size *= 2
     seen, new, n_seen, at, touched = np.full(size, -1, np.int32), np.empty(edges.shape[1], np.int64), 0, 0, 0
-    values = np.empty(edges.shape[1], np.float32)
+    values, found = np.empty(edges.shape[1], np.float32), False
     for node in best.nodes:
         if node >= 0:
             seen[_slot(seen, node)] = node
             n_seen += 1
-    while at < best.nodes.shape[0]:
+            found |= node == target
+    while at < best.nodes.shape[0] and not found:
         if best.done[at]:
             at += 1
             continue
@@ -176,6 +177,7 @@ def _walk(graph, table, best):
                 place = _place(best.values, values[r])
                 _put(best, place, values[r], new[r])
                 nearest = min(nearest, place)
+                found |= new[r] == target
         at = nearest
     if touched == -1:  # Never: it keeps the loads.
         best.done[0] = False
@@ -188,10 +190,11 @@ def _emptied(width):
 
 
 @kernel
-def _descend(graph, table, upper, bottom, width):
+def _descend(graph, table, upper, bottom, width, target):
     """Return the ``width`` nearest nodes of layer ``bottom`` that a walk finds, from the highest layer down.
 
-    In each layer above, the ``upper`` nearest are looked for, and the walk below starts at these.
+    In each layer above, the ``upper`` nearest are looked for, and the walk below starts at these. The last walk ends where it
+    finds its target, a node of its layer; -1 is none.
     """
     last = graph.first.shape[0] - 2
     best = _emptied(upper if bottom < last else width)
@@ -208,20 +211,20 @@ def _descend(graph, table, upper, bottom, width):
                 wider.nodes[s], wider.values[s] = graph.below[best.nodes[s] - graph.first[1]], best.values[s]
                 wider.done[s] = False
         best = wider
-        _walk(graph, table, best)
+        _walk(graph, table, target if layer == bottom else np.int64(-1), best)
     return best
 
 
 @kernel
-def walk_of_each(scales, profiles, places, graph, upper, bottom, nodes):
+def walk_of_each(scales, profiles, places, graph, upper, bottom, targets, nodes):
     """Fill ``nodes`` (B, W) with the nearest nodes of layer ``bottom`` that walks find for each query of a block.
 
-    Where a walk finds fewer, -1 stands at the end. ``upper`` is as in `_descend`.
+    Where a walk finds fewer, -1 stands at the end. ``upper`` and targets (B,) are as in `_descend`.
     """
     table = np.empty(places.fraction.shape, np.float32)
     for b in range(nodes.shape[0]):
         _level_table(scales, profiles, b, places, table)
-        nodes[b] = _descend(graph, table, upper, bottom, nodes.shape[1]).nodes
+        nodes[b] = _descend(graph, table, upper, bottom, nodes.shape[1], targets[b]).nodes
 
 
 class WalkedItems(NamedTuple):
@@ -262,7 +265,7 @@ def nearest_by_walk(x, walked, best):
     tabulate(scales, profiles)
     table = np.empty(walked.places.fraction.shape, np.float32)
     _level_table(scales, profiles, 0, walked.places, table)
-    rows, n = _descend(walked.graph, table, walked.upper, np.int64(0), walked.width).nodes, 0
+    rows, n = _descend(walked.graph, table, walked.upper, np.int64(0), walked.width, np.int64(-1)).nodes, 0
     for row in rows:
         if row >= 0 and (walked.eligible.shape[0] == 0 or walked.eligible[row]):
             rows[n] = row

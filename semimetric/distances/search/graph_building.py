@@ -22,7 +22,7 @@ from .query_tables import ItemArrays, QueryView
 from .segment import Segment
 
 _NEAR = 32  # The nearest that an item asks for,
-_LISTS = 128, 24  # in those of the nearest lists of its neighbourhood that are nearest to it.
+_LISTS = 192, 32  # in those of the nearest lists of its neighbourhood that are nearest to it.
 _FACTOR = 1.1  # An item is occluded by one that is nearer to it by this factor than the item whose edges are chosen.
 _WIDTH, _BRIDGES = 16, 4  # The nearest that the walk to an item looks for, and edges where it ends in vain.
 _TENTHS = 10  # Parts of the items, from the fewest edges on; the first part whose items are all found is the last.
@@ -143,7 +143,7 @@ def _reach_all(
 
         def missed(block: slice) -> tuple[Integers, Integers]:
             own = items[block]
-            found = walk.nearest(segment.view.block(segment.points.take(own)), _WIDTH, layer=layer)
+            found = walk.nearest(segment.view.block(segment.points.take(own)), _WIDTH, layer=layer, targets=first + own)
             lost = ~(found == first + own[:, None]).any(axis=1)
             done(len(own))
             return first + own[lost], found[lost, :_BRIDGES]

@@ -52,7 +52,7 @@ _BUDGET = 1 << 25  # So many bins are looked at in one compiled call that cuts l
 _SEARCHED = 1 << 30  # The number of items times queries of a call, if nothing is left out.
 _PROVED = 1 << 12  # So many items are proved together.
 _NEAR = 16  # The lists that give the first limits of an exact search.
-_TO_MEAN = 0.4  # Of the way from the least value of a cell to its mean: where the sums of cells choose, but prove nothing.
+_TO_MEAN = 0.3  # Of the way from the least value of a cell to its mean: where the sums of cells choose, but prove nothing.
 _ALL = np.empty(0, dtype=bool)  # The mask of eligible items where all are.
 Mask: TypeAlias = NDArray[np.bool_] | None  # The eligible items; None stands for all.
 _NO_PLACES = PlaceCodes(np.empty((0, 0), np.uint16), np.empty(0), np.empty(0))

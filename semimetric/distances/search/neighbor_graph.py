@@ -82,12 +82,16 @@ class GraphWalk:
         self._places = LevelPlaces(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
         place_levels(view.scales, graph.levels, self._places)
 
-    def nearest(self, queries: QueryBlock, width: int, *, layer: int = 0) -> Integers:
-        """Walk to the ``width`` nearest nodes of a layer by codes for each query, nearest first, -1 at the end."""
+    def nearest(self, queries: QueryBlock, width: int, *, layer: int = 0, targets: Integers | None = None) -> Integers:
+        """Walk to the ``width`` nearest nodes of a layer by codes for each query, nearest first, -1 at the end.
+
+        ``targets`` (B,) are nodes at which walks end, with those that they have found by then.
+        """
         nodes = np.empty((len(queries), width), np.int64)
+        targets = np.full(len(queries), -1) if targets is None else targets
         for part in short_blocks(len(queries), max(_SEEN // width, 1)):
             profiles = type(queries.profiles)(*(array[part] for array in queries.profiles))
-            walk_of_each(self.view.scales, profiles, self._places, self.graph.arrays, _UPPER, layer, nodes[part])
+            walk_of_each(self.view.scales, profiles, self._places, self.graph.arrays, _UPPER, layer, targets[part], nodes[part])
         return nodes
 
     def walked(self, items: SearchedItems, eligible: NDArray[np.bool_] | None, width: int) -> WalkedItems | None:

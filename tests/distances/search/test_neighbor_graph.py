@@ -56,6 +56,21 @@ def test_every_item_is_found_by_a_walk_to_itself(problem):
     assert (index.kneighbors(items, 1, n_candidates=60)[1].ravel() == np.arange(N)).mean() > 0.99
 
 
+def test_a_walk_ends_at_its_target_and_is_else_the_same(problem):
+    d, items, queries = problem
+    index = NeighborIndex(d, algorithm="graph").fit(items)
+    (of_items,) = index.segments_
+    block, rng = of_items.view.block(of_items.view.points(queries)), np.random.default_rng(0)
+    whole = of_items._walk.nearest(block, 8)
+    targets = np.where(rng.random(len(queries)) < 0.5, whole[:, 3], rng.integers(0, N, len(queries)))
+    ended = of_items._walk.nearest(block, 8, targets=targets)
+    assert (ended == targets[:, None]).any(axis=1)[(whole == targets[:, None]).any(axis=1)].all()
+    missed = ~(ended == targets[:, None]).any(axis=1)
+    assert missed.any()
+    assert_array_equal(ended[missed], whole[missed])
+    assert (ended != whole).any()
+
+
 def test_groups_that_are_nearest_to_one_another_alone_are_in_reach():
     rng = np.random.default_rng(0)
     centres = rng.random((12, 3)) * 100
