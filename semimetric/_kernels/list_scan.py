@@ -782,8 +782,8 @@ def near_items(lists, tables, first, near, rows):
 
     ``tables`` are those of `of_bins`, of which an item takes that of its bin, feature by feature: so a sum is off by what a bin
     is wide. ``near`` are a number of lists near all of these items, and how many of them each visits. ``rows`` (B, k) are those
-    of the smallest sums in them, -1 at the end where there are fewer; items whose sums over the cells of the tables
-    are too large are left out.
+    of the smallest sums in them, -1 at the end where there are fewer; items whose sums over the cells of the
+    tables are too large are left out.
     """
     (n, k), n_parts, (count, each) = rows.shape, lists.middles.shape[1], near
     above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)

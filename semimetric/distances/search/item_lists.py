@@ -259,7 +259,7 @@ class ListScan:
         of_bins(self.view.scales, profiles, self.bins, limits, tables)
         of_cells, least = tables.above.reshape(BINS, -1, 4), tables.cells.reshape(BINS, -1)
         there = np.isfinite(of_cells)
-        means = np.where(there, of_cells, 0.0).sum(axis=2) / np.maximum(there.sum(axis=2), 1)
+        means = np.where(there, of_cells, 0.0).sum(axis=2, dtype=np.float64) / np.maximum(there.sum(axis=2), 1)
         tables.cells[:] = np.where(there.any(axis=2), (1.0 - _TO_MEAN) * least + _TO_MEAN * means, np.inf)
         return tables
 
