@@ -140,6 +140,7 @@ class EligibleItems(NamedTuple):
 
 
 _BEFORE = 4  # times as many candidates as neighbours have upper bounds
+_MOST_AHEAD = 64  # items whose upper bounds are computed before they are called, no more than were called
 
 Ranked = tuple[float, int, int]  # the distance of an item, the rank of its id, its row: neighbours are ordered by the first two
 _FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
@@ -155,7 +156,11 @@ class Found(NamedTuple):
 
 
 class CandidateItems:
-    """The items that may still be among the answers to one query: their lower bounds, and learned distances in any unit."""
+    """The items that may still be among the answers to one query: their lower bounds, and learned distances in any unit.
+
+    Without learned distances they are sorted by their lower bounds, ties by rank: so the first is the next to call, and what is
+    discarded lies at the end.
+    """
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
@@ -169,6 +174,9 @@ class CandidateItems:
         self.estimates = estimates  # (n,), learned distances, in any unit
         self._duals: list[tuple[QueryBounds, Any]] = []
         self._ratios: list[float] = []
+        self._limit: Ranked | None = None  # beyond which the candidates were discarded
+        self._upper: dict[int, float] = {}
+        self._sort()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -180,27 +188,53 @@ class CandidateItems:
             out = np.minimum(out, bound.upper(self.rows[chosen]))
         return out
 
-    def keep(self, kept: NDArray[Any]) -> None:
+    def upper_of_called(self, row: int) -> float:
+        """Return the upper bound of an item that was taken out; with it those of the next, which are cheaper together."""
+        if row not in self._upper:
+            n_next = min(len(self._upper), _MOST_AHEAD) if self.estimates is None else 0
+            rows, out = np.append(row, self.rows[:n_next]), np.full(1 + min(n_next, len(self)), np.inf)
+            for bound in self._bounds:
+                out = np.minimum(out, bound.upper(rows))
+            self._upper |= zip(rows.tolist(), out.tolist(), strict=True)
+        return self._upper[row]
+
+    def keep(self, kept: NDArray[Any] | slice) -> None:
         """Discard the other candidates."""
         self.rows, self.lower = self.rows[kept], self.lower[kept]
         if self.estimates is not None:
             self.estimates = self.estimates[kept]
 
+    def _sort(self) -> None:
+        if self.estimates is None:
+            self.keep(np.lexsort((self.ranks[self.rows], self.lower)))
+
     def discard_beyond(self, limit: Ranked) -> None:
         """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
-        self._discard_beyond(limit)
+        if limit == self._limit and not self._duals:
+            return
+        n, self._limit = len(self), limit
+        if n and self.estimates is None:
+            self.keep(slice(self._n_before(limit)))
+        else:
+            self.keep(self._is_before(limit))
         if np.isfinite(limit[0]) and self._duals:
             for bound, dual in self._duals:
                 self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))
             self._duals = []
-            self._discard_beyond(limit)
+            self.keep(self._is_before(limit))
+            self._sort()
+        self.n_discarded += n - len(self)
 
-    def _discard_beyond(self, limit: Ranked) -> None:
+    def _is_before(self, limit: Ranked) -> NDArray[np.bool_]:
         tied = (self.lower == limit[0]) & (self.ranks[self.rows] < limit[1])
-        near = (self.lower < limit[0]) | tied
-        if not near.all():
-            self.n_discarded += int(len(near) - near.sum())
-            self.keep(near)
+        return np.asarray((self.lower < limit[0]) | tied)
+
+    def _n_before(self, limit: Ranked) -> int:
+        """Return how many of the candidates, which are sorted, `_is_before` keeps."""
+        if self.lower[-1] < limit[0]:
+            return len(self)
+        start, end = self.lower.searchsorted(limit[0], "left"), self.lower.searchsorted(limit[0], "right")
+        return int(start + np.searchsorted(self.ranks[self.rows[start:end]], limit[1]))
 
     def learn(self, dual: Any) -> None:
         """Remember a dual that came with an exact distance; it is read where there is a limit to hold bounds against."""
@@ -218,10 +252,14 @@ class CandidateItems:
 
     def pop(self, settled: bool) -> tuple[int, float, float]:
         """Take out the first candidate: its row, its lower bound and its estimate (0 without one)."""
+        if self.estimates is None:
+            first = int(self.rows[0]), float(self.lower[0]), 0.0
+            self.keep(slice(1, None))
+            return first
         keys = self.keys(settled)
-        first = np.flatnonzero(keys == keys.min())
-        k = int(first[np.argmin(self.ranks[self.rows[first]])])
-        taken = int(self.rows[k]), float(self.lower[k]), 0.0 if self.estimates is None else float(self.estimates[k])
+        least = np.flatnonzero(keys == keys.min())
+        k = int(least[np.argmin(self.ranks[self.rows[least]])])
+        taken = int(self.rows[k]), float(self.lower[k]), float(self.estimates[k])
         kept = np.ones(len(self.rows), dtype=bool)
         kept[k] = False
         self.keep(kept)
@@ -941,7 +979,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
         def call(row: int, lower: float) -> tuple[float, Any]:
             value, dual = expensive.one_with_dual(query, self.items_.objects[row], q, row)
-            upper = min((float(b.upper(np.array([row]))[0]) for b in bounds), default=np.inf)
+            upper = candidates.upper_of_called(row)
             if not lower <= value <= upper:
                 raise expensive.refuse(
                     f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "

@@ -1,6 +1,8 @@
 """One query: which candidates are called, and in which order."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from semimetric.distances.search.bounds import Bounds, Coordinates, QueryBounds
 from semimetric.distances.search.filter_refine import CandidateItems, Found, nearest, proved, within
@@ -29,14 +31,17 @@ class Given(Bounds):
         return items.masses
 
 
-def run(search, low, true, goal, high=None, estimates=None, **options):
+def run(search, low, true, goal, high=None, estimates=None, ranks=None, **options):
     """The answer of a search, and the rows that were called in their order."""
     n = len(true)
     high = [np.inf] * n if high is None else high
     order = []
     bounds = [QueryBounds(Given(low, high), Coordinates(np.zeros((1, 1)), np.empty((1, 0)), np.ones(1)))]
     candidates = CandidateItems(
-        np.arange(n), np.arange(n), bounds, None if estimates is None else np.array(estimates, dtype=float)
+        np.arange(n),
+        np.arange(n) if ranks is None else ranks,
+        bounds,
+        None if estimates is None else np.array(estimates, dtype=float),
     )
 
     def call(row, lower):
@@ -52,6 +57,24 @@ def test_nothing_beyond_the_threshold_is_called():
     found, order = run(nearest, [1.0, 5.0, 2.0, 9.0], [3.0, 6.0, 4.0, 9.5], 2)
     assert [row for *_, row in found.called] == [0, 2]
     assert order == [0, 2]
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 60), learned=st.booleans())
+def test_called_are_those_whose_bounds_are_before_the_last_neighbour_and_no_others(seed, n, learned):
+    """With ties of all kinds: an item is called if its lower bound, and then its rank, is before the last one found."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 8, n).astype(float)
+    low, high = np.maximum(true - rng.integers(0, 5, n), 0.0), true + rng.integers(0, 5, n)
+    ranks, k = rng.permutation(n), int(rng.integers(1, n + 1))
+    estimates = np.zeros(n) if learned else None
+    found, order = run(nearest, low.tolist(), true.tolist(), k, high.tolist(), estimates, ranks)
+    last = sorted(zip(true, ranks, strict=True))[k - 1]
+    assert [(value, rank) for value, rank, _ in found.called[:k]] == sorted(zip(true, ranks, strict=True))[:k]
+    within_last = {row for row in range(n) if (low[row], ranks[row]) <= last}
+    assert within_last <= set(order)
+    if not learned:
+        assert set(order) == within_last
+        assert order == sorted(order, key=lambda row: (low[row], ranks[row]))
 
 
 def test_estimates_come_first_and_lower_bounds_once_there_is_a_threshold():
