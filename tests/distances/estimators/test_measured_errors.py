@@ -137,8 +137,9 @@ def test_nothing_of_an_earlier_fit_is_left():
 @pytest.mark.parametrize("link", ["power", "concave"])
 def test_fits_that_chose_a_link_are_counted(link):
     model = regressor(validation_fraction="auto", link=link)
-    assert len(model.link_choices_) == 6
-    assert model.error_.note.startswith(f"only {6 * len(model.link_choices_.chosen.losses)} fits compared settings")
+    assert len(model.link_choices_) in (5, 7)  # three exponents, and those around the best of them
+    n_fits = len(model.link_choices_) * len(model.link_choices_.chosen.losses)
+    assert model.error_.note.startswith(f"only {n_fits} fits compared settings")
 
 
 def test_signed_distances_have_intervals_below_0():
