@@ -803,9 +803,7 @@ def near_items(lists, tables, first, near, rows):
     found = ListCandidates(np.empty(MOST_IN_LIST, np.int64), np.empty(MOST_IN_LIST, np.float32), np.zeros(1, np.int64))
     for b in range(n):
         sums[:], rows[b], made_for = np.inf, -1, np.inf
-        typical = _typical(above[b], middles)
-        visited = np.flatnonzero(typical <= _kth(typical, min(each, typical.shape[0]) - 1))
-        for j in visited[np.argsort(typical[visited])][:each]:
+        for j in np.argsort(_typical(above[b], middles))[:each]:
             if sums[k - 1] == np.inf:
                 _by_bins(lists, chosen[j], everything, above[b], found)
             else:

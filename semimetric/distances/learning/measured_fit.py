@@ -446,7 +446,9 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
             trials = [Trial(_with_exponents(first, *pair), alphas) for pair in coarse]
             if found := compare(held_out, trials, verbose=recipe.verbose):
                 best = least_loss_of_exponents(found).settings
-                near = product(_around(best["link"], link), _around(max(best["base_exponents"], default=None), bases))
+                near = product(
+                    _around(best["link"]) if link else (None,), _around(best["base_exponents"][0]) if bases else (None,)
+                )
                 finer = [Trial(_with_exponents(first, *pair), alphas) for pair in near if pair not in coarse]
                 found += compare(held_out, finer, verbose=recipe.verbose)
                 trials += finer
@@ -486,6 +488,6 @@ def _with_exponents(recipe: Recipe, link: float | None, base: float | None) -> R
     return recipe if base is None else replace(recipe, base_exponents=(base,) * len(recipe.base_distances))
 
 
-def _around(best: float | None, chosen: bool) -> tuple[float | None, ...]:
-    """The exponents between a coarse one and its neighbours, and itself; None alone if it is not to be chosen."""
-    return tuple(e for e in (*_COARSE, *_BETWEEN) if abs(e - (best or 1.0)) < _STEP) if chosen else (None,)
+def _around(best: float) -> tuple[float, ...]:
+    """The exponents between a coarse one and its neighbours, and itself."""
+    return tuple(e for e in (*_COARSE, *_BETWEEN) if abs(e - best) < _STEP)

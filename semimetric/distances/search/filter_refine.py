@@ -140,7 +140,7 @@ class EligibleItems(NamedTuple):
 
 
 _BEFORE = 4  # times as many candidates as neighbours have upper bounds
-_MOST_AHEAD = 64  # items whose upper bounds are computed before they are called, no more than were called
+_MOST_AHEAD = 64  # items whose upper bounds are computed before they are called, and no more than have some
 
 Ranked = tuple[float, int, int]  # the distance of an item, the rank of its id, its row: neighbours are ordered by the first two
 _FARTHEST: Ranked = (np.inf, np.iinfo(np.int64).max, -1)
@@ -158,8 +158,7 @@ class Found(NamedTuple):
 class CandidateItems:
     """The items that may still be among the answers to one query: their lower bounds, and learned distances in any unit.
 
-    Without learned distances they are sorted by their lower bounds, ties by rank: so the first is the next to call, and what is
-    discarded lies at the end.
+    Without learned distances they are sorted by their lower bounds, ties by rank, so that the first is the next to call.
     """
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
@@ -181,21 +180,19 @@ class CandidateItems:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def upper(self, chosen: NDArray[Any]) -> Floats:
-        """Return the least upper bounds of some candidates, infinite without bounds."""
-        out = np.full(len(chosen), np.inf)
+    def upper(self, rows: Integers) -> Floats:
+        """Return the least upper bounds of some items, infinite without bounds, and remember them."""
+        out = np.full(len(rows), np.inf)
         for bound in self._bounds:
-            out = np.minimum(out, bound.upper(self.rows[chosen]))
+            out = np.minimum(out, bound.upper(rows))
+        self._upper |= zip(rows.tolist(), out.tolist(), strict=True)
         return out
 
     def upper_of_called(self, row: int) -> float:
-        """Return the upper bound of an item that was taken out; with it those of the next, which are cheaper together."""
+        """Return the upper bound of an item that was taken out; bounds of those that follow it are cheaper together."""
         if row not in self._upper:
             n_next = min(len(self._upper), _MOST_AHEAD) if self.estimates is None else 0
-            rows, out = np.append(row, self.rows[:n_next]), np.full(1 + min(n_next, len(self)), np.inf)
-            for bound in self._bounds:
-                out = np.minimum(out, bound.upper(rows))
-            self._upper |= zip(rows.tolist(), out.tolist(), strict=True)
+            self.upper(np.append(row, self.rows[:n_next]))
         return self._upper[row]
 
     def keep(self, kept: NDArray[Any] | slice) -> None:
@@ -212,29 +209,21 @@ class CandidateItems:
         """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
         if limit == self._limit and not self._duals:
             return
-        n, self._limit = len(self), limit
-        if n and self.estimates is None:
-            self.keep(slice(self._n_before(limit)))
-        else:
-            self.keep(self._is_before(limit))
+        self._limit = limit
+        self._discard_beyond(limit)
         if np.isfinite(limit[0]) and self._duals:
             for bound, dual in self._duals:
                 self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))
             self._duals = []
-            self.keep(self._is_before(limit))
+            self._discard_beyond(limit)
             self._sort()
-        self.n_discarded += n - len(self)
 
-    def _is_before(self, limit: Ranked) -> NDArray[np.bool_]:
+    def _discard_beyond(self, limit: Ranked) -> None:
         tied = (self.lower == limit[0]) & (self.ranks[self.rows] < limit[1])
-        return np.asarray((self.lower < limit[0]) | tied)
-
-    def _n_before(self, limit: Ranked) -> int:
-        """Return how many of the candidates, which are sorted, `_is_before` keeps."""
-        if self.lower[-1] < limit[0]:
-            return len(self)
-        start, end = self.lower.searchsorted(limit[0], "left"), self.lower.searchsorted(limit[0], "right")
-        return int(start + np.searchsorted(self.ranks[self.rows[start:end]], limit[1]))
+        near = (self.lower < limit[0]) | tied
+        if not near.all():
+            self.n_discarded += int(len(near) - near.sum())
+            self.keep(near)
 
     def learn(self, dual: Any) -> None:
         """Remember a dual that came with an exact distance; it is read where there is a limit to hold bounds against."""
@@ -326,7 +315,7 @@ def _upper_threshold(candidates: CandidateItems, called: list[Ranked], k: int) -
     keys = candidates.keys(False)
     few = min(_BEFORE * k, len(keys))
     chosen = np.argpartition(keys, few - 1)[:few] if few else np.empty(0, dtype=np.int64)
-    highest = np.sort(np.concatenate([[value for value, _, _ in called], candidates.upper(chosen)]))
+    highest = np.sort(np.concatenate([[value for value, _, _ in called], candidates.upper(candidates.rows[chosen])]))
     return (float(highest[k - 1]), _FARTHEST[1], -1) if len(highest) >= k else _FARTHEST
 
 
