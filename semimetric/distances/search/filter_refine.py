@@ -355,7 +355,7 @@ class CertifiedNeighbors(NamedTuple):
         proved = (
             "all proved" if self.certified.all() else f"{int(self.certified.sum())} of {self.certified.size} neighbours proved"
         )
-        few, most = (int(end) for end in (self.n_calls.min(initial=0), self.n_calls.max(initial=0)))
+        few, most = (int(self.n_calls.min()), int(self.n_calls.max())) if n else (0, 0)
         calls = f"{few} calls" if few == most else f"{few} to {most} calls"
         return f"{n} queries, {k} neighbours each, {proved}; {calls} of the expensive distance a query"
 
