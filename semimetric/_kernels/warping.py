@@ -6,16 +6,44 @@ from .jit import kernel
 
 
 @kernel
+def all_finite(series):
+    """Return True if no value of a series (n, c) is NaN or infinite."""
+    total = 0.0
+    for row in series:
+        for value in row:
+            total += value - value  # NaN for them, and 0 for all others
+    return total == 0.0
+
+
+@kernel
 def warping_sum(x, y, window):
-    """Return the least sum of squared differences along a warping path within the window; x (n, c) and y (m, c)."""
+    """Return the least sum of squared differences along a warping path within the window; x (n, c) and y (m, c).
+
+    The compiler takes several steps of y at a time for all that does not wait for the step before.
+    """
     n, m = len(x), len(y)
     window = max(window, abs(n - m))
+    columns = y.T.copy()
     before, row = np.full(m + 1, np.inf), np.full(m + 1, np.inf)
+    cost, least = np.empty(m), np.empty(m)
     before[0] = 0.0
     for i in range(n):
-        row[:] = np.inf
-        for j in range(max(0, i - window), min(m, i + window + 1)):
-            row[j + 1] = _squared(x[i], y[j]) + min(before[j], before[j + 1], row[j])
+        first, last = max(0, i - window), min(m, i + window + 1)
+        size = last - first
+        apart, best, above, above_next, here = cost[:size], least[:size], before[first:], before[first + 1 :], row[first:]
+        apart[:] = 0.0
+        for k in range(len(columns)):
+            value, others = x[i, k], columns[k, first:last]
+            for t in range(size):
+                apart[t] += (value - others[t]) * (value - others[t])
+        for t in range(size):
+            best[t] = above[t] if above[t] < above_next[t] else above_next[t]
+        here[0] = so_far = np.inf
+        for t in range(size):
+            so_far = apart[t] + (best[t] if best[t] < so_far else so_far)
+            here[t + 1] = so_far
+        if last < m:
+            row[last + 1] = np.inf
         before, row = row, before
     return before[m]
 
