@@ -233,10 +233,13 @@ class LandmarkBounds(Bounds):
                 f"distance= is not symmetric: it is {among[a, b]:g} of items {i} and {j}, and {among[b, a]:g} of {j} and {i} "
                 f"({_shown(objects[i])}; {_shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
             )
-        if np.diagonal(among).any():
-            i = int(landmarks[np.flatnonzero(np.diagonal(among))[0]])
+        own = np.diagonal(among)
+        if (own > tolerance * table.max()).any():
+            a = int(np.argmax(own))
+            i = int(landmarks[a])
             raise InputError(
-                f"distance= of item {i} to itself is not 0 ({_shown(objects[i])}); a metric is required for bounds by landmarks"
+                f"distance= of item {i} to itself is {own[a]:g} and not 0 ({_shown(objects[i])}); a metric is required for "
+                "bounds by landmarks"
             )
         for b, j in enumerate(landmarks.tolist()):
             way = table[:, b, None] + among[b]  # from every item over landmark b to every landmark

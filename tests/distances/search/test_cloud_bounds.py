@@ -42,6 +42,16 @@ def test_the_distance_is_that_of_the_program_and_within_its_bounds(four, metric)
             assert low[i, j] <= emd(x, y) <= high[i, j]
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_cloud_is_at_0_of_itself_to_the_bit(metric):
+    rng, emd = np.random.default_rng(0), PointCloudDistance(metric)
+    points = rng.normal(size=(10, 3))
+    for _ in range(50):
+        cloud = points[rng.integers(0, 10, 20)], rng.dirichlet(np.full(20, 2.0))  # points that occur twice
+        value, dual = emd.with_dual(cloud, cloud)
+        assert (value, dual.tolist()) == (0.0, [0.0] * 20)
+
+
 @given(clouds(), st.sampled_from(METRICS))
 def test_any_dual_bounds_and_that_of_a_pair_is_its_distance(four, metric):
     emd, bounds = PointCloudDistance(metric), PointCloudBounds(metric).fit(four)
