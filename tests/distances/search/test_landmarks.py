@@ -147,7 +147,9 @@ def test_an_asymmetric_distance_and_one_that_is_not_0_at_an_object_itself_are_re
     assert_refused(
         lambda: LandmarkBounds(lambda x, y: max(y - x, 0.5 * (x - y))).fit([0.0, 1.0, 3.0]), "not symmetric", "a metric"
     )
-    assert_refused(lambda: LandmarkBounds(lambda x, y: abs(x - y) + 1.0).fit([0.0, 1.0, 3.0]), "to itself is 1 and not 0", "a metric")
+    assert_refused(
+        lambda: LandmarkBounds(lambda x, y: abs(x - y) + 1.0).fit([0.0, 1.0, 3.0]), "to itself is 1 and not 0", "a metric"
+    )
 
 
 def test_an_object_may_be_at_a_distance_of_itself_that_is_rounding():
