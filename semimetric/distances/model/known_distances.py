@@ -111,9 +111,9 @@ def _weights(given: Any, names: Sequence[str]) -> Floats:
     if given is not None:
         weights = as_vector(given, "weights")
     if weights.shape != (len(names),) or (weights < 0).any():
+        wrong = f"the least value {weights.min():g}" if weights.shape == (len(names),) else f"the shape {weights.shape}"
         raise InputError(
-            f"weights= has the shape {weights.shape} and the least value {weights.min(initial=0.0):g}; {len(names)} numbers "
-            ">= 0 are required, one a column, or a dict by the names of some"
+            f"weights= has {wrong}; {len(names)} numbers >= 0 are required, one a column, or a dict by the names of some"
         )
     return weights
 

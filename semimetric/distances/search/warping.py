@@ -202,7 +202,7 @@ class ElasticDistance(_SeriesDistance):
 
     @property
     def _counts(self) -> bool:
-        """Tell that costs are counts of steps, which are not rounded."""
+        """Return True if costs are counts of steps, which are not rounded."""
         return "epsilon" in self.parameters
 
     def _scaled(self, cost: Any, query: Floats, lengths: Any) -> Any:

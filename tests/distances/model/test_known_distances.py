@@ -140,8 +140,8 @@ def test_index_files_and_explanations_take_them_at_once(make, tmp_path):
 
 BAD = {
     "scale": (lambda: Semimetric.gower([[0.0]], scale="std"), "scale='std'", "'iqr'"),
-    "weights": (lambda: Semimetric.l1([[0.0]], weights=[1.0, 2.0]), "(2,)", "1 numbers"),
-    "a negative weight": (lambda: Semimetric.l1([[0.0]], weights=[-1.0]), "-1", ">= 0"),
+    "weights": (lambda: Semimetric.l1([[0.0]], weights=[1.0, 2.0]), "weights= has the shape (2,);", "1 numbers"),
+    "a negative weight": (lambda: Semimetric.l1([[0.0]], weights=[-1.0]), "weights= has the least value -1;", ">= 0"),
     "an unknown column": (lambda: Semimetric.gower([[0.0]], weights={"age": 1}), "'age'", "weights="),
     "no weight": (lambda: Semimetric.gower([[0.0]], weights={0: 0}), "all 0", "> 0"),
     "missing": (lambda: Semimetric.gower([[0.0], [np.nan]], missing="error"), "row 1", 'missing="level"'),
