@@ -68,7 +68,7 @@ class LandmarkBounds(Bounds):
     tolerance : float or "auto", default "auto"
         By how much values of the distance may be off, as a share of their sizes; bounds make room for it. "auto" is 0 if all
         values are integers, as those of an edit distance are, and else 1e-9, for a query too that is the first to have others.
-        With "hilbert" it is 1e-9.
+        With "hilbert" it is 1e-9. Distances of objects to themselves may be as large a share of the largest distance.
     n_jobs : int or None, default None
         Threads that call the distance in `fit`; None is one, -1 all.
     random_state : int or None, default 0

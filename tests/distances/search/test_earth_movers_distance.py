@@ -35,6 +35,15 @@ def test_masses_and_costs_of_any_size_give_the_same_digits(of_mass, of_cost):
     np.testing.assert_array_equal(of_bins, np.ldexp(dual, of_cost))
 
 
+def test_a_histogram_is_at_0_of_itself_to_the_bit_unless_a_mass_that_stays_costs():
+    rng, cost = np.random.default_rng(0), costs(0, 12)
+    exact, costly = EarthMoversDistance(cost), EarthMoversDistance(cost + 1.0)
+    for x in rng.dirichlet(np.ones(12), 50):
+        value, dual = exact.with_dual(x, x)
+        assert (value, dual.tolist()) == (0.0, [0.0] * 12)
+        assert costly(x, x) == pytest.approx(1.0)
+
+
 def test_it_is_pickled():
     exact, (x, y) = EarthMoversDistance(costs(0, 4)), histograms(0, 2, 4)
     before = exact(x, y)

@@ -21,7 +21,7 @@ def test_the_distance_is_that_of_the_recursion_and_within_its_bounds(three, wind
     for i, x in enumerate(three):
         for j, y in enumerate(three):
             true = dtw(x, y)
-            assert true == pytest.approx(reference.windowed_warping(x, y, window), rel=1e-12, abs=0.0)
+            assert true == reference.windowed_warping(x, y, window)
             assert low[i, j] <= true <= high[i, j]
             assert true == dtw(y, x)
 
