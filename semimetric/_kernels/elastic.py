@@ -8,6 +8,7 @@ before, which is 0 before the first, so that the compiler takes several steps at
 import numpy as np
 
 from .jit import kernel
+from .warping import envelope, within
 
 ERP, LCSS, EDR, MSM, TWED = range(5)
 ROUNDING = 4e-16  # of a sum, for each of its terms
@@ -37,6 +38,62 @@ def elastic_lower(kind, query, items, lengths, windows, p, q, out):
             out[k] += _covered(kind, x[c : c + together], y[c : c + together], window, p, q)
         if kind == ERP:
             out[k] = max(out[k], _sums_apart(x, y, p))
+
+
+@kernel
+def elastic_quick(kind, query, items, lengths, windows, p, q, out):
+    """out[k] is a lower bound as of `elastic_lower`, in less time: partners are any values within an envelope.
+
+    The part of y_j beyond the envelope of the query near j is its share, and so is that of x_i beyond the envelope of what is
+    left of y. Items of the same window follow one another, and share the envelope of the query.
+    """
+    n, n_channels, x, counts = len(query), query.shape[1], query.reshape(-1), kind in (LCSS, EDR)
+    wide, inner = np.empty(len(items), np.int64), np.empty(items.shape[1] * n_channels)
+    for k in range(len(items)):
+        wide[k] = max(windows[k], abs(n - lengths[k]))
+    before, low, high = np.int64(-1), x, x
+    skip_x = _skips(kind, _turned(query), p, q)
+    for k in np.argsort(wide):
+        if wide[k] != before:
+            before, (low, high) = wide[k], envelope(x, items.shape[1], wide[k], n_channels)
+        m = lengths[k]
+        y, left = items[k, :m].reshape(-1), inner[: m * n_channels]
+        within(y, low, high, left)
+        skip_y = _skips(kind, _turned(items[k, :m]), p, q)
+        of_y = _shares(kind, y, left, n_channels, skip_y, p)
+        low_y, high_y = envelope(y if counts else left, n, wide[k], n_channels)
+        nearest = np.empty(n * n_channels)
+        within(x, low_y, high_y, nearest)
+        of_x = _shares(kind, x, nearest, n_channels, skip_x, p)
+        if counts:
+            matched = min(n - of_x.sum(), m - of_y.sum())
+            out[k] = max(n, m) - matched if kind == EDR else n + m - 2.0 * matched
+            continue
+        out[k] = of_x.sum() + of_y.sum() + _skipped(skip_x, of_x, n - m) + _skipped(skip_y, of_y, m - n)
+        if kind in (MSM, TWED):
+            out[k] += np.abs(items[k, 0] - query[0]).sum()  # the first steps, which are paired with one another
+
+
+@kernel
+def _shares(kind, steps, nearest, n_channels, skips, p):
+    """Return what each step (n, c) costs at least: the lesser of a skip, and of a pair with values as near as ``nearest``."""
+    n = len(steps) // n_channels
+    out, before = np.zeros(n), 0.0
+    for i in range(n):
+        pair, most, split = 0.0, 0.0, 0.0
+        for c in range(n_channels):
+            apart = abs(steps[i * n_channels + c] - nearest[i * n_channels + c])
+            pair += apart
+            most = max(most, apart)
+            split += min(apart, p)
+        if kind == LCSS or kind == EDR:
+            out[i] = 0.0 if most <= p else 1.0
+        elif kind == MSM:
+            out[i] = split if i > 0 else 0.0
+        elif kind == ERP or i > 0:
+            out[i] = min(pair + (before if kind == TWED else 0.0), skips[i])
+        before = pair
+    return out
 
 
 @kernel

@@ -93,43 +93,85 @@ def _larger(one, other, out):
 
 
 @kernel
-def _one_way(x, y, window):
-    """Return a lower bound of `warping_sum`: the ends, inner rows of x against y, and inner y against what is left of x."""
-    n, m, n_channels = len(x), len(y), x.shape[1]
-    total = _squared(x[0], y[0])
-    if n == 1 and m == 1:
-        return total
-    total += _squared(x[n - 1], y[m - 1])
-    first, last, inner = x.copy().reshape(-1), y.reshape(-1), x.copy().reshape(-1)
-    high, least = np.empty(n * n_channels), np.empty(n * n_channels)
-    _spread(last, n, window, n_channels, 1.0, high)
-    _spread(last, n, window, n_channels, -1.0, least)
-    for i in range(n_channels, (n - 1) * n_channels):
-        low, top = -least[i], high[i]
-        value = first[i] if first[i] > low else low
-        inner[i] = value if value < top else top
-    total += _squared(first, inner)  # the ends of which are equal
-    high, least = np.empty(m * n_channels), np.empty(m * n_channels)
-    _spread(inner, m, window, n_channels, 1.0, high)
-    _spread(inner, m, window, n_channels, -1.0, least)
-    for j in range(n_channels, (m - 1) * n_channels):
-        low, top = -least[j], high[j]
-        value = last[j] if last[j] > low else low
-        total += (last[j] - min(value, top)) ** 2
+def envelope(values, n, window, n_channels):
+    """Return the least and the largest y[j] for |i - j| <= window, of each i < n: y (m, c) and both (n, c), all flat."""
+    high, low = np.empty(n * n_channels), np.empty(n * n_channels)
+    _spread(values, n, window, n_channels, 1.0, high)
+    _spread(values, n, window, n_channels, -1.0, low)
+    for i in range(len(low)):
+        low[i] = -low[i]
+    return low, high
+
+
+@kernel
+def within(values, low, high, out):
+    """Fill out with the values that are nearest within an envelope."""
+    for i in range(len(values)):
+        value = values[i] if values[i] > low[i] else low[i]
+        out[i] = value if value < high[i] else high[i]
+
+
+@kernel
+def _moved_inside(values, of, n_channels, out):
+    """Fill out with the values of inner steps, moved into an envelope, and return the sum of the squares of what they move."""
+    n = len(values)
+    within(values, of[0], of[1], out)
+    out[:n_channels], out[n - n_channels : n] = values[:n_channels], values[n - n_channels :]
+    return _squared_apart(values, out)
+
+
+@kernel
+def _squared_apart(a, b):
+    """Return the squared Euclidean distance of two vectors, in eight sums, since each addition waits for the one before."""
+    n, s, t, u, v, w, x, y, z = len(a), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(0, n - 7, 8):
+        s += (a[i] - b[i]) * (a[i] - b[i])
+        t += (a[i + 1] - b[i + 1]) * (a[i + 1] - b[i + 1])
+        u += (a[i + 2] - b[i + 2]) * (a[i + 2] - b[i + 2])
+        v += (a[i + 3] - b[i + 3]) * (a[i + 3] - b[i + 3])
+        w += (a[i + 4] - b[i + 4]) * (a[i + 4] - b[i + 4])
+        x += (a[i + 5] - b[i + 5]) * (a[i + 5] - b[i + 5])
+        y += (a[i + 6] - b[i + 6]) * (a[i + 6] - b[i + 6])
+        z += (a[i + 7] - b[i + 7]) * (a[i + 7] - b[i + 7])
+    total = ((s + t) + (u + v)) + ((w + x) + (y + z))
+    for i in range(n - n % 8, n):
+        total += (a[i] - b[i]) * (a[i] - b[i])
     return total
 
 
 @kernel
-def warping_lower(query, items, lengths, window, share, out):
+def _apart(x, y, of_y, window, n_channels, quick, inner):
+    """Return a lower bound of `warping_sum`: the ends, inner steps of x beyond the envelope of y, and y beyond what is left.
+
+    Series are flat, and the last part is left out if ``quick``.
+    """
+    n, m = len(x), len(y)
+    total = _squared(x[:n_channels], y[:n_channels])
+    if n == n_channels and m == n_channels:
+        return total
+    total += _squared(x[n - n_channels :], y[m - n_channels :])
+    total += _moved_inside(x, of_y, n_channels, inner[:n])
+    if not quick:
+        total += _moved_inside(y, envelope(inner[:n], m // n_channels, window, n_channels), n_channels, inner[:m])
+    return total
+
+
+@kernel
+def warping_lower(query, items, lengths, window, share, quick, out):
     """out[k] bounds `warping_sum` of query (n, c) and items[k, :lengths[k]] (N, L, c) from below.
 
-    The window is ``window`` steps, and ``share`` of the longer series where that is more.
+    The window is ``window`` steps, and ``share`` of the longer series where that is more. Items of the same window follow one
+    another, and share the envelope of the query.
     """
+    n, n_channels, y = len(query), query.shape[1], query.reshape(-1)
+    windows = np.empty(len(items), np.int64)
     for k in range(len(items)):
-        item = items[k, : lengths[k]]
-        n, m = len(query), len(item)
-        steps = max(window, int(share * max(n, m)), abs(n - m))
-        out[k] = _one_way(query, item, steps)
+        windows[k] = max(window, int(share * max(n, lengths[k])), abs(n - lengths[k]))
+    before, of_query, inner = np.int64(-1), (y, y), np.empty(max(y.size, items.shape[1] * n_channels))
+    for k in np.argsort(windows):
+        if windows[k] != before:
+            before, of_query = windows[k], envelope(y, items.shape[1], windows[k], n_channels)
+        out[k] = _apart(items[k, : lengths[k]].reshape(-1), y, of_query, windows[k], n_channels, quick, inner)
 
 
 @kernel

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
+from math import isfinite
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -239,7 +240,7 @@ class UserDistance:
         value = _number(returned[0])
         if value is None:
             raise self.refuse(f"it returned {_brief_value(returned[0])}; one number is required", i, j)
-        if not np.isfinite(value) or value < 0:
+        if not isfinite(value) or value < 0:
             raise self.refuse(f"it returned {value}; a finite number >= 0 is required", i, j)
         self.calls.record(i, j, value)
         return value, returned[1]

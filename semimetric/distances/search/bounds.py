@@ -49,6 +49,11 @@ class QueryBounds:
         every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self.bounds.items_)))
         return self.bounds.lower_at(self.query, self.bounds.items_.take(slice(None) if every else rows))
 
+    def quick(self, rows: Integers) -> Floats:
+        """Return lower bounds that take little time where the bounds have such, shape (n_rows,)."""
+        every = np.array_equal(rows, np.arange(len(self.bounds.items_)))
+        return self.bounds.quick_at(self.query, self.bounds.items_.take(slice(None) if every else rows))
+
     def upper(self, rows: Integers | slice = slice(None)) -> Floats:
         """Return upper bounds of the distances to the items of these rows, shape (n_rows,)."""
         return self.bounds.upper_at(self.query, self.bounds.items_.take(rows))
@@ -65,6 +70,7 @@ class Bounds(ShortRepr, BaseEstimator, ABC):
 
     items_: Coordinates
     reads_duals = False
+    has_quick = False  # lower bounds that take less time, and show for which items those of `lower_at` are needed
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -77,6 +83,10 @@ class Bounds(ShortRepr, BaseEstimator, ABC):
     @abstractmethod
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
         """Return lower bounds of the distances of one query to items."""
+
+    def quick_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        """Return lower bounds that take little time: those of `lower_at`, unless the class ``has_quick`` ones."""
+        return self.lower_at(query, items)
 
     @abstractmethod
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:

@@ -140,6 +140,7 @@ class EligibleItems(NamedTuple):
 
 
 _BEFORE = 4  # times as many candidates as neighbours have upper bounds
+_FIRST = 64  # candidates whose bounds are computed in full at first, and twice as many each next time
 _MOST_AHEAD = 64  # items whose upper bounds are computed before they are called, and no more than have some
 
 Ranked = tuple[float, int, int]  # the distance of an item, the rank of its id, its row: neighbours are ordered by the first two
@@ -158,7 +159,9 @@ class Found(NamedTuple):
 class CandidateItems:
     """The items that may still be among the answers to one query: their lower bounds, and learned distances in any unit.
 
-    Without learned distances they are sorted by their lower bounds, ties by rank, so that the first is the next to call.
+    Without learned distances they are sorted by their lower bounds, ties by rank, so that the first is the next to call. Bounds
+    that have quick lower bounds begin with these, and are computed in full as candidates become the first: the order of the
+    calls, and their number, are those of full bounds of all.
     """
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
@@ -169,7 +172,10 @@ class CandidateItems:
         self.n_discarded = 0  # by bounds
         self.lower = np.zeros(len(rows))
         for bound in bounds:
-            self.lower = np.maximum(self.lower, bound.lower(rows))
+            self.lower = np.maximum(self.lower, bound.quick(rows))
+        self._quick = [bound for bound in bounds if bound.bounds.has_quick]
+        self._full = np.full(len(rows), not self._quick)  # (n,), whose bounds are computed in full
+        self._n_next = _FIRST
         self.estimates = estimates  # (n,), learned distances, in any unit
         self._duals: list[tuple[QueryBounds, Any]] = []
         self._ratios: list[float] = []
@@ -197,7 +203,7 @@ class CandidateItems:
 
     def keep(self, kept: NDArray[Any] | slice) -> None:
         """Discard the other candidates."""
-        self.rows, self.lower = self.rows[kept], self.lower[kept]
+        self.rows, self.lower, self._full = self.rows[kept], self.lower[kept], self._full[kept]
         if self.estimates is not None:
             self.estimates = self.estimates[kept]
 
@@ -207,16 +213,34 @@ class CandidateItems:
 
     def discard_beyond(self, limit: Ranked) -> None:
         """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
-        if limit == self._limit and not self._duals:
-            return
-        self._limit = limit
-        self._discard_beyond(limit)
+        if limit != self._limit or self._duals:
+            self._limit = limit
+            self._discard_beyond(limit)
         if np.isfinite(limit[0]) and self._duals:
             for bound, dual in self._duals:
                 self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))
             self._duals = []
             self._discard_beyond(limit)
             self._sort()
+        while len(self) and not self._full[0]:
+            self._bound_in_full(self._n_next if self.estimates is None else len(self), limit)
+            self._n_next *= 2
+
+    def left_open(self, limit: Ranked) -> tuple[Integers, Floats]:
+        """Return what is left of the candidates, and their lower bounds in full."""
+        self._bound_in_full(len(self), limit)
+        return self.rows, self.lower
+
+    def _bound_in_full(self, n: int, limit: Ranked) -> None:
+        """Compute the full bounds of the first n candidates, and discard what they prove to be beyond a limit."""
+        quick = np.flatnonzero(~self._full[:n])
+        if not len(quick):
+            return
+        for bound in self._quick:
+            self.lower[quick] = np.maximum(self.lower[quick], bound.lower(self.rows[quick]))
+        self._full[quick] = True
+        self._discard_beyond(limit)
+        self._sort()
 
     def _discard_beyond(self, limit: Ranked) -> None:
         tied = (self.lower == limit[0]) & (self.ranks[self.rows] < limit[1])
@@ -275,7 +299,7 @@ def nearest(candidates: CandidateItems, call: Call, k: int, *, known: dict[int, 
         limit = called[k - 1] if settled else threshold
         candidates.discard_beyond(limit)
         if not len(candidates) or (settled and n_calls >= budget):
-            return Found(called, candidates.rows, candidates.lower, n_calls)
+            return Found(called, *candidates.left_open(limit), n_calls)
         n_calls += 1
         insort(called, _called(candidates, call, settled))
 
@@ -283,11 +307,11 @@ def nearest(candidates: CandidateItems, call: Call, k: int, *, known: dict[int, 
 def within(candidates: CandidateItems, call: Call, radius: float, *, known: dict[int, float], budget: float) -> Found:
     """Find all candidates within a radius, as far as a budget of calls reaches."""
     called = _take_known(candidates, known)
-    n_calls = 0
+    limit, n_calls = (radius, _FARTHEST[1], -1), 0
     while True:
-        candidates.discard_beyond((radius, _FARTHEST[1], -1))
+        candidates.discard_beyond(limit)
         if not len(candidates) or n_calls >= budget:
-            return Found(called, candidates.rows, candidates.lower, n_calls)
+            return Found(called, *candidates.left_open(limit), n_calls)
         n_calls += 1
         insort(called, _called(candidates, call, True))
 

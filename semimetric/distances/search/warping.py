@@ -11,7 +11,7 @@ from ..._foundation.arrays import as_floats, check_finite
 from ..._foundation.errors import InputError
 from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._kernels.elastic import EDR, ERP, LCSS, MSM, ROUNDING, TWED, elastic_cost, elastic_lower, elastic_upper
+from ..._kernels.elastic import EDR, ERP, LCSS, MSM, ROUNDING, TWED, elastic_cost, elastic_lower, elastic_quick, elastic_upper
 from ..._kernels.warping import all_finite, warping_lower, warping_sum, warping_upper
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates
@@ -45,8 +45,11 @@ class _SeriesDistance(ABC):
         """Return the distance of series of shape (n_steps, n_channels)."""
 
     @abstractmethod
-    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
-        """Return lower bounds of the distances of a query (n, c) to padded series (n_items, n_steps, c): shape (n_items,)."""
+    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers, *, quick: bool) -> Floats:
+        """Return lower bounds of the distances of a query (n, c) to padded series (n_items, n_steps, c): shape (n_items,).
+
+        Those that are ``quick`` are lower, and take a fraction of the time.
+        """
 
     @abstractmethod
     def upper_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
@@ -91,9 +94,9 @@ class DynamicTimeWarping(_SeriesDistance):
     def _of(self, x: Floats, y: Floats, steps: int) -> float:
         return float(np.sqrt(warping_sum(x, y, steps)))
 
-    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers, *, quick: bool) -> Floats:
         out = np.empty(len(series))
-        warping_lower(query, series, lengths, self._steps, self._share, out)
+        warping_lower(query, series, lengths, self._steps, self._share, quick, out)
         return np.sqrt(out * (1.0 - _rounding(query, lengths)))
 
     def upper_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
@@ -189,10 +192,11 @@ class ElasticDistance(_SeriesDistance):
     def _of(self, x: Floats, y: Floats, steps: int) -> float:
         return float(self._scaled(elastic_cost(self._code, x, y, steps, self._p, self._q), x, len(y)))
 
-    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
+    def lower_bounds(self, query: Floats, series: Floats, lengths: Integers, *, quick: bool) -> Floats:
         out, longer = np.empty(len(series)), np.maximum(len(query), lengths)
         windows = np.maximum(self._steps, (self._share * longer).astype(np.int64))
-        elastic_lower(self._code, query, series, lengths, windows, self._p, self._q, out)
+        bound = elastic_quick if quick else elastic_lower
+        bound(self._code, query, series, lengths, windows, self._p, self._q, out)
         return self._scaled(out if self._counts else out * (1.0 - _rounding(query, lengths)), query, lengths)
 
     def upper_bounds(self, query: Floats, series: Floats, lengths: Integers) -> Floats:
@@ -260,6 +264,8 @@ class ElasticBounds(Bounds):
     True
     """
 
+    has_quick = True
+
     def __init__(self, distance: DynamicTimeWarping | ElasticDistance) -> None:
         self.distance = distance
 
@@ -295,7 +301,10 @@ class ElasticBounds(Bounds):
         return Coordinates(padded.reshape(len(series), -1), np.empty((len(series), 0)), lengths.astype(np.float64))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
-        return self.distance.lower_bounds(self._query(query), *self._series(items))
+        return self.distance.lower_bounds(self._query(query), *self._series(items), quick=False)
+
+    def quick_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        return self.distance.lower_bounds(self._query(query), *self._series(items), quick=True)
 
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         return self.distance.upper_bounds(self._query(query), *self._series(items))
@@ -340,7 +349,6 @@ def as_series(value: Any, name: str) -> Floats:
         raise InputError(
             f"{name} has shape {np.shape(value)}; a series of shape (n_steps,) or (n_steps, n_channels) with a step is required"
         )
-    series = np.ascontiguousarray(series)
     if not all_finite(series):
         check_finite(series, name)
     return series

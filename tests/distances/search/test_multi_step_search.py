@@ -9,10 +9,12 @@ from semimetric.distances.search.filter_refine import CandidateItems, Found, nea
 
 
 class Given(Bounds):
-    """Bounds that are given: the lower ones as values, the upper ones as masses."""
+    """Bounds that are given: the lower ones as values, also quick ones if there are any, the upper ones as masses."""
 
-    def __init__(self, low, high):
-        self.low, self.high = low, high
+    def __init__(self, low, high, quick=None):
+        self.low, self.high, self.quick = low, high, quick
+        self.has_quick = quick is not None
+        self.n_full = 0  # lower bounds that were computed in full
 
     def fit(self, X, y=None):
         return self
@@ -22,21 +24,32 @@ class Given(Bounds):
 
     @property
     def items_(self):
-        return Coordinates(np.array(self.low)[:, None], np.empty((len(self.low), 0)), np.array(self.high))
+        quick = np.empty((len(self.low), 0)) if self.quick is None else np.array(self.quick)[:, None]
+        return Coordinates(np.array(self.low)[:, None], quick, np.array(self.high))
 
     def lower_at(self, query, items):
+        self.n_full += len(items)
         return items.values[:, 0]
+
+    def quick_at(self, query, items):
+        return items.histograms[:, 0] if self.has_quick else self.lower_at(query, items)
 
     def upper_at(self, query, items):
         return items.masses
 
 
-def run(search, low, true, goal, high=None, estimates=None, ranks=None, **options):
+def run(search, low, true, goal, high=None, estimates=None, ranks=None, quick=None, **options):
     """The answer of a search, and the rows that were called in their order."""
+    return run_with(
+        Given(low, [np.inf] * len(true) if high is None else high, quick), search, true, goal, estimates, ranks, **options
+    )
+
+
+def run_with(given, search, true, goal, estimates=None, ranks=None, **options):
+    """As `run`, by bounds that can be asked afterwards how many were computed in full."""
     n = len(true)
-    high = [np.inf] * n if high is None else high
     order = []
-    bounds = [QueryBounds(Given(low, high), Coordinates(np.zeros((1, 1)), np.empty((1, 0)), np.ones(1)))]
+    bounds = [QueryBounds(given, Coordinates(np.zeros((1, 1)), np.empty((1, 0)), np.ones(1)))]
     candidates = CandidateItems(
         np.arange(n),
         np.arange(n) if ranks is None else ranks,
@@ -46,7 +59,7 @@ def run(search, low, true, goal, high=None, estimates=None, ranks=None, **option
 
     def call(row, lower):
         order.append(row)
-        assert lower == low[row]
+        assert lower == given.low[row]
         return true[row], None
 
     options = {"known": {}, "budget": np.inf} | options
@@ -75,6 +88,32 @@ def test_called_are_those_whose_bounds_are_before_the_last_neighbour_and_no_othe
     if not learned:
         assert set(order) == within_last
         assert order == sorted(order, key=lambda row: (low[row], ranks[row]))
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 300), learned=st.booleans(), budget=st.integers(0, 30) | st.just(np.inf))
+def test_quick_bounds_change_no_call_and_nothing_that_is_proved(seed, n, learned, budget):
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 40, n).astype(float)
+    low, high = np.maximum(true - rng.integers(0, 5, n), 0.0), true + rng.integers(0, 5, n)
+    quick, ranks, k = np.maximum(low - rng.integers(0, 9, n), 0.0), rng.permutation(n), int(rng.integers(1, n + 1))
+    options = {"high": high.tolist(), "estimates": rng.random(n) if learned else None, "ranks": ranks, "budget": budget}
+    for search, goal in ((nearest, k), (within, float(rng.integers(0, 40)))):
+        full, in_order = run(search, low.tolist(), true.tolist(), goal, **options)
+        found, order = run(search, low.tolist(), true.tolist(), goal, quick=quick.tolist(), **options)
+        assert found.called == full.called
+        assert order == in_order
+        left, left_in_full = np.argsort(found.open_rows), np.argsort(full.open_rows)
+        np.testing.assert_array_equal(found.open_rows[left], full.open_rows[left_in_full])
+        np.testing.assert_array_equal(found.open_lower[left], full.open_lower[left_in_full])
+
+
+def test_bounds_are_computed_in_full_where_quick_ones_leave_items_open():
+    true = np.arange(2_000.0)
+    given_bounds = Given((0.9 * true).tolist(), (1.1 * true).tolist(), (0.5 * true).tolist())
+    found, order = run_with(given_bounds, nearest, true.tolist(), 10)
+    assert [row for *_, row in found.called[:10]] == list(range(10))
+    assert order == list(range(10))
+    assert given_bounds.n_full < 100
 
 
 def test_estimates_come_first_and_lower_bounds_once_there_is_a_threshold():
