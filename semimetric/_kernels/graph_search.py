@@ -11,7 +11,7 @@ import numpy as np
 
 from .jit import held, kernel
 from .locate import PositionFeatures, ValueRanges, positions_of, rise
-from .search import Candidates, Profiles, Scales, SearchedItems, _value, cell_of, nearest, tabulate
+from .search import BestItems, Candidates, Profiles, Scales, SearchedItems, _value, cell_of, nearest, tabulate
 
 _AHEAD = 64  # Codes in a cache line.
 
@@ -249,12 +249,16 @@ class WalkedItems(NamedTuple):
 def nearest_by_walk(x, walked, best):
     """Fill ``best`` with the k nearest to one query, as `walk_of_each` and then `nearest` find them.
 
-    Where values of the query x (1, F) are refused, or its walk finds less than k items, the last row is -1.
+    ``walked`` and ``best`` are `WalkedItems` and `BestItems` as plain tuples, which are handed over sooner. Where values of the
+    query x (1, F) are refused, or its walk finds less than k items, the last row is -1.
     """
-    scales = walked.scales
+    ranges, features, scales = ValueRanges(*walked[0]), PositionFeatures(*walked[1]), Scales(*walked[2])
+    places, graph, items = LevelPlaces(*walked[3]), GraphArrays(*walked[4]), SearchedItems(*walked[5])
+    eligible, upper, width = walked[6:]
+    best = BestItems(*best)
     best.sums[:], best.rows[:] = np.inf, -1
     position = np.empty((1, scales.size.shape[0]))
-    positions_of(x, walked.ranges, walked.features, position)
+    positions_of(x, ranges, features, position)
     if np.isnan(position[0, 0]):
         return
     shape = position.shape
@@ -263,15 +267,15 @@ def nearest_by_walk(x, walked, best):
         n_pieces += 2 * max(size - 1, 1)
     profiles = Profiles(np.empty((1, n_pieces, 2)), position, np.empty(shape), np.empty(shape))
     tabulate(scales, profiles)
-    table = np.empty(walked.places.fraction.shape, np.float32)
-    _level_table(scales, profiles, 0, walked.places, table)
-    rows, n = _descend(walked.graph, table, walked.upper, np.int64(0), walked.width, np.int64(-1)).nodes, 0
+    table = np.empty(places.fraction.shape, np.float32)
+    _level_table(scales, profiles, 0, places, table)
+    rows, n = _descend(graph, table, upper, np.int64(0), width, np.int64(-1)).nodes, 0
     for row in rows:
-        if row >= 0 and (walked.eligible.shape[0] == 0 or walked.eligible[row]):
+        if row >= 0 and (eligible.shape[0] == 0 or eligible[row]):
             rows[n] = row
             n += 1
     nothing = np.empty(0)
-    nearest(scales, profiles, np.int64(0), walked.items, Candidates(rows[:n], nothing, nothing), 0.0, best)
+    nearest(scales, profiles, np.int64(0), items, Candidates(rows[:n], nothing, nothing), 0.0, best)
 
 
 @kernel

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._foundation.arrays import all_finite
 from ..._foundation.errors import InputError
 from ..._foundation.threads import thread_count
 from ..._foundation.types import ArrayLike
@@ -105,7 +106,7 @@ class Searcher:
             return self._encode(X), False
         if isinstance(X, np.ndarray) and self._takes_rows and X.dtype in (np.float32, np.float64):
             rows = X[None] if X.ndim == 1 else X
-            if rows.shape == (len(rows), d.n_features) and np.isfinite(rows).all():
+            if rows.shape == (len(rows), d.n_features) and all_finite(rows):
                 return rows, X.ndim == 1
         if (row := self._reader.read(X)) is not None:
             return row, not isinstance(X, dict) and not hasattr(X, "columns")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..._foundation.types import Floats, Integers
 from ..._kernels.graph_search import WalkedItems, nearest_by_walk
-from ..._kernels.search import BestItems
 from .segment import Mask, SearchRequest, Segment
 
 
@@ -32,6 +31,11 @@ class SingleQueries:
         """Return sums and rows of the k nearest of an encoded query (1, n_features); None if a block of one is to answer it."""
         if self.walked is None:
             return None
-        best = BestItems(np.empty(self.search.k), np.empty(self.search.k, np.int64), np.zeros(1, np.int64))
-        nearest_by_walk(x, self.walked, best)
-        return (best.sums, best.rows) if best.rows[-1] >= 0 else None
+        sums, rows = np.empty(self.search.k), np.empty(self.search.k, np.int64)
+        nearest_by_walk(x, self._plain, (sums, rows, np.empty(1, np.int64)))
+        return (sums, rows) if rows[-1] >= 0 else None
+
+    @cached_property
+    def _plain(self) -> Any:
+        """Return what a walk reads as plain tuples, which numba takes apart in a third of the time that named ones take."""
+        return tuple(tuple(part) if isinstance(part, tuple) else part for part in self.walked or ())
