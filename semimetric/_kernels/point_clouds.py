@@ -97,6 +97,25 @@ def projected_lower(query, items, n_parts, kind, out):
 
 
 @kernel
+def reaches(query, items, counts, out):
+    """out[k] is the largest sum of absolute coordinates of a point of the query, and the one of each item, together."""
+    of_query = _reach(query)
+    for k in range(len(items)):
+        out[k] = of_query + _reach(items[k, : counts[k]])
+
+
+@kernel
+def _reach(points):
+    most = 0.0
+    for i in range(len(points)):
+        total = 0.0
+        for axis in range(points.shape[1] - 1):
+            total += abs(points[i, axis])
+        most = max(most, total)
+    return most
+
+
+@kernel
 def relaxed_lower(query, items, counts, kind, out, largest):
     """out[k] is the larger of four bounds of each item, and largest[k] the largest cost between its points and the query's.
 

@@ -12,7 +12,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ..._kernels.point_clouds import dual_lower, plan_upper, projected_lower, relaxed_lower
+from ..._kernels.point_clouds import dual_lower, plan_upper, projected_lower, reaches, relaxed_lower
 from ...data.object_lists import listed_objects
 from ..features.point_clouds import Cloud, as_cloud, orthogonal_bases, projected_quantiles
 from .bounds import Bounds, Coordinates
@@ -125,6 +125,7 @@ class PointCloudBounds(Bounds):
     """
 
     reads_duals = True
+    has_quick = True
 
     def __init__(
         self,
@@ -187,16 +188,21 @@ class PointCloudBounds(Bounds):
         return Coordinates(quantiles.reshape(len(clouds), -1), padded.reshape(len(clouds), -1), counts.astype(np.float64))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
-        (x, values), (points, sizes) = self._one(query), self._points(items)
-        along, relaxed, largest = np.empty(len(items)), np.empty(len(items)), np.empty(len(items))
-        shape = (*self.directions_.shape[:2], self.n_quantiles)
-        projected_lower(values.reshape(shape), items.values.reshape(-1, *shape), self.n_quantiles, self._kind, along)
+        (x, _), (points, sizes) = self._one(query), self._points(items)
+        relaxed, largest = np.empty(len(items)), np.empty(len(items))
         relaxed_lower(x, points, sizes, self._kind, relaxed, largest)
-        reach = _reach(x[None]) + _reach(points)  # rounding of projections is relative to coordinates, not to their differences
+        return np.maximum(self.quick_at(query, items), self._less(relaxed, x, points, largest))
+
+    def quick_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        """Return the bounds by projections alone."""
+        (x, values), (points, sizes) = self._one(query), self._points(items)
+        along, reach, shape = np.empty(len(items)), np.empty(len(items)), (*self.directions_.shape[:2], self.n_quantiles)
+        projected_lower(values.reshape(shape), items.values.reshape(-1, *shape), self.n_quantiles, self._kind, along)
+        reaches(x, points, sizes, reach)  # Rounding of projections is relative to coordinates, not to their differences.
         if self.metric == "sqeuclidean":
-            reach *= reach
+            reach *= reach  # no cost between the points of two clouds is larger
         off = 2 * x.shape[1] * rounding_of(len(x) + points.shape[1] + x.shape[1] + self.n_quantiles)
-        return self._less(np.maximum(along - off * reach, relaxed), x, points, largest)
+        return self._less(along - off * reach, x, points, reach)
 
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         (x, _), (points, sizes) = self._one(query), self._points(items)
@@ -236,11 +242,6 @@ class PointCloudBounds(Bounds):
     def _slack(self, x: Floats, points: Floats) -> float:
         """Return by how much sums over points, and the exact distance, may be off: as a share of the largest cost."""
         return 2 * rounding_of(len(x) + points.shape[1] + self.n_features_in_) + self.tolerance
-
-
-def _reach(points: Floats) -> Floats:
-    """Return the largest sum of absolute coordinates of the points of each cloud, whose masses stand last."""
-    return np.abs(points[:, :, :-1]).sum(axis=2).max(axis=1)
 
 
 def _listed(objects: list[Any], dimension: int | None, name: str) -> list[Cloud]:
