@@ -6,7 +6,7 @@ PYTEST_JOBS ?= auto
 # each worker begins with a run of neighbouring tests, which share what is fitted once a module, and takes over from one that has more left
 PYTEST := -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-# modules are compiled once, and not by every process that a test starts
+# modules are compiled once, by the first process that imports them: an installation that compiles all takes twice as long
 unexport PYTHONDONTWRITEBYTECODE
 
 SEED ?=
@@ -22,7 +22,7 @@ $(BIN)/python:
 
 $(STAMP)-%: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-compile -e '.[$*]'
 	@touch $@
 
 demo: $(STAMP)-demo
