@@ -31,6 +31,7 @@ PEERS = {  # the methods of knn_accuracy.py and knn_regression.py, as readers ca
     "rbf": "SVM with RBF kernel", "nca_k": "NCA", "euclid_k": "nearest neighbours",
     "leaves_k": "neighbours by leaves of a forest",
 }  # fmt: skip
+VALUES = ("semimetric", "rfm", "forest", "extra_trees", "boosting", "euclid_k")  # the methods of knn_regression.py
 ENGINES = {  # of search_curves.py
     "semimetric, exact": ("semimetric, exact", OURS, "*"), "semimetric, lists": ("semimetric, lists", "#3f97d8", "o"),
     "semimetric, graph": ("semimetric, graph", OURS, "s"), "FAISS flat": ("FAISS flat", "#5a5a5a", "D"),
@@ -118,7 +119,7 @@ def means_of_values() -> Means:
     """Return the mean R2 of each method on sets of values, and its mean CPU seconds."""
     found = gathered([each for each in kept_rows("knn_regression") if each["split"] > 1])
     means = {}
-    for method in ("semimetric", "forest", "extra_trees", "boosting", "euclid_k"):
+    for method in VALUES:
         of_sets = [list(found[name, method].values()) for name in names_of(found)]
         r2, seconds = (
             np.mean([np.mean([each[key] for each in runs]) for runs in of_sets]) for key in ("r2", "processor_seconds")
@@ -188,9 +189,10 @@ def mean_ranks() -> Figure:
 
 def values() -> Figure:
     """Draw the mean R2 on sets of values against CPU seconds."""
-    points = [(PEERS[method], seconds, r2) for method, (r2, seconds) in means_of_values().items()]
+    names = PEERS | {"rfm": "recipe of xRFM"}
+    points = [(names[method], seconds, r2) for method, (r2, seconds) in means_of_values().items()]
     figure, (ax,) = picture()
-    named_points(ax, points)
+    named_points(ax, points, above=("recipe of xRFM",), below=("semimetric",))
     ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean R²")
     ax.set_title(
         f"Values of {len({each['set'] for each in kept_rows('knn_regression')})} data sets, default settings",
@@ -198,7 +200,7 @@ def values() -> Figure:
         fontsize=11,
     )
     ax.set_xlim(right=2.2 * max(seconds for _, seconds, _ in points))
-    ax.set_xticks([0.1, 0.2, 0.5, 1.0])
+    ax.set_xticks([0.1, 0.2, 0.5, 1.0, 2.0, 5.0])
     plain(ax, x=True)
     return figure
 
