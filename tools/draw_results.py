@@ -241,7 +241,7 @@ def proved() -> Figure:
             places, [min(share, 100) for share in shares], color=[OURS if share < 100 else "#c0392b" for share in shares]
         )
         ax.bar_label(
-            drawn, [f"{share:.1f} %" if share < 100 else f"{share / 100:.0f} times" for share in shares], fontsize=9, padding=4
+            drawn, [f"{share:.1f} %" if share < 200 else f"{share / 100:.0f} times" for share in shares], fontsize=9, padding=4
         )
         ax.set_yticks(places, names if k == 0 else [""] * len(names), fontsize=9)
         ax.set(xlim=(0, 128), ylim=(len(found) - 0.4, -0.6), xlabel=label, xticks=[0, 50, 100])

@@ -215,7 +215,7 @@ class CandidateItems:
         """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
         if limit != self._limit or self._duals:
             self._limit = limit
-            self._discard_beyond(limit)
+            self._cut(limit) if self.estimates is None else self._discard_beyond(limit)
         if np.isfinite(limit[0]) and self._duals:
             for bound, dual in self._duals:
                 self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))
@@ -248,6 +248,13 @@ class CandidateItems:
         if not near.all():
             self.n_discarded += int(len(near) - near.sum())
             self.keep(near)
+
+    def _cut(self, limit: Ranked) -> None:
+        """Discard as `_discard_beyond` does, of candidates that are sorted."""
+        first, last = self.lower.searchsorted(limit[0]), self.lower.searchsorted(limit[0], "right")
+        n_near = int(first + self.ranks[self.rows[first:last]].searchsorted(limit[1]))
+        self.n_discarded += len(self) - n_near
+        self.keep(slice(n_near))
 
     def learn(self, dual: Any) -> None:
         """Remember a dual that came with an exact distance; it is read where there is a limit to hold bounds against."""

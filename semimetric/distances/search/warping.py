@@ -220,10 +220,11 @@ class ElasticBounds(Bounds):
     """Bounds of `DynamicTimeWarping` and of each `ElasticDistance`, for several channels and unequal lengths, without a call.
 
     **Warping.** Every step of either series is paired with a step of the other within the window. So the part of
-    ``|x_i - y_j|^2`` by which x_i lies beyond the envelope of y near i is needed (Keogh 2002). With h_i for the nearest value
-    within the envelope, ``|x_i - y_j|^2 >= |x_i - h_i|^2 + |h_i - y_j|^2`` in every channel. So the part by which y lies beyond
-    the envelope of h is needed besides (Lemire 2009). First and last steps are paired with one another, so that they count in
-    full (Kim, Park & Chu 2001).
+    ``|x_i - y_j|^2`` by which x_i lies beyond the envelope of y near i is needed (Keogh 2002). Here x is the item and y the
+    query, whose envelope items share. With h_i for the nearest value within the envelope,
+    ``|x_i - y_j|^2 >= |x_i - h_i|^2 + |h_i - y_j|^2`` in every channel. So the part by which y lies beyond the envelope of h is
+    needed besides (Lemire 2009). First and last steps are paired with one another, so that they count in full (Kim, Park &
+    Chu 2001).
 
     **ERP, MSM and TWED.** Give every step of x a weight u, the least cost of a pair or skip of it within the window. Then give
     every step of y a weight v, the least cost of a skip of it, or of what u leaves of a pair. No pair costs less than its u and
@@ -236,14 +237,18 @@ class ElasticBounds(Bounds):
     window. No more than M pairs are within epsilon. All other edits take at most one step of either series, so that EDR is at
     least ``max(n, m) - M``.
 
-    The upper bound is the straight alignment. x is the query and y the item: the larger one of both directions took twice the
-    time for warping, and saved less than a thirtieth of the calls. Series are held padded to the longest.
+    The upper bound is the straight alignment. Series are held padded to the longest.
 
-    Bounds of warping take a time that grows with the lengths. Those of the edit distances grow with the lengths times the
+    `FilterRefineIndex` begins with quick bounds, and computes the full ones of items that these leave open. Quick ones of
+    warping are the part of the item beyond the envelope of the query. Those of the edit distances take the nearest values
+    within an envelope in place of the nearest partners.
+
+    Bounds of warping take a time that grows with the lengths. Full ones of the edit distances grow with the lengths times the
     window, as the distance does, but many pairs are computed at once. At a window of a tenth, 3.0 % (LCSS) to 6.3 % (EDR) of
-    1,000 simulated series of 128 steps are called until the ten nearest are proved, in .4 to .6 of the time of all calls. Of
-    100 heart beats (ECG200) 46 to 70 % are called, and of 100 series of GunPoint 28 to 40 %. That saves no time: a query takes
-    1.0 to 3.3 times as long. Without a window 99 to 100 % of the heart beats are called (`benchmarks/warping_bounds.py`).
+    1,000 simulated series of 128 steps are called until the ten nearest are proved, in .17 to .25 of the time of all calls.
+    Of 100 series of GunPoint 28 to 40 % are called, in .75 to .97 of the time, and of 100 heart beats (ECG200) 46 to 70 %.
+    That saves no time: a query takes 1.3 to 1.7 times as long. Without a window 99 to 100 % of the heart beats are called
+    (`benchmarks/warping_bounds.py`).
 
     Parameters
     ----------
