@@ -5,7 +5,7 @@
 - duals: each exact distance of a query to its first 10 items bounds its distances to all others.
 - clouds: signatures as `cloud_bounds.py` draws them, under three metrics, a third of the pairs each, and duals of these.
 - series: curves as `warping_bounds.py` draws them, one channel and twelve of unequal lengths, half of the pairs each, under
-  dynamic time warping, and under its kin with the parameters that stand there.
+  dynamic time warping, and under its kin with the parameters that stand there; quick lower bounds, too.
 - landmarks: words of 10 letters under the Hamming distance, and points under the Euclidean one, half of the pairs each.
 - hilbert: points in 4 dimensions under the Euclidean distance, in 20 under the root of L1, and shares of 12 parts under the
   root of the Jensen-Shannon divergence, a third of the pairs each, by landmarks with ``geometry="hilbert"``.
@@ -87,17 +87,19 @@ def clouds(n_pairs: int) -> list[dict]:
 def series(n_pairs: int) -> list[dict]:
     exact = {"series": DynamicTimeWarping(WINDOW)}
     exact |= {f"series, {kind}": ElasticDistance(kind, window=WINDOW, **given) for kind, given in KIN.items()}
-    return [row(name, bounded_series(n_pairs, distance)) for name, distance in exact.items()]
+    return [each for name, distance in exact.items() for each in bounded_series(name, n_pairs, distance)]
 
 
-def bounded_series(n_pairs: int, exact: DynamicTimeWarping | ElasticDistance) -> np.ndarray:
-    totals = np.zeros(6)
+def bounded_series(name: str, n_pairs: int, exact: DynamicTimeWarping | ElasticDistance) -> list[dict]:
+    totals, by_quick = np.zeros(6), np.zeros(6)
     for _, drawn in problems(0):
         bounds = ElasticBounds(exact).fit(drawn)
         for x in drawn[: -(-n_pairs // (2 * len(drawn)))]:
             at = bounds.at(x)
-            totals += counted(at.lower(), np.array([exact(x, y) for y in drawn]), at.upper())
-    return totals
+            true = np.array([exact(x, y) for y in drawn])
+            totals += counted(at.lower(), true, at.upper())
+            by_quick += counted(at.quick(np.arange(len(drawn))), true, true)
+    return [row(name, totals), row(f"quick bounds of {name}", by_quick)]
 
 
 def landmarks(n_pairs: int) -> list[dict]:

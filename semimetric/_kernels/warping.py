@@ -6,7 +6,7 @@ from .jit import kernel
 
 
 @kernel
-def all_finite(series):
+def is_finite_series(series):
     """Return True if no value of a series (n, c) is NaN or infinite; the checks of NumPy take as long as a short distance."""
     total = 0.0
     for row in series:

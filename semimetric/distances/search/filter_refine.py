@@ -215,7 +215,10 @@ class CandidateItems:
         """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
         if limit != self._limit or self._duals:
             self._limit = limit
-            self._cut(limit) if self.estimates is None else self._discard_beyond(limit)
+            if self.estimates is None:
+                self._cut(limit)
+            else:
+                self._discard_beyond(limit)
         if np.isfinite(limit[0]) and self._duals:
             for bound, dual in self._duals:
                 self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))

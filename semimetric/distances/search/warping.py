@@ -12,7 +12,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.elastic import EDR, ERP, LCSS, MSM, ROUNDING, TWED, elastic_cost, elastic_lower, elastic_quick, elastic_upper
-from ..._kernels.warping import all_finite, warping_lower, warping_sum, warping_upper
+from ..._kernels.warping import is_finite_series, warping_lower, warping_sum, warping_upper
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates
 
@@ -354,6 +354,6 @@ def as_series(value: Any, name: str) -> Floats:
         raise InputError(
             f"{name} has shape {np.shape(value)}; a series of shape (n_steps,) or (n_steps, n_channels) with a step is required"
         )
-    if not all_finite(series):
+    if not is_finite_series(series):
         check_finite(series, name)
     return series
