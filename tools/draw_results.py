@@ -29,7 +29,7 @@ PEERS = {  # the methods of knn_accuracy.py and knn_regression.py, as readers ca
     "semimetric": "semimetric", "semimetric_readable": "semimetric, interpretable form",
     "forest": "random forest", "extra_trees": "extremely randomised trees", "boosting": "gradient boosting",
     "rbf": "SVM with RBF kernel", "nca_k": "NCA", "euclid_k": "nearest neighbours",
-    "leaves_k": "neighbours by leaves of a forest",
+    "leaves_k": "neighbours by leaves of a forest", "rfm": "recipe of xRFM",
 }  # fmt: skip
 VALUES = ("semimetric", "rfm", "forest", "extra_trees", "boosting", "euclid_k")  # the methods of knn_regression.py
 ENGINES = {  # of search_curves.py
@@ -189,8 +189,7 @@ def mean_ranks() -> Figure:
 
 def values() -> Figure:
     """Draw the mean R2 on sets of values against CPU seconds."""
-    names = PEERS | {"rfm": "recipe of xRFM"}
-    points = [(names[method], seconds, r2) for method, (r2, seconds) in means_of_values().items()]
+    points = [(PEERS[method], seconds, r2) for method, (r2, seconds) in means_of_values().items()]
     figure, (ax,) = picture()
     named_points(ax, points, above=("recipe of xRFM",), below=("semimetric",))
     ax.set(xscale="log", xlabel="CPU seconds to learn and predict, mean per data set", ylabel="mean R²")
