@@ -112,12 +112,12 @@ def within(values, low, high, out):
 
 
 @kernel
-def _moved_inside(values, of, n_channels, out):
-    """Fill out with the values of inner steps, moved into an envelope, and return the sum of the squares of what they move."""
-    n = len(values)
+def _moved_inside(values, of, n_channels):
+    """Return a series whose inner steps are moved into an envelope, as little as that takes."""
+    n, out = len(values), np.empty(len(values))
     within(values, of[0], of[1], out)
-    out[:n_channels], out[n - n_channels : n] = values[:n_channels], values[n - n_channels :]
-    return _squared_apart(values, out)
+    out[:n_channels], out[n - n_channels :] = values[:n_channels], values[n - n_channels :]
+    return out
 
 
 @kernel
@@ -140,7 +140,7 @@ def _squared_apart(a, b):
 
 
 @kernel
-def _apart(x, y, of_y, window, n_channels, quick, inner):
+def _apart(x, y, of_y, window, n_channels, quick):
     """Return a lower bound of `warping_sum`: the ends, inner steps of x beyond the envelope of y, and y beyond what is left.
 
     Series are flat, and the last part is left out if ``quick``.
@@ -150,9 +150,11 @@ def _apart(x, y, of_y, window, n_channels, quick, inner):
     if n == n_channels and m == n_channels:
         return total
     total += _squared(x[n - n_channels :], y[m - n_channels :])
-    total += _moved_inside(x, of_y, n_channels, inner[:n])
+    inner = _moved_inside(x, of_y, n_channels)
+    total += _squared_apart(x, inner)
     if not quick:
-        total += _moved_inside(y, envelope(inner[:n], m // n_channels, window, n_channels), n_channels, inner[:m])
+        of_inner = envelope(inner, m // n_channels, window, n_channels)
+        total += _squared_apart(y, _moved_inside(y, of_inner, n_channels))
     return total
 
 
@@ -167,11 +169,11 @@ def warping_lower(query, items, lengths, window, share, quick, out):
     windows = np.empty(len(items), np.int64)
     for k in range(len(items)):
         windows[k] = max(window, int(share * max(n, lengths[k])), abs(n - lengths[k]))
-    before, of_query, inner = np.int64(-1), (y, y), np.empty(max(y.size, items.shape[1] * n_channels))
+    before, of_query = np.int64(-1), (y, y)
     for k in np.argsort(windows):
         if windows[k] != before:
             before, of_query = windows[k], envelope(y, items.shape[1], windows[k], n_channels)
-        out[k] = _apart(items[k, : lengths[k]].reshape(-1), y, of_query, windows[k], n_channels, quick, inner)
+        out[k] = _apart(items[k, : lengths[k]].reshape(-1), y, of_query, windows[k], n_channels, quick)
 
 
 @kernel
