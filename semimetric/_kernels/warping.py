@@ -112,12 +112,11 @@ def within(values, low, high, out):
 
 
 @kernel
-def _moved_inside(values, of, n_channels):
-    """Return a series whose inner steps are moved into an envelope, as little as that takes."""
-    n, out = len(values), np.empty(len(values))
+def _move_inside(values, of, n_channels, out):
+    """Fill out with a series whose inner steps are moved into an envelope, as little as that takes."""
+    n = len(values)
     within(values, of[0], of[1], out)
-    out[:n_channels], out[n - n_channels :] = values[:n_channels], values[n - n_channels :]
-    return out
+    out[:n_channels], out[n - n_channels : n] = values[:n_channels], values[n - n_channels :]
 
 
 @kernel
@@ -140,40 +139,31 @@ def _squared_apart(a, b):
 
 
 @kernel
-def _apart(x, y, of_y, window, n_channels, quick):
-    """Return a lower bound of `warping_sum`: the ends, inner steps of x beyond the envelope of y, and y beyond what is left.
-
-    Series are flat, and the last part is left out if ``quick``.
-    """
-    n, m = len(x), len(y)
-    total = _squared(x[:n_channels], y[:n_channels])
-    if n == n_channels and m == n_channels:
-        return total
-    total += _squared(x[n - n_channels :], y[m - n_channels :])
-    inner = _moved_inside(x, of_y, n_channels)
-    total += _squared_apart(x, inner)
-    if not quick:
-        of_inner = envelope(inner, m // n_channels, window, n_channels)
-        total += _squared_apart(y, _moved_inside(y, of_inner, n_channels))
-    return total
-
-
-@kernel
 def warping_lower(query, items, lengths, window, share, quick, out):
     """out[k] bounds `warping_sum` of query (n, c) and items[k, :lengths[k]] (N, L, c) from below.
 
-    The window is ``window`` steps, and ``share`` of the longer series where that is more. Items of the same window follow one
-    another, and share the envelope of the query.
+    It is the sum of the ends, of inner steps of the item beyond the envelope of the query, and, unless ``quick``, of the query
+    beyond what is left of the item. The window is ``window`` steps, and ``share`` of the longer series where that is more.
+    Items of the same window follow one another, and share the envelope of the query.
     """
     n, n_channels, y = len(query), query.shape[1], query.reshape(-1)
-    windows = np.empty(len(items), np.int64)
+    windows, inner, rest = np.empty(len(items), np.int64), np.empty(items.shape[1] * n_channels), np.empty(n * n_channels)
     for k in range(len(items)):
         windows[k] = max(window, int(share * max(n, lengths[k])), abs(n - lengths[k]))
     before, of_query = np.int64(-1), (y, y)
     for k in np.argsort(windows):
         if windows[k] != before:
             before, of_query = windows[k], envelope(y, items.shape[1], windows[k], n_channels)
-        out[k] = _apart(items[k, : lengths[k]].reshape(-1), y, of_query, windows[k], n_channels, quick)
+        x = items[k, : lengths[k]].reshape(-1)
+        out[k] = _squared(x[:n_channels], y[:n_channels])
+        if n == 1 and lengths[k] == 1:
+            continue
+        left = inner[: len(x)]
+        _move_inside(x, of_query, n_channels, left)
+        out[k] += _squared(x[len(x) - n_channels :], y[len(y) - n_channels :]) + _squared_apart(x, left)
+        if not quick:
+            _move_inside(y, envelope(left, n, windows[k], n_channels), n_channels, rest)
+            out[k] += _squared_apart(y, rest)
 
 
 @kernel
