@@ -8,7 +8,7 @@ before, which is 0 before the first, so that the compiler takes several steps at
 import numpy as np
 
 from .jit import kernel
-from .warping import envelope, within
+from .warping import clip, envelope
 
 ERP, LCSS, EDR, MSM, TWED = range(5)
 ROUNDING = 4e-16  # of a sum, for each of its terms
@@ -58,12 +58,12 @@ def elastic_quick(kind, query, items, lengths, windows, p, q, out):
             before, (low, high) = wide[k], envelope(x, items.shape[1], wide[k], n_channels)
         m = lengths[k]
         y, left = items[k, :m].reshape(-1), inner[: m * n_channels]
-        within(y, low, high, left)
+        clip(y, low, high, left)
         skip_y = _skips(kind, _turned(items[k, :m]), p, q)
         of_y = _shares(kind, y, left, n_channels, skip_y, p)
         low_y, high_y = envelope(y if counts else left, n, wide[k], n_channels)
         nearest = np.empty(n * n_channels)
-        within(x, low_y, high_y, nearest)
+        clip(x, low_y, high_y, nearest)
         of_x = _shares(kind, x, nearest, n_channels, skip_x, p)
         if counts:
             matched = min(n - of_x.sum(), m - of_y.sum())

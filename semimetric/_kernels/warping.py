@@ -49,14 +49,6 @@ def warping_sum(x, y, window):
 
 
 @kernel
-def _squared(a, b):
-    total = 0.0
-    for k in range(len(a)):
-        total += (a[k] - b[k]) * (a[k] - b[k])
-    return total
-
-
-@kernel
 def _spread(values, n, window, n_channels, sign, out):
     """out (n, c), flat, is the largest ``sign * y[j]`` for |i - j| <= window; y (m, c) is flat too.
 
@@ -104,7 +96,7 @@ def envelope(values, n, window, n_channels):
 
 
 @kernel
-def within(values, low, high, out):
+def clip(values, low, high, out):
     """Fill out with the values that are nearest within an envelope."""
     for i in range(len(values)):
         value = values[i] if values[i] > low[i] else low[i]
@@ -115,12 +107,12 @@ def within(values, low, high, out):
 def _move_inside(values, of, n_channels, out):
     """Fill out with a series whose inner steps are moved into an envelope, as little as that takes."""
     n = len(values)
-    within(values, of[0], of[1], out)
+    clip(values, of[0], of[1], out)
     out[:n_channels], out[n - n_channels : n] = values[:n_channels], values[n - n_channels :]
 
 
 @kernel
-def _squared_apart(a, b):
+def _squared(a, b):
     """Return the squared Euclidean distance of two vectors, in eight sums, since each addition waits for the one before."""
     n, s, t, u, v, w, x, y, z = len(a), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(0, n - 7, 8):
@@ -160,10 +152,10 @@ def warping_lower(query, items, lengths, window, share, quick, out):
             continue
         left = inner[: len(x)]
         _move_inside(x, of_query, n_channels, left)
-        out[k] += _squared(x[len(x) - n_channels :], y[len(y) - n_channels :]) + _squared_apart(x, left)
+        out[k] += _squared(x[len(x) - n_channels :], y[len(y) - n_channels :]) + _squared(x, left)
         if not quick:
             _move_inside(y, envelope(left, n, windows[k], n_channels), n_channels, rest)
-            out[k] += _squared_apart(y, rest)
+            out[k] += _squared(y, rest)
 
 
 @kernel

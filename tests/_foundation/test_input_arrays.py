@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 
 import semimetric
-from semimetric._foundation.arrays import check_finite, is_missing
+from semimetric._foundation.arrays import all_finite, check_finite, is_missing
 
 pd = pytest.importorskip("pandas")
 
@@ -57,3 +57,14 @@ def test_a_text_among_numbers_is_named_by_row_and_column():
     gaps = semimetric.gower(FITTED.assign(age=[34, None, 51, 29], plan=["a", "b", "a", "b"]))
     mixed = spoilt.assign(plan="a")
     assert_refused(lambda: gaps.pairwise(mixed), "column 'age' of X is not of numbers: row 2 has 'n/a'", "leave it empty")
+
+
+@pytest.mark.parametrize("n", [1, 7, 100_000, 100_001, 250_000])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_found_in_arrays_of_any_size(n, bad):
+    values = np.full((n, 1), 1e307)  # of which the sum of many overflows
+    check_finite(values, "X")
+    assert all_finite(values[:100_000])
+    values[n // 2] = bad
+    assert not all_finite(values)
+    assert_refused(lambda: check_finite(values, "X"), f"row {n // 2} of X")

@@ -46,17 +46,20 @@ class QueryBounds:
 
     def lower(self, rows: Integers | slice = slice(None)) -> Floats:
         """Return lower bounds of the distances to the items of these rows, shape (n_rows,)."""
-        every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self.bounds.items_)))
-        return self.bounds.lower_at(self.query, self.bounds.items_.take(slice(None) if every else rows))
+        return self.bounds.lower_at(self.query, self._items(rows))
 
     def quick(self, rows: Integers) -> Floats:
         """Return lower bounds that take little time where the bounds have such, shape (n_rows,)."""
-        every = np.array_equal(rows, np.arange(len(self.bounds.items_)))
-        return self.bounds.quick_at(self.query, self.bounds.items_.take(slice(None) if every else rows))
+        return self.bounds.quick_at(self.query, self._items(rows))
 
     def upper(self, rows: Integers | slice = slice(None)) -> Floats:
         """Return upper bounds of the distances to the items of these rows, shape (n_rows,)."""
         return self.bounds.upper_at(self.query, self.bounds.items_.take(rows))
+
+    def _items(self, rows: Integers | slice) -> Coordinates:
+        """Return the items of these rows; all of them are not copied."""
+        every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self.bounds.items_)))
+        return self.bounds.items_.take(slice(None) if every else rows)
 
     def lower_from_dual(self, dual: Any, rows: Integers) -> Floats:
         """Return lower bounds that the dual of one exact distance of the query proves for other items, shape (n_rows,)."""
