@@ -67,4 +67,4 @@ def test_a_value_that_is_not_finite_is_found_in_arrays_of_any_size(n, bad):
     assert all_finite(values[:100_000])
     values[n // 2] = bad
     assert not all_finite(values)
-    assert_refused(lambda: check_finite(values, "X"), f"row {n // 2} of X")
+    assert_refused(lambda: check_finite(values, "X"), f"row {n // 2} of X", "finite values are required")
