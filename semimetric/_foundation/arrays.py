@@ -275,7 +275,8 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
         return
     allowed = np.asarray(may_miss)
     try:
-        assert_all_finite(values.data if sparse.issparse(values) else values, allow_nan=bool(allowed.all()))
+        with np.errstate(over="ignore", invalid="ignore"):  # its sum of many overflows, too
+            assert_all_finite(values.data if sparse.issparse(values) else values, allow_nan=bool(allowed.all()))
         return
     except ValueError:
         dense = values.toarray() if sparse.issparse(values) else values
