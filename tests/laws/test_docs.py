@@ -45,7 +45,7 @@ def warnings_as_errors():
     return "\n".join(lines) + "\n"
 
 
-RUNS = [name for name, text in PAGES.items() if code_of(text) and name not in {"README", "index"}]
+RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "index"]  # which has the code of the README
 LONG = {name for name in RUNS if name.startswith("coming_from_")} | set(
     """choose drawing effort files in-your-database larger-than-one-machine learning memory neighbors questions reasons
     reports reports_elsewhere start vectors""".split()
@@ -89,20 +89,7 @@ def test_a_picture_on_its_head_and_an_empty_one_are_others(tmp_path):
 
 @pytest.mark.parametrize("page", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in RUNS])
 def test_every_page_runs_and_prints_what_it_shows(page, tmp_path):
-    assert not wrong_of(page, (), tmp_path, warnings_as_errors()), f"python tools/run_pages.py docs/{page}.md, or mend the code"
-
-
-AFTER_THE_README = """
-parts = d.contributions([23.5, 10.0], [6.0, 14.0]).tolist()
-print('NEAR', d([23.5, 10.0], [0.5, 10.0]), 1.0, d([23.5, 10.0], [6.0, 14.0]), *parts[:2])
-"""
-
-
-@pytest.fixture(scope="module")
-def readme(tmp_path_factory):
-    """What the README's code prints, and after it the numbers that its comments promise."""
-    blocks = BLOCKS_OF(README + f"\n```python\n{AFTER_THE_README}```\n")
-    return "".join(PRINTED_BY(blocks, tmp_path_factory.mktemp("readme"), warnings_as_errors()))
+    assert not wrong_of(page, (), tmp_path, warnings_as_errors()), f"run tools/run_pages.py on {page}.md, or mend the code"
 
 
 @pytest.mark.slow
@@ -122,17 +109,9 @@ def test_the_pages_with_code_are_those_that_the_readme_was_divided_into():
     }
 
 
-def test_the_first_page_of_the_site_has_the_code_of_the_readme():
-    assert code_of(PAGES["index"]) == code_of(README)
-
-
-def test_what_the_comments_of_the_readme_promise_is_printed(readme):
-    promised = re.findall(r"^print\(.*\)  # (\d\.\d.*)$", code_of(README), re.MULTILINE)
-    assert len(promised) == 2
-    numbers = re.findall(r"(\d+\.\d+)\b(?!:\d)", " ".join(promised))
-    printed, _, true = readme.partition("NEAR")
-    assert list(map(float, numbers)) == pytest.approx(list(map(float, true.split())), abs=0.06)
-    assert "the item from its neighbours" in printed
+def test_the_first_page_of_the_site_has_the_code_and_the_output_of_the_readme():
+    assert BLOCKS_OF(PAGES["index"])
+    assert [(b.code, b.shown) for b in BLOCKS_OF(PAGES["index"])] == [(b.code, b.shown) for b in BLOCKS_OF(README)]
 
 
 def test_names_that_are_answered_by_ours_are_on_the_page_of_their_package():
@@ -152,12 +131,8 @@ OF_PATTERNS = {
 OF_NO_PAGE = {"NNDescent", "KMedoids", "SplineTransformer", "PolynomialFeatures"}
 
 
-def test_midnight_is_near_as_the_readme_says(readme):
-    assert float(readme.split("NEAR")[1].split()[0]) < 4.0, readme
-
-
 def test_the_readme_is_one_screen_and_every_page_has_a_place_on_the_site():
-    assert len(README.splitlines()) <= 120
+    assert len(README.splitlines()) <= 130
     linked = set(re.findall(r"\]\(docs/([\w-]+)\.md", README))
     trees = "\n".join(re.findall(r"```\{toctree\}\n(.*?)```", ALL, re.DOTALL))
     listed = set(re.findall(r"^(?:.* <)?([\w-]+)>?$", trees, re.MULTILINE))
