@@ -1,4 +1,4 @@
-"""Transport plans along an order of the bins, which are feasible whatever the order is."""
+"""Transport plans along an order of the bins, which are feasible whatever the order is, and checks of potentials."""
 
 import numpy as np
 
@@ -40,3 +40,27 @@ def cheapest_plans(query, items, orders, ground, out):
                 rest += max(items[i, orders[m, k]] - query[orders[m, k]], 0.0)
             if cost < out[i, 0]:
                 out[i, 0], out[i, 1] = cost, rest
+
+
+@kernel
+def no_steeper(potential, most):
+    """Return True if no difference of two values f_i - f_j of a potential (n,) is above most[i, j]."""
+    for i in range(len(potential)):
+        value, row, above = potential[i], most[i], 0
+        for j in range(len(row)):
+            above += not value - potential[j] <= row[j]
+        if above:
+            return False
+    return True
+
+
+@kernel
+def steepest_slope(potential, costs):
+    """Return the largest of 0 and (f_i - f_j) / costs[i, j] over the costs above 0, of a potential f (n,)."""
+    most = 0.0
+    for i in range(len(potential)):
+        value, row = potential[i], costs[i]
+        for j in range(len(row)):
+            slope = (value - potential[j]) / row[j] if row[j] > 0.0 else 0.0
+            most = slope if slope > most else most
+    return most

@@ -17,7 +17,7 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.threads import end_if_interrupted
 from ..._foundation.types import ArrayLike, Floats, Integers, freeze
 from ..._foundation.validation import check_alpha, check_cost_matrix, check_count, check_items
-from ..._kernels.transport_plans import cheapest_plans
+from ..._kernels.transport_plans import cheapest_plans, no_steeper, steepest_slope
 from ...data.object_lists import listed_objects
 from ..features.histograms import SAME_MASS
 from ..features.uniform_directions import half_sphere
@@ -66,23 +66,24 @@ class GroundDistance:
         Differences of floats are rounded to nearest, so a difference that comes out below c_ij is not above it.
         """
         same = np.argmax(self.paths == 0.0, axis=1)  # bins without a distance between them have the value of the first
-        return np.array([self._feasible(f[same]) for f in potentials]).reshape(-1, self.n_bins)
+        below = self._below()
+        return np.array([self._feasible(f[same], below) for f in potentials]).reshape(-1, self.n_bins)
 
     def is_feasible(self, potential: Floats) -> bool:
         """Return True if ``f_i - f_j <= c_ij`` is proved of a potential (n_bins,) for all bins."""
-        gaps = potential[:, None] - potential[None, :]
-        below = np.where(self.cost > 0.0, np.nextafter(self.cost, 0.0), 0.0)
-        return bool((gaps <= below).all())
+        return no_steeper(potential, self._below())
 
-    def _feasible(self, f: Floats) -> Floats:
-        apart = self.cost > 0.0
-        if not apart.any():
+    def _below(self) -> Floats:
+        """Return the floats below the costs (n_bins, n_bins), and 0 for 0."""
+        return np.where(self.cost > 0.0, np.nextafter(self.cost, 0.0), 0.0)
+
+    def _feasible(self, f: Floats, below: Floats) -> Floats:
+        if not below.any():
             return np.zeros(self.n_bins)
-        steepest = float(((f[:, None] - f[None, :])[apart] / self.cost[apart]).max())
-        f = f / max(steepest, 1.0)
+        f = f / max(steepest_slope(f, self.cost), 1.0)
         f = f - (f.max() + f.min()) / 2
         shrink = 4 * _UNIT
-        while not self.is_feasible(f):  # where costs are tiny beside the values, whose rounding they must make room for
+        while not no_steeper(f, below):  # where costs are tiny beside the values, whose rounding they must make room for
             f, shrink = f * (1.0 - min(shrink, 0.5)), 2 * shrink
         return f
 
