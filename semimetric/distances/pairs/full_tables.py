@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,13 +124,12 @@ def table_differences(
     kind: str,
     n_columns: int,
     kinds: Sequence[str] = (),
-) -> sparse.csr_array:
-    """Return the rows of D for one group, (n_differences, n_columns); ``lookup`` (C²,) is the column of every vertex."""
+) -> Iterator[Stencil]:
+    """Return the stencils of the rows of D for one group; ``lookup`` (C²,) is the column of every vertex."""
     axes = _Axes(tuple(kinds) or ("numeric",) * len(knots), knots)
     table = _without_seams(lookup.reshape(*sizes, *sizes), axes)
     make = {"tables": _blocks, "curves": _lines, "shifts": lambda t, a: _shifts(t, a, n_columns)}[kind]
-    parts = [_matrix(stencil, n_columns) for stencil in make(table, axes)]
-    return sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, n_columns))
+    return make(table, axes)
 
 
 def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
@@ -188,17 +187,20 @@ def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stenci
         yield corners, [np.ones(keep.shape), -np.ones(keep.shape)], keep
 
 
-def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
+def _matrix(stencils: Iterable[Stencil], n_columns: int) -> sparse.csr_array:
     """Return the rows of D of the stencils that are kept and in which some column has a factor other than 0."""
-    corners, factors, keep = stencil
-    for c in corners:  # the differences of a vertex that has no column, and is not on the diagonal, are not known
-        keep = keep & (c <= n_columns)
-    columns = np.stack([c[keep] for c in corners], axis=1)
-    values = np.stack([f[keep] for f in factors], axis=1)
-    rows = np.repeat(np.arange(len(columns)), columns.shape[1]) if columns.size else np.empty(0, np.int64)
-    real = columns.ravel() < n_columns
-    entries = (values.ravel()[real], (rows[real], columns.ravel()[real]))
-    matrix = sparse.csr_array(entries, shape=(len(columns), n_columns))
+    columns, values, rows, n_rows = [np.empty(0, np.int32)], [np.empty(0)], [np.empty(0, np.int64)], 0
+    for corners, factors, keep in stencils:
+        for c in corners:  # the differences of a vertex that has no column, and is not on the diagonal, are not known
+            keep = keep & (c <= n_columns)
+        columns += [c[keep] for c in corners]
+        values += [f[keep] for f in factors]
+        n_kept = int(keep.sum())
+        rows += [np.arange(n_rows, n_rows + n_kept)] * len(corners)
+        n_rows += n_kept
+    column, value, row = map(np.concatenate, (columns, values, rows))
+    real = column < n_columns
+    matrix = sparse.csr_array((value[real], (row[real], column[real])), shape=(n_rows, n_columns))
     matrix.eliminate_zeros()
     return matrix[np.diff(matrix.indptr) > 0]
 
@@ -535,4 +537,4 @@ class PairEmbedding(PairMap):
             knots, kinds = [self.grid.knots[f] for f in v.group], [self.grid.kinds[f] for f in v.group]
             parts.append(table_differences(columns, v.sizes, knots, kind=kind, n_columns=self.n_columns, kinds=kinds))
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # every difference occurs twice, in (a, b) and in (b, a)
-        return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
+        return sparse.csr_array(_matrix(chain.from_iterable(parts), self.n_columns) * scale)
