@@ -198,7 +198,7 @@ def _matrix(stencils: Iterable[Stencil], n_columns: int) -> sparse.csr_array:
         n_kept = int(keep.sum())
         rows += [np.arange(n_rows, n_rows + n_kept)] * len(corners)
         n_rows += n_kept
-    column, value, row = map(np.concatenate, (columns, values, rows))
+    column, value, row = np.concatenate(columns), np.concatenate(values), np.concatenate(rows)
     real = column < n_columns
     matrix = sparse.csr_array((value[real], (row[real], column[real])), shape=(n_rows, n_columns))
     matrix.eliminate_zeros()
