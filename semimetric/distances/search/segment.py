@@ -7,7 +7,7 @@ a bound exceeds the k-th distance; if none does, a scan names all.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -208,7 +208,9 @@ class Lists(NamedTuple):
 
 
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one;
-_FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them.
+_FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them;
+_FEWEST, _FEW_VALUES = 256, 1 << 17  # up to this number, or so many values of items, from so many queries on:
+_REFINED = 64  # lists take about as long to make as to look at all items for them.
 SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _RARE = 0.015  # Where less than this share of the items is eligible, they are looked at one by one.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
@@ -265,6 +267,7 @@ class Segment:
     objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
     payload: Payload | None = None  # columns beside the items, which conditions name
     is_part: bool = False  # True for items of another segment that were copied because many queries ask for them
+    n_refined: int = field(default=0, init=False)  # queries for which all eligible items were refined
 
     @classmethod
     def build(
@@ -452,7 +455,7 @@ class Segment:
     def scans_lists(self, keep: Mask, k: int = 0) -> bool:
         """Return True if exact searches for k neighbours among the eligible items go through lists."""
         n = self.eligible(keep).n
-        return self.listed and not self._few(n, k) and self._lists_pay(n)
+        return self.listed and (not self._few(n, k) or self._few_are_listed(n, k)) and self._lists_pay(n)
 
     def _lists_pay(self, n: int) -> bool:
         """Return True if lists are expected to cost less than to refine all n eligible items."""
@@ -506,7 +509,9 @@ class Segment:
         if search.algorithm == "merge":
             return self._brute(self.view.merging(queries), search.k, chosen.rows)
         bounded = self.searchable or self._joint_scan is not None
-        if search.algorithm == "brute" or self._few(n, search.k) or not bounded:
+        few = self._few(n, search.k) and not (search.algorithm == "exact" and self._few_are_listed(n, search.k))
+        if search.algorithm == "brute" or few or not bounded:
+            self.n_refined += len(queries)
             return self._brute(queries, search.k, chosen.rows)
         if search.algorithm == "graph":
             return self._by_graph(queries, search, eligible, n)
@@ -527,6 +532,11 @@ class Segment:
     def _few(self, n: int, k: int) -> bool:
         """Return True if n eligible items are so few that all are refined."""
         return n <= max(_FEW_OF_PART if self.is_part else _FEW, 2 * k)
+
+    def _few_are_listed(self, n: int, k: int) -> bool:
+        """Return True if lists pay for few items: these have many values, and were all refined for many queries."""
+        wide = n > max(_FEWEST, 2 * k) and n * len(self.view.features) > _FEW_VALUES
+        return wide and self.listed and self.n_refined >= _REFINED
 
     @property
     def _boxes(self) -> JointScan | None:

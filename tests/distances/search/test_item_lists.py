@@ -57,6 +57,32 @@ def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
     assert_array_equal(limited.sums, want.sums)
 
 
+def test_few_items_of_many_values_are_searched_in_lists_once_that_pays():
+    d, items, queries = problem(0, 600, n_features=300)
+    narrow, few, _ = problem(0, 600, n_features=5)
+    index, beside = NeighborIndex(d).fit(items), NeighborIndex(narrow).fit(few)
+    brute = NeighborIndex(d, algorithm="brute").fit(items)
+    (segment,) = index.segments_
+    assert not segment.scans_lists(None, 7)
+    want = brute.kneighbors(queries, 7)
+    for _ in range(2):  # by looking at all, and then in lists
+        for found, exact in zip(index.kneighbors(queries, 7), want, strict=True):
+            assert_array_equal(found, exact)
+    assert segment.scans_lists(None, 7)
+    assert "list_scan" in vars(segment)
+    beside.kneighbors(few, 7)
+    assert not beside.segments_[0].scans_lists(None, 7)
+
+
+def test_approximate_answers_of_few_items_stay_exact():
+    d, items, queries = problem(1, 600, n_features=300)
+    index = NeighborIndex(d).fit(items)
+    want = index.kneighbors(queries, 7, algorithm="brute")
+    index.kneighbors(queries, 7)
+    for found, exact in zip(index.kneighbors(queries, 7, algorithm="approximate"), want, strict=True):
+        assert_array_equal(found, exact)
+
+
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40))
 @settings(max_examples=20)
 def test_items_near_by_their_bins_are_those_of_the_least_sums_but_for_those_far_by_cells(seed, n, k):
