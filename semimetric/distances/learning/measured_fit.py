@@ -6,7 +6,7 @@ structure -> column sums (prior, touched vertices) -> terms -> program -> weight
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -167,13 +167,12 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         if structure.embedding.n_columns > self._most_columns(trial.recipe, len(part.targets)):
             return None
         loss, n = resolve_loss(trial.recipe.loss), structure.embedding.n_columns
-        expanded = structure.embedding.expanded(np.zeros(n))[0]
-        design = held.design(structure, expanded, trial.recipe.n_jobs)
-        losses = [0.0] * len(trial.alphas)
-        for k, found in _weights_along(trial, structure, prior, part):
-            weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
+        found = _weights_along(trial, structure, prior, part)
+        expanded, of_tables = structure.embedding.expanded(found[:, :n])
+        design, losses = held.design(structure, expanded, trial.recipe.n_jobs), []
+        for weights in np.hstack([of_tables, found[:, n:]]):
             sums = design.matvec(weights)
-            losses[k] = relative_error(held, sums, least) if self.links else loss.value(held.errors(sums), held.weight)
+            losses.append(relative_error(held, sums, least) if self.links else loss.value(held.errors(sums), held.weight))
         return losses
 
     def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
@@ -211,7 +210,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def fitted(self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None) -> FittedModel:
         """Fit the model by least squares, and score it by the loss of the recipe."""
         structure, prior = self._columns(recipe, part)
-        ((_, weights),) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part)
+        (weights,) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part)
         if held is None:
             return FittedModel(part, structure, weights, np.nan)
         residuals = FittedModel(held, structure, weights, np.nan).residuals
@@ -324,17 +323,17 @@ def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
     return sampled_rows(len(pairs), distance_limits(recipe.effort).n_rows, recipe.random_state)
 
 
-def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Iterator[tuple[int, Floats]]:
-    """The number of each strength and its weights by least squares: strong to weak, each warm from the one before."""
+def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Floats:
+    """The weights by least squares at each strength, a row each: strong to weak, each warm from the one before."""
     recipe = trial.recipe
     rows = part.rows(recipe, structure)
     moments, start = rows.design.moments(rows.target, rows.weight), None
-    terms = make_terms(recipe, structure, prior)
+    terms, found = make_terms(recipe, structure, prior), {}
     for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
         penalty = total(replace(recipe, alpha=alpha).penalties(structure.embedding), terms.columns)
         start = least_squares(moments, penalty, terms.lower, start).weights
-        start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
-        yield k, start
+        found[k] = start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
+    return np.array([found[k] for k in range(len(found))])
 
 
 _UNITS = 1e-100, 1e100  # of mean distances whose squares are numbers

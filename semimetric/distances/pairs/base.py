@@ -233,7 +233,10 @@ class PairMap(ABC):
         """Return embedding with only the groups ``keep``, over a grid with only the ``features``; the weights stay the same."""
 
     def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
-        """Return the same distance with a column for every vertex of the tables that can be held in memory, and its weights."""
+        """Return the same distance with a column for every vertex of the tables that can be held in memory, and its weights.
+
+        w has the shape (n_columns,), or (..., n_columns) for several distances under the same embedding.
+        """
         return self, w
 
     def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:

@@ -322,15 +322,16 @@ class PairEmbedding(PairMap):
         )
         parts = []
         for g, (old, new) in enumerate(zip(self.vertices, expanded.vertices, strict=True)):
-            part = w[self._first_column[g] : self._first_column[g + 1]]
+            part = w[..., self._first_column[g] : self._first_column[g + 1]]
             if old.by_difference or old.one_weight:
-                part = part[np.searchsorted(old.keys, old.canonical(new.keys))]
+                part = part[..., np.searchsorted(old.keys, old.canonical(new.keys))]
             elif new.whole and not old.whole:
-                full = new.weighted_l1(self.grid, new.keys, self._slopes_of_unseen)
-                full[np.searchsorted(new.keys, old.keys)] = part
+                full = np.empty((*w.shape[:-1], len(new.keys)))
+                full[...] = new.weighted_l1(self.grid, new.keys, self._slopes_of_unseen)
+                full[..., np.searchsorted(new.keys, old.keys)] = part
                 part = full
             parts.append(part)
-        return expanded, np.concatenate(parts)
+        return expanded, np.concatenate(parts, axis=-1)
 
     def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
         if "categorical" not in self.grid.kinds:

@@ -102,9 +102,9 @@ class MixedEmbedding(PairMap):
         return MixedEmbedding(self.grid, self.groups, features, self.gaps)
 
     def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
-        (_, of_scales), (_, of_tables) = self._parts(w)
+        of_scales, of_tables = np.split(w, [self.scales.n_columns], axis=-1)
         expanded = self.side_tables.expanded(of_tables)[1]
-        return MixedEmbedding(self.grid, self.groups, (), self.gaps), np.concatenate([of_scales, expanded])
+        return MixedEmbedding(self.grid, self.groups, (), self.gaps), np.concatenate([of_scales, expanded], axis=-1)
 
     @property
     def n_columns(self) -> int:
