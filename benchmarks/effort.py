@@ -7,7 +7,6 @@ measured distances (an L1 distance with bent scales, and noise of 5 %) others ar
     python benchmarks/effort.py --mixed     # seconds of default fits of made tables of numbers and categories, and no more
 """
 
-import json
 import os
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from report import report
 from sklearn.datasets import load_wine, make_classification
 
 from semimetric import DistanceRegressor, SemimetricClassifier, SemimetricWarning, TripletLearner
@@ -58,15 +58,16 @@ def mixed_table(n: int, n_columns: int, seed: int = 0) -> tuple[pd.DataFrame, np
 
 
 def time_mixed_tables() -> None:
-    """Print the seconds that default fits take, of the processor and of the clock, with the load of the machine before."""
+    """Report the seconds that default fits take, of the processor and of the clock, with the load of the machine before."""
+    rows = []
     for n, n_columns in ((200, 13), (700, 20), (5000, 20)):
         for effort in ("fast", "default"):
             X, y = mixed_table(n, n_columns)
-            load, processor, clock = os.getloadavg()[0], time.process_time(), time.perf_counter()
+            waiting, processor, clock = os.getloadavg()[0], time.process_time(), time.perf_counter()
             SemimetricClassifier(effort=effort).fit(X, y)
-            seconds = {"cpu_seconds": time.process_time() - processor, "seconds": time.perf_counter() - clock, "load": load}
-            row = {"task": "mixed table", "data": f"{n}x{n_columns}", "effort": effort} | seconds
-            print(json.dumps({k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+            seconds = {"cpu_seconds": time.process_time() - processor, "seconds": time.perf_counter() - clock}
+            rows.append({"data": f"{n}x{n_columns}", "effort": effort} | seconds | {"load before": waiting})
+    report("effort: default fits of mixed tables", rows)
 
 
 def distances(n: int, effort: str, seed: int) -> float:
@@ -91,13 +92,15 @@ def main() -> None:
     if "--mixed" in sys.argv[1:]:
         time_mixed_tables()
         return
+    rows = []
     for task, what in tasks:
         for effort in EFFORTS:
             began = time.process_time()
             scores = [task(what, effort, seed) for seed in SEEDS]
             seconds = (time.process_time() - began) / len(SEEDS)
-            row = {"task": task.__name__, "data": what, "effort": effort, "score": np.mean(scores), "cpu_seconds": seconds}
-            print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+            rows.append({"task": task.__name__, "data": str(what), "effort": effort, "score": float(np.mean(scores))})
+            rows[-1]["cpu_seconds"] = seconds
+    report("effort: seconds and scores of every effort", rows)
 
 
 if __name__ == "__main__":
