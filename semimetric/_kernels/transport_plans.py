@@ -44,7 +44,7 @@ def cheapest_plans(query, items, orders, ground, out):
 
 @kernel
 def no_steeper(potential, most):
-    """Return True if no difference of two values f_i - f_j of a potential (n,) is above most[i, j]."""
+    """Return True if no difference of two values f_i - f_j of a potential (n,) is above most[i, j]; NaN counts as above."""
     for i in range(len(potential)):
         value, row, above = potential[i], most[i], 0
         for j in range(len(row)):

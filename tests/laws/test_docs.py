@@ -45,7 +45,7 @@ def warnings_as_errors():
     return "\n".join(lines) + "\n"
 
 
-RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "index"]  # which has the code of the README
+RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "index"]  # The code of the index is the README's.
 LONG = {name for name in RUNS if name.startswith("coming_from_")} | set(
     """choose drawing effort files in-your-database larger-than-one-machine learning memory neighbors questions reasons
     reports reports_elsewhere start vectors""".split()

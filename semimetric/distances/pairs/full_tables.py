@@ -187,20 +187,37 @@ def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stenci
         yield corners, [np.ones(keep.shape), -np.ones(keep.shape)], keep
 
 
+_ENTRIES = 1 << 18  # So many entries become a matrix together: few would take the time of a call, and many the memory.
+
+
 def _matrix(stencils: Iterable[Stencil], n_columns: int) -> sparse.csr_array:
     """Return the rows of D of the stencils that are kept and in which some column has a factor other than 0."""
+    parts: list[sparse.csr_array] = []
+    waiting: list[Stencil] = []
+    for stencil in stencils:
+        waiting.append(stencil)
+        if sum(keep.size * len(corners) for corners, _, keep in waiting) >= _ENTRIES:
+            parts.append(_rows_of(waiting, n_columns))
+            waiting = []
+    parts.append(_rows_of(waiting, n_columns))
+    return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+
+
+def _rows_of(stencils: Sequence[Stencil], n_columns: int) -> sparse.csr_array:
     columns, values, rows, n_rows = [np.empty(0, np.int32)], [np.empty(0)], [np.empty(0, np.int64)], 0
     for corners, factors, keep in stencils:
         for c in corners:  # the differences of a vertex that has no column, and is not on the diagonal, are not known
             keep = keep & (c <= n_columns)
-        columns += [c[keep] for c in corners]
-        values += [f[keep] for f in factors]
         n_kept = int(keep.sum())
-        rows += [np.arange(n_rows, n_rows + n_kept)] * len(corners)
+        for c, factor in zip(corners, factors, strict=True):
+            column = c[keep]
+            real = column < n_columns
+            columns.append(column[real])
+            values.append(factor[keep][real])
+            rows.append(n_rows + np.flatnonzero(real))
         n_rows += n_kept
-    column, value, row = np.concatenate(columns), np.concatenate(values), np.concatenate(rows)
-    real = column < n_columns
-    matrix = sparse.csr_array((value[real], (row[real], column[real])), shape=(n_rows, n_columns))
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    matrix = sparse.csr_array(entries, shape=(n_rows, n_columns))
     matrix.eliminate_zeros()
     return matrix[np.diff(matrix.indptr) > 0]
 

@@ -116,8 +116,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         Ben-Aliz (2016, section 3) do: it merges the order of the fractions of every item, which `fit` computes, with that of
         the query. It has the answers of "brute", is slower, and a distance without joint groups is refused
         (NotSupportedError). Groups whose rows for a query exceed 65,536 numbers are merged whatever ``algorithm`` says.
-        Segments of at most 2,048 eligible items, or 2 n_neighbors, are scanned by brute force unless it says "merge". If
-        they have more than 131,072 values on one-feature scales, exact queries go through lists from the 65th on.
+        Segments of at most 2,048 eligible items, or 2 n_neighbors, are scanned by brute force unless it says "merge". Exact
+        queries go through lists of near items after some 64 of them, if more than 512 items, 8 n_neighbors and a fourth of the
+        segment are eligible, and have more than 131,072 values on features with scales.
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search over single
         features does not use them.

@@ -208,9 +208,10 @@ class Lists(NamedTuple):
 
 
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one;
-_FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them;
-_FEWEST, _FEW_VALUES = 256, 1 << 17  # up to this number, or so many values of items, from so many queries on:
-_REFINED = 64  # lists take about as long to make as to look at all items for them.
+_FEW_OF_PART = 512  # up to this number where full blocks of queries ask for them.
+_WIDE = 1 << 17  # Fewer items go through lists, too, if they have more values than these on the features.
+_FEWEST, _EACH = 512, 8  # They are more than this number then, and more than so many for each neighbour.
+_LOOKS = 64  # Lists are made for them once all have been looked at so often, which takes about as long.
 SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _RARE = 0.015  # Where less than this share of the items is eligible, they are looked at one by one.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
@@ -267,7 +268,7 @@ class Segment:
     objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
     payload: Payload | None = None  # columns beside the items, which conditions name
     is_part: bool = False  # True for items of another segment that were copied because many queries ask for them
-    n_refined: int = field(default=0, init=False)  # queries for which all eligible items were refined
+    n_looked_at: int = field(default=0, init=False)  # items that exact queries have looked at one by one, of all queries
 
     @classmethod
     def build(
@@ -473,8 +474,8 @@ class Segment:
 
     @property
     def saved_item_lists(self) -> ItemLists | None:
-        """Lists of items, which are saved where exact searches go through them: made now, or None."""
-        return self.list_scan.lists if self.listed and len(self) > _FEW else None
+        """Lists of items, which are saved where exact searches go through them: made before or now, or None."""
+        return self.list_scan.lists if self.listed and (len(self) > _FEW or "_item_lists" in vars(self)) else None
 
     def with_item_lists(self, lists: ItemLists) -> Self:
         """Give the segment lists of items that were saved."""
@@ -511,7 +512,8 @@ class Segment:
         bounded = self.searchable or self._joint_scan is not None
         few = self._few(n, search.k) and not (search.algorithm == "exact" and self._few_are_listed(n, search.k))
         if search.algorithm == "brute" or few or not bounded:
-            self.n_refined += len(queries)
+            if search.algorithm == "exact":
+                self.n_looked_at += len(queries) * n
             return self._brute(queries, search.k, chosen.rows)
         if search.algorithm == "graph":
             return self._by_graph(queries, search, eligible, n)
@@ -534,9 +536,9 @@ class Segment:
         return n <= max(_FEW_OF_PART if self.is_part else _FEW, 2 * k)
 
     def _few_are_listed(self, n: int, k: int) -> bool:
-        """Return True if lists pay for few items: these have many values, and were all refined for many queries."""
-        wide = n > max(_FEWEST, 2 * k) and n * len(self.view.features) > _FEW_VALUES
-        return wide and self.listed and self.n_refined >= _REFINED
+        """Return True if few items are searched in lists: they have many values, and lists are there or worth their time."""
+        wide = n * len(self.view.features) > _WIDE and n > max(_FEWEST, _EACH * k) and 4 * n >= len(self)
+        return wide and self.listed and ("_item_lists" in vars(self) or self.n_looked_at >= _LOOKS * len(self))
 
     @property
     def _boxes(self) -> JointScan | None:
@@ -547,7 +549,7 @@ class Segment:
         """Return for each query sums and rows of at least all eligible items whose sum is <= limit (rounding aside)."""
         chosen, scanned = self.eligible(keep), len(self) > _FEW
         eligible = chosen.mask
-        if scanned and self.listed and self._lists_pay(chosen.n):
+        if (scanned or self._few_are_listed(chosen.n, 0)) and self.listed and self._lists_pay(chosen.n):
             return self.list_scan.within(queries, limit, eligible)
         bounds = self._bounds(queries) if scanned and self.searchable and self._boxes is None else None
         found = []

@@ -35,6 +35,15 @@ def test_a_potential_that_is_too_steep_is_not_called_feasible():
     assert ground.is_feasible(f * 0.999)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_potential_that_is_not_finite_is_not_called_feasible(value):
+    ground = GroundDistance.of(costs(0, 4))
+    one = ground.paths[0] * 0.5
+    one[2] = value
+    assert not ground.is_feasible(one)
+    assert not ground.is_feasible(np.full(4, value))
+
+
 def test_feasible_potentials_are_as_steep_as_can_be():
     ground = GroundDistance.of(costs(1, 5))
     (f,) = ground.feasible(ground.paths[:1])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from searches import rough_distance
 
-from semimetric import Grid, NeighborIndex, Semimetric
+from semimetric import Grid, NeighborIndex, Semimetric, load
 from semimetric._kernels.list_scan import BINS, MOST_IN_LIST, BinTables, SumLimits, _down, bin_minima
 from semimetric._kernels.search import _value
 from semimetric._kernels.simd import LANES
@@ -57,30 +57,75 @@ def test_the_nearest_are_those_of_brute_force(storage, kind, seed, n, k, share):
     assert_array_equal(limited.sums, want.sums)
 
 
-def test_few_items_of_many_values_are_searched_in_lists_once_that_pays():
-    d, items, queries = problem(0, 600, n_features=300)
-    narrow, few, _ = problem(0, 600, n_features=5)
-    index, beside = NeighborIndex(d).fit(items), NeighborIndex(narrow).fit(few)
-    brute = NeighborIndex(d, algorithm="brute").fit(items)
-    (segment,) = index.segments_
-    assert not segment.scans_lists(None, 7)
-    want = brute.kneighbors(queries, 7)
-    for _ in range(2):  # by looking at all, and then in lists
-        for found, exact in zip(index.kneighbors(queries, 7), want, strict=True):
-            assert_array_equal(found, exact)
-    assert segment.scans_lists(None, 7)
-    assert "list_scan" in vars(segment)
-    beside.kneighbors(few, 7)
-    assert not beside.segments_[0].scans_lists(None, 7)
+def wide_index(n=600, n_features=300, **options):
+    """An index of few items of many values, as many queries as make lists of them, and brute force."""
+    d, items, queries = problem(0, n, n_features=n_features)
+    queries = np.resize(queries, (module._LOOKS, n_features))
+    return NeighborIndex(d, **options).fit(items), NeighborIndex(d, algorithm="brute", **options).fit(items), queries
 
 
-def test_approximate_answers_of_few_items_stay_exact():
-    d, items, queries = problem(1, 600, n_features=300)
-    index = NeighborIndex(d).fit(items)
-    want = index.kneighbors(queries, 7, algorithm="brute")
-    index.kneighbors(queries, 7)
-    for found, exact in zip(index.kneighbors(queries, 7, algorithm="approximate"), want, strict=True):
-        assert_array_equal(found, exact)
+def has_lists(index):
+    return "_item_lists" in vars(index.segments_[0])
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+def test_few_items_of_many_values_are_searched_in_lists_once_that_pays(storage, tmp_path):
+    index, brute, queries = wide_index(storage=storage)
+    wanted = brute.kneighbors(queries, 7)
+    index.kneighbors(queries[:-1], 7)
+    index.radius_neighbors(queries[-1:], 1.0)
+    assert not has_lists(index)
+    for _ in range(3):  # The first query looks at all items once more, and the next ones go through lists.
+        for found, want in zip(index.kneighbors(queries, 7), wanted, strict=True):
+            assert_array_equal(found, want)
+    assert has_lists(index)
+    for found, want in zip(index.radius_neighbors(queries, 1.0), brute.radius_neighbors(queries, 1.0), strict=True):
+        assert all(map(np.array_equal, found, want))
+    index.save(tmp_path / "index")
+    loaded = load(tmp_path / "index")
+    assert has_lists(loaded)
+    gone = wanted[1][0, :3]
+    for one in (index, loaded, brute):
+        one.remove(gone)
+    assert has_lists(index)
+    for one in (index, loaded):
+        for found, want in zip(one.kneighbors(queries, 7), brute.kneighbors(queries, 7), strict=True):
+            assert_array_equal(found, want)
+
+
+WITHOUT = {  # what is asked, and how many items of how many features there are
+    "narrow": ({}, 600, 218),
+    "few": ({}, 512, 300),
+    "many neighbours": ({"n_neighbors": 75}, 600, 300),
+    "few eligible": ({"where": np.arange(3000) < 700}, 3000, 300),
+    "brute": ({"algorithm": "brute"}, 600, 300),
+    "approximate": ({"algorithm": "approximate", "n_candidates": 7}, 600, 300),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_others_make_no_lists_and_are_answered_as_before(name):
+    options, n, n_features = WITHOUT[name]
+    index, brute, queries = wide_index(n, n_features)
+    options = {"n_neighbors": 7} | options
+    if name == "few eligible":  # of a segment that has lists
+        index.kneighbors(queries, 7)
+    before = has_lists(index)
+    wanted = brute.kneighbors(
+        queries, **{key: value for key, value in options.items() if key != "n_candidates"} | {"algorithm": "brute"}
+    )
+    for _ in range(2):
+        for found, want in zip(index.kneighbors(queries, **options), wanted, strict=True):
+            assert_array_equal(found, want)
+    assert has_lists(index) == before
+    assert not index.segments_[0]._few_are_listed(700 if name == "few eligible" else n, options["n_neighbors"])
+
+
+def test_just_more_than_the_limits_are_listed():
+    for n, n_features, k in ((600, 219, 7), (513, 300, 7), (601, 300, 75)):
+        index, _, queries = wide_index(n, n_features)
+        index.kneighbors(queries, k)
+        assert index.segments_[0]._few_are_listed(n, k)
 
 
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 1200), k=st.integers(1, 40))
