@@ -12,7 +12,7 @@ different widths, uniform, or the pixels and the learned distance of search.py, 
     open     every worker verifies its shards, once
     search   10 nearest of new points, written to files
     all      the same for a tenth of them, where every query asks all shards without a limit; answers are compared
-    join     10 nearest of every item, written to files
+    join     10 nearest of every item, written to files; those of 40 items are compared with brute force
 
 A row has the seconds, the processor's seconds of all processes, the largest resident memory of a worker (mapped files count),
 the bytes that queries and answers moved, and the shards that a query asked. What is stopped goes on where it was: the same
@@ -45,6 +45,7 @@ REPORT = runpy.run_path(str(Path(__file__).with_name("report.py")))
 add_results, append, read, with_origin = (REPORT[name] for name in ("add_results", "append", "read", "with_origin"))
 
 K, BLOCK = 10, 1 << 20
+CHECKED = 40  # items of a join that are compared with brute force
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "larger-than-one-machine.md"
 STAGES = ("build", "open", "search", "all", "join")
 
@@ -212,6 +213,29 @@ class Run:
         )
         if not (np.diff(own[:: max(self.n // 1000, 1)], axis=1) >= 0).all() or ids.min() < 0 or ids.max() >= self.n:
             raise SystemExit(f"the neighbours in {self.folder / 'join'} are not in order, or no items")
+        self.check_some(ids, own)
+
+    def check_some(self, ids: np.ndarray, distances: np.ndarray) -> None:
+        """Compare the neighbours of some items, drawn at random, with those that all distances give."""
+        from semimetric import load
+
+        index, points = load(self.index), np.load(self.points, mmap_mode="r")
+        rows = np.sort(np.random.default_rng(0).choice(self.n, min(CHECKED, self.n), replace=False))
+        items = index.ids_[rows]
+        near = [(np.empty(0), np.empty(0, np.int64))] * len(items)
+        for start in range(0, self.n, BLOCK // 2):
+            block = points[start : start + BLOCK // 2]
+            every = index.semimetric.pairwise(points[items], block)
+            for q, values in enumerate(every):
+                both = np.append(near[q][0], values), np.append(near[q][1], np.arange(start, start + len(block)))
+                first = np.argsort(both[0], kind="stable")[: 3 * K]
+                near[q] = both[0][first], both[1][first]
+        for q, (values, found) in enumerate(near):
+            others = found != items[q]
+            first = np.lexsort((found[others], values[others]))[:K]
+            if set(found[others][first]) != set(ids[rows[q]]) or not np.allclose(values[others][first], distances[rows[q]]):
+                raise SystemExit(f"the neighbours of item {items[q]} in {self.folder / 'join'} are not the nearest")
+        print(f"  the neighbours of {len(items)} items are those that all distances give", flush=True)
 
 
 def growth(rows: list[dict]) -> list[dict]:
