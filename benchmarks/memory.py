@@ -149,7 +149,7 @@ def of_rows(N: int, p: int, k: int, m: int) -> float:
 
 def of_labels(N: int, p: int, k: int) -> float:
     """Labelled items, with their targets, impostors and the rows of their pairs."""
-    return 45 * 2**20 + 500 * N * p
+    return 45 * 2**20 + 1000 * N * p
 
 
 def of_building(N: int, p: int, k: int) -> float:
