@@ -34,6 +34,7 @@ _OFTEN, _FEW_ASKED_OFTEN = 64, 512  # of up to this number where a call has so m
 _LARGE = 0.25  # From this part of the items on, a group is scanned behind a mask of all;
 _MANY = 16  # a smaller one by a copy of its codes for so many queries of a call. For fewer
 _MASKED = 0.04  # it is scanned behind a mask from this part of the items on; else all of its items are refined.
+_LISTED = 1_500  # For so many queries of a call a copy is divided into lists, which then take less time than its codes.
 _ROWS = 1 << 22  # So many row numbers of large groups are refined together.
 _UNSCANNED = ("brute", "merge")
 _MOST = 4  # A segment holds the order of its rows for so many choices of columns.
@@ -317,7 +318,7 @@ class GroupedItems:
             if copied:
                 if k not in self._codes:
                     self._codes[k] = segment.codes.packed
-                segment = segment.part(rows, self._codes[k])
+                segment = segment.part(rows, self._codes[k], scans_codes=n_queries < _LISTED)
             elif len(rows) < segment.n_alive:
                 mask = np.zeros(len(segment), dtype=bool)
                 mask[rows] = True

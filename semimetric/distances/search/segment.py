@@ -268,6 +268,7 @@ class Segment:
     objects: NDArray[Any] | None = None  # (n,), what a model made the items of, which an expensive distance takes
     payload: Payload | None = None  # columns beside the items, which conditions name
     is_part: bool = False  # True for items of another segment that were copied because many queries ask for them
+    scans_codes: bool = False  # True for a part for which lists would take longer to make than they save
     n_looked_at: int = field(default=0, init=False)  # items that exact queries have looked at one by one, of all queries
 
     @classmethod
@@ -451,7 +452,7 @@ class Segment:
     @property
     def listed(self) -> bool:
         """True if exact searches go through lists of items: under sums over single features, some of which have tables."""
-        return self.view.simple and self.searchable
+        return self.view.simple and self.searchable and not self.scans_codes
 
     def scans_lists(self, keep: Mask, k: int = 0) -> bool:
         """Return True if exact searches for k neighbours among the eligible items go through lists."""
@@ -576,11 +577,12 @@ class Segment:
         """Return sums and rows of at least all items among ``rows`` whose sum is <= limit, for query q of the block."""
         return self.refinement.within(queries, q, rows, limit)
 
-    def part(self, rows: Integers, packed: NDArray[np.uint8]) -> Self:
+    def part(self, rows: Integers, packed: NDArray[np.uint8], *, scans_codes: bool = False) -> Self:
         """Copy these rows, which are alive, as a segment that is scanned without the rest, given the codes of all."""
         codes = ItemCodes(packed[rows], self.cells.layout.n_columns)
         alive = np.ones(len(rows), dtype=bool)
-        return type(self)(self.view, self.ids[rows], self.points.take(rows), self.cells, codes, alive, is_part=True)
+        points = self.points.take(rows)
+        return type(self)(self.view, self.ids[rows], points, self.cells, codes, alive, is_part=True, scans_codes=scans_codes)
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Return tables of bounds as integers, and the slack of each query, shape (B,)."""

@@ -36,6 +36,7 @@ WAYS = {  # settings under which groups are searched in one way
     "refined in parts": {"_FEW": 3, "_MANY": N, "_MASKED": 2.0, "_ROWS": 2 * N},
     "behind masks": {"_FEW": 3, "_LARGE": 0.0, "_MASKED": 0.0},
     "copied": {"_FEW": 3, "_LARGE": 2.0, "_MANY": 1},
+    "copied into lists": {"_FEW": 3, "_LARGE": 2.0, "_MANY": 1, "_LISTED": 1},
     "copied where many ask": {"_FEW": N, "_FEW_ASKED_OFTEN": 3, "_OFTEN": 4, "_LARGE": 2.0, "_MANY": 4},
     "as they are": {},
 }
@@ -345,3 +346,17 @@ def test_what_is_no_key_is_refused(case):
 def test_a_graph_of_all_neighbours_needs_no_mask():
     ids = np.array([[3, 1], [1, 2]])
     assert as_graph(np.ones((2, 2)), ids, np.arange(4)).toarray().tolist() == [[0, 1, 0, 1], [0, 1, 1, 0]]
+
+
+@pytest.mark.parametrize(("n_queries", "n_lists"), [(grouped._LISTED - 1, 0), (grouped._LISTED, 1)])
+def test_a_copy_is_divided_into_lists_where_many_queries_ask(monkeypatch, n_queries, n_lists):
+    made = []
+    monkeypatch.setattr(segment.ItemLists, "of", lambda *parts, of=segment.ItemLists.of: made.append(parts) or of(*parts))
+    group = np.arange(len(ITEMS)) % 5  # of 600 items
+    index = NeighborIndex(D).fit(ITEMS, payload={"group": group})
+    queries = np.resize(QUERIES, (n_queries, QUERIES.shape[1]))
+    found = index.kneighbors(queries, 3, by={"group": np.zeros(n_queries, dtype=int)})
+    assert len(made) == n_lists
+    alone = NeighborIndex(D, algorithm="brute").fit(ITEMS[group == 0], ids=np.flatnonzero(group == 0))
+    for one, other in zip(found, alone.kneighbors(queries, 3), strict=True):
+        assert_array_equal(one, other)
