@@ -19,7 +19,7 @@ Truths: four features in a cube, weighted by 3, 1, 0.5, 2 ("L1", its power .7, i
 normal items; on Dirichlet histograms "circular" (the Earth Mover's Distance round a circle), "Jensen-Shannon" (the root of the
 divergence) and "Hellinger"; "warping" (dynamic time warping of simulated series); "CIELAB" from XYZ, and "CIEDE2000" and its
 power .7 from CIELAB, of the colours of combvd_colour. Both rules were chosen on seeds 0 to 2, without "Hellinger" and
-"warping"; the seed here is new. Rows with ``relabelled_from`` were measured when "power" was the rule "beyond".
+"warping"; the seed here is new.
 
 ``COMBVD`` is what people saw. Pairs with a CIEDE2000 below 2 are learned from, and pairs above 3 are asked, which are four
 times as far apart on average. They stand in for the large differences of MacAdam (1974), which are not in these data. "of all"
