@@ -456,8 +456,11 @@ class Segment:
 
     def scans_lists(self, keep: Mask, k: int = 0) -> bool:
         """Return True if exact searches for k neighbours among the eligible items go through lists."""
-        n = self.eligible(keep).n
-        return self.listed and (not self._few(n, k) or self._few_are_listed(n, k)) and self._lists_pay(n)
+        return self._goes_through_lists(self.eligible(keep).n, k)
+
+    def _goes_through_lists(self, n: int, k: int) -> bool:
+        """Return True if exact searches for k neighbours among n eligible items go through lists."""
+        return self._few_are_listed(n, k) or (self.listed and not self._few(n, k) and self._lists_pay(n))
 
     def _lists_pay(self, n: int) -> bool:
         """Return True if lists are expected to cost less than to refine all n eligible items."""
@@ -510,9 +513,10 @@ class Segment:
         eligible, n = chosen.mask, chosen.n
         if search.algorithm == "merge":
             return self._brute(self.view.merging(queries), search.k, chosen.rows)
+        if search.algorithm == "exact" and self._goes_through_lists(n, search.k):
+            return self.list_scan.nearest(queries, search.k, eligible, limits)
         bounded = self.searchable or self._joint_scan is not None
-        few = self._few(n, search.k) and not (search.algorithm == "exact" and self._few_are_listed(n, search.k))
-        if search.algorithm == "brute" or few or not bounded:
+        if search.algorithm == "brute" or self._few(n, search.k) or not bounded:
             if search.algorithm == "exact":
                 self.n_looked_at += len(queries) * n
             return self._brute(queries, search.k, chosen.rows)
@@ -520,9 +524,7 @@ class Segment:
             return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
-        if self.listed and self._lists_pay(n):
-            return self.list_scan.nearest(queries, search.k, eligible, limits)
-        if self.listed:
+        if self.listed:  # So few are eligible that lists do not pay.
             return self._brute(queries, search.k, chosen.rows)
         boxes, survivors = self.scan_choice
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
@@ -550,7 +552,7 @@ class Segment:
         """Return for each query sums and rows of at least all eligible items whose sum is <= limit (rounding aside)."""
         chosen, scanned = self.eligible(keep), len(self) > _FEW
         eligible = chosen.mask
-        if (scanned or self._few_are_listed(chosen.n, 0)) and self.listed and self._lists_pay(chosen.n):
+        if self._few_are_listed(chosen.n, 0) or (scanned and self.listed and self._lists_pay(chosen.n)):
             return self.list_scan.within(queries, limit, eligible)
         bounds = self._bounds(queries) if scanned and self.searchable and self._boxes is None else None
         found = []
