@@ -17,7 +17,7 @@ from ..learning.concave_link import fit_concave_link
 from ..learning.errors import DistanceErrors, UnseenPairs, choose_landmarks
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import Chosen, choose, learn, warn_of_divergence
+from ..learning.measured_fit import choose, learn, warn_of_divergence
 from ..learning.options import Recipe
 from ..learning.screening import fit_screened
 from ..learning.settings import recipe_values
@@ -118,7 +118,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         auto = self.auto_numbers
         with one_blas_thread(), self._own_knots():
             wide = fit_screened(recipe, data, names, **auto)
-            chosen = choose(recipe, data, names, **auto) if wide is None else Chosen(wide.recipe, wide.choices)
+            chosen = choose(recipe, data, names, **auto) if wide is None else wide.chosen
             self.recipe_, self.choices_, self.link_choices_, self.group_choices_ = chosen
             if wide is not None:
                 learned = wide.learned

@@ -21,6 +21,7 @@ from .uniform_directions import half_sphere
 
 _POOLED = 20_000  # points among which centres are drawn
 _FEW_DIMENSIONS = 3  # in which directions can be spread evenly
+_FEW, _MANY = (16, 8), (64, 16)  # directions and parts of quantile functions by default, in few dimensions and in more
 
 
 class Cloud(NamedTuple):
@@ -46,10 +47,11 @@ class PointCloudFeatures(ObjectFeatures):
 
     Parameters
     ----------
-    n_directions : int, default 16
-        The number of directions, of which points on a line need one; 0 leaves the quantiles out.
-    n_quantiles : int, default 8
-        The number of parts.
+    n_directions : int or None, default None
+        The number of directions, of which points on a line need one; 0 leaves the quantiles out. None is 16 in up to three
+        dimensions, and 64 in more.
+    n_quantiles : int or None, default None
+        The number of parts. None is 8 in up to three dimensions, and 16 in more.
     n_centers : int, default 32
         The number of centres, drawn far apart among all points of the fit (k-means++); 0 leaves the balls out.
     n_radii : int, default 2
@@ -79,8 +81,8 @@ class PointCloudFeatures(ObjectFeatures):
     def __init__(
         self,
         *,
-        n_directions: int = 16,
-        n_quantiles: int = 8,
+        n_directions: int | None = None,
+        n_quantiles: int | None = None,
         n_centers: int = 32,
         n_radii: int = 2,
         random_state: int = 0,
@@ -112,10 +114,15 @@ class PointCloudFeatures(ObjectFeatures):
 
     def _directions(self, clouds: list[Cloud]) -> Floats:
         dimension = clouds[0].points.shape[1]
-        if dimension <= _FEW_DIMENSIONS or not self.n_directions:
-            return half_sphere(dimension, self.n_directions, self.random_state)
-        bases = orthogonal_bases(clouds, -(-self.n_directions // dimension), self.random_state)
-        return np.ascontiguousarray(bases.reshape(-1, dimension)[: self.n_directions])
+        n = _by_dimension(dimension)[0] if self.n_directions is None else self.n_directions
+        if dimension <= _FEW_DIMENSIONS or not n:
+            return half_sphere(dimension, n, self.random_state)
+        bases = orthogonal_bases(clouds, -(-n // dimension), self.random_state)
+        return np.ascontiguousarray(bases.reshape(-1, dimension)[:n])
+
+    @property
+    def _n_parts(self) -> int:
+        return _by_dimension(self.directions_.shape[1])[1] if self.n_quantiles is None else self.n_quantiles
 
     def transform(self, X: Objects) -> Floats:
         """Return the features, shape (n_objects, n_directions * n_quantiles + n_radii * n_centers).
@@ -130,7 +137,7 @@ class PointCloudFeatures(ObjectFeatures):
 
     def _quantiles(self, cloud: Cloud) -> Floats:
         """Return the mean of the quantile function in each part, divided by the number of parts and directions."""
-        return projected_quantiles(cloud, self.directions_, self.n_quantiles).ravel() / max(len(self.directions_), 1)
+        return projected_quantiles(cloud, self.directions_, self._n_parts).ravel() / max(len(self.directions_), 1)
 
     def _balls(self, cloud: Cloud) -> Floats:
         """Return the mass around every center, shape (n_radii * n_centers,)."""
@@ -141,7 +148,7 @@ class PointCloudFeatures(ObjectFeatures):
 
     @property
     def _names_out(self) -> list[str]:
-        names = [f"direction {d}, part {k}" for d in range(len(self.directions_)) for k in range(self.n_quantiles)]
+        names = [f"direction {d}, part {k}" for d in range(len(self.directions_)) for k in range(self._n_parts)]
         return names + [f"mass within {r:.4g} of center {c}" for r in self.radii_ for c in range(len(self.centers_))]
 
     def check_restored(self) -> None:
@@ -151,12 +158,17 @@ class PointCloudFeatures(ObjectFeatures):
         self.stored_array("radii_", None)
 
     def _check_parameters(self) -> None:
-        for name in ("n_directions", "n_centers"):
-            check_count(name, getattr(self, name), minimum=0)
-        for name in ("n_quantiles", "n_radii"):
-            check_count(name, getattr(self, name))
-        if not self.n_directions and not self.n_centers:
+        for name, minimum in {"n_directions": 0, "n_centers": 0, "n_quantiles": 1, "n_radii": 1}.items():
+            value = getattr(self, name)
+            if value is not None or name not in ("n_directions", "n_quantiles"):
+                check_count(name, value, minimum=minimum)
+        if self.n_directions == 0 and not self.n_centers:
             raise InputError("n_directions=0 and n_centers=0 leave no features; ask for one of them at least")
+
+
+def _by_dimension(dimension: int) -> tuple[int, int]:
+    """Return the directions and parts of quantile functions that are the default for points of so many dimensions."""
+    return _FEW if dimension <= _FEW_DIMENSIONS else _MANY
 
 
 def orthogonal_bases(clouds: list[Cloud], n_bases: int, random_state: int | None) -> Floats:

@@ -2,9 +2,10 @@
 
 whole structure -> screening -> directions moved -> narrow pairs (what is kept as raw features) -> `fit_distances` -> whole
 
-What is kept is learned exactly as any narrow problem. In the distance that comes of it, directions without a weight are left
-out, and raw numbers that were not kept share one tiny multiple of the weighted L1 distance over all of them, which makes the
-distance of different items positive; it is a fraction of 1e-6 (``delta``), where a floor under each weight would add up.
+What is kept is learned exactly as any narrow problem: as the recipe asks, or as scales where there are directions or more than
+600 features are kept. In the distance that comes of it, directions without a weight are left out, and raw numbers that were not
+kept share one tiny multiple of the weighted L1 distance over all of them, which makes the distance of different items positive;
+it is a fraction of 1e-6 (``delta``), where a floor under each weight would add up.
 """
 
 import warnings
@@ -27,13 +28,13 @@ from ...data.splits import item_disjoint_splits
 from ..features.fitted_directions import fit_directions
 from ..features.linear_directions import Directions
 from ..model.semimetric import Semimetric
+from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..solvers.column_generation import generate_columns
 from .measured import MeasuredDistances, PairTargets
-from .measured_fit import choose_numbers, fit_distances
+from .measured_fit import Chosen, choose, choose_numbers, fit_distances
 from .options import Recipe, is_chosen, wide
 from .program import Learned, proved
-from .search import Choices
 from .structure import Structure, build_structure
 
 _ALPHA = 1e-3  # of the l1 penalty: with columns that are >= 0 the bound does most of the pruning
@@ -294,10 +295,9 @@ _ITEM_BLOCK = 1024  # items whose features are computed at once
 
 
 class ScreenedFit(NamedTuple):
-    """Result of learning from many features: recipe and choices of the narrow problem, and what was learned."""
+    """Result of learning from many features: what was chosen for those that are kept, and what was learned."""
 
-    recipe: Recipe
-    choices: Choices
+    chosen: Chosen
     learned: Learned
 
 
@@ -306,16 +306,19 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     whole = _wide_structure(recipe, data, Schema.of(names)) if knots and _allows_screening(recipe) else None
     if whole is None:
         return None
-    recipe = replace(recipe, link="identity") if recipe.link == "auto" else recipe
-    targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)
+    plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
+    targets = sample(whole, data.targets(plain, whole), random_state=recipe.random_state)
     screened = screen(whole, targets, random_state=recipe.random_state)
     narrow = _moved(whole, screened, targets)
     near = narrow.data(data)
-    asked = replace(recipe, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
-    chosen, choices = choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha)
-    structure = build_structure(chosen, near.items, narrow.schema)
-    learned = fit_distances(chosen, structure, near.scaled(chosen, structure))
-    used = replace(chosen, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
+    if whole.directions is not None or len(narrow.kept) > _MOST_FEATURES:
+        asked = replace(plain, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
+        chosen = Chosen(*choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha))
+    else:
+        chosen = choose(replace(recipe, directions=None, delta=0.0), near, narrow.schema, knots=True, alpha=alpha)
+    structure = build_structure(chosen.recipe, near.items, narrow.schema)
+    learned = fit_distances(chosen.recipe, structure, near.scaled(chosen.recipe, structure))
+    used = replace(chosen.recipe, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
 
     def widened(d: Semimetric) -> Semimetric:
         return proved(used, narrow.widened(d, recipe))
@@ -324,7 +327,7 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     if not isinstance(built, str):
         made = built.assemble
         built = replace(built, assemble=lambda weights: widened(made(weights)))
-    return ScreenedFit(used, choices, Learned(widened(learned.semimetric), learned.solution, built))
+    return ScreenedFit(chosen._replace(recipe=used), Learned(widened(learned.semimetric), learned.solution, built))
 
 
 def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:
@@ -418,25 +421,26 @@ class _Narrow:
 
     def widened(self, d: Semimetric, recipe: Recipe) -> Semimetric:
         """The distance over all raw features, of one over the kept ones."""
-        assert isinstance(d.embedding, WarpedEmbedding)  # numbers alone have scales
-        rises = np.split(d.weights, np.flatnonzero(np.diff(d.embedding.group_of_column)) + 1)
+        assert isinstance(d.embedding, (WarpedEmbedding, PairEmbedding))  # of single numbers
+        columns = np.split(d.weights, np.flatnonzero(np.diff(d.embedding.group_of_column)) + 1)
         of_kept = {int(f): k for k, f in enumerate(self.kept)}
         least = recipe.delta * float(d.weights.mean())
         n_raw, grid = self.whole.n_raw, self.whole.embedding.grid
-        wanted = [int(f) for f in self.rows + n_raw if rises[of_kept[int(f)]].any()]
+        wanted = [int(f) for f in self.rows + n_raw if columns[of_kept[int(f)]].any()]
         knots, weights, slopes = [], [], []
         for f in [*range(n_raw), *wanted]:
             place = of_kept.get(f)
             found = grid.knots[f] if place is None else d.embedding.grid.knots[place]
-            rise = np.zeros(len(found) - 1) if place is None else rises[place]
             span = float(found[-1] - found[0]) or 1.0
             knots.append(found)
-            weights.append(np.maximum(rise, least) if f < n_raw else rise)
+            weights.append(np.zeros(len(found) - 1) if place is None else columns[place])
             slopes.append(np.maximum(0.0 if place is None else d.epsilon[place], [least / span if f < n_raw else 0.0] * 2))
         rows = np.array(wanted, dtype=np.int64) - n_raw
         directions = None if self.whole.directions is None else self.whole.directions.select(rows)
-        embedding = WarpedEmbedding(Grid(knots))
-        values: Floats = np.concatenate(weights)
+        embedding = type(d.embedding)(Grid(knots))
+        floor = least / np.array([float(k[-1] - k[0]) or 1.0 for k in knots])
+        floor[n_raw:] = 0.0
+        values: Floats = np.maximum(np.concatenate(weights), embedding.prior(floor))
         return Semimetric(
             embedding, values, np.array(slopes), self.whole.names, directions, (), d.link, self.whole.schema
         )  # fmt: skip

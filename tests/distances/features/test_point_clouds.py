@@ -100,3 +100,12 @@ def test_names_and_files(tmp_path):
 )
 def test_what_cannot_be_used_is_refused(changes, objects, words):
     assert_refused(lambda: PointCloudFeatures(**changes).fit(objects), words, "")
+
+
+@pytest.mark.parametrize(("dimension", "shape"), [(2, (16, 8)), (3, (16, 8)), (4, (64, 16)), (7, (64, 16))])
+def test_points_of_many_dimensions_have_more_directions_and_parts(dimension, shape):
+    given_clouds = clouds(0, dimension=dimension)
+    model = PointCloudFeatures(n_centers=0).fit(given_clouds)
+    assert model.directions_.shape == (shape[0], dimension)
+    assert model.transform(given_clouds).shape == (3, shape[0] * shape[1])
+    assert len(model.get_feature_names_out()) == shape[0] * shape[1]

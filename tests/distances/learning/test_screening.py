@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from semimetric import DistanceRegressor
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning import screening
 from semimetric.distances.learning.measured import PairTargets
@@ -62,3 +63,46 @@ def test_columns_are_gaps_times_the_scale_of_their_row(rng):
     assert_allclose(A.take(np.array([2, 0])), whole[:, [2, 0]])
     assert_allclose(A.slopes(r), r @ whole, rtol=1e-4, atol=1e-5)
     assert_allclose(A.rows(np.arange(5)).take(np.arange(4)), whole[:5])
+
+
+def wide_root(rng, n_features=30):
+    """Measured pairs under the Euclidean distance of five features of many."""
+    X = rng.normal(size=(200, n_features))
+    index = rng.integers(0, 200, (2_000, 2))
+    gaps = (X[index[:, 0]] - X[index[:, 1]])[:, :5]
+    return X, index, np.sqrt((gaps**2).sum(axis=1))
+
+
+def test_features_that_are_kept_are_learned_with_tables_and_a_link(rng, monkeypatch):
+    monkeypatch.setattr(screening, "_MOST_FEATURES", 20)
+    X, index, y = wide_root(rng)
+    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    assert model.recipe_.tables == "full"
+    assert 0.5 <= model.semimetric_.link.exponent < 1.0
+    assert len(model.link_choices_) > 1
+    scales = DistanceRegressor(preprocessor=X, effort="fast", tables="warped").fit(index, y)
+    apart = y > 0
+    assert np.median(np.abs(model.predict(index)[apart] / y[apart] - 1)) < 0.05
+    assert np.median(np.abs(scales.predict(index)[apart] / y[apart] - 1)) > 0.06
+    assert model.semimetric_.axioms.name == "semimetric"
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_items_that_differ_in_a_feature_without_weight_are_apart(rng, monkeypatch, tables):
+    monkeypatch.setattr(screening, "_MOST_FEATURES", 20)
+    X, index, y = wide_root(rng)
+    d = DistanceRegressor(preprocessor=X, effort="fast", tables=tables).fit(index, y).semimetric_
+    for f in range(X.shape[1]):
+        moved = X[0].copy()
+        moved[f] += 0.1 * np.ptp(X[:, f])
+        assert d(X[0], moved) > 0
+        moved[f] += 10 * np.ptp(X[:, f])
+        assert d(X[0], moved) > 0
+    assert d(X[0], X[0]) == 0
+
+
+def test_of_more_features_than_a_table_each_can_have_scales_are_learned(rng, monkeypatch):
+    monkeypatch.setattr(screening, "_MOST_FEATURES", 3)
+    X, index, y = wide_root(rng)
+    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    assert (model.recipe_.tables, str(model.semimetric_.link)) == ("warped", "identity")
