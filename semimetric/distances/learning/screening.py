@@ -32,9 +32,10 @@ from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..solvers.column_generation import generate_columns
 from .measured import MeasuredDistances, PairTargets
-from .measured_fit import Chosen, choose, choose_numbers, fit_distances
+from .measured_fit import Chosen, choose, choose_numbers, compare_links, fit_distances
 from .options import Recipe, is_chosen, wide
 from .program import Learned, proved
+from .search import Choices
 from .structure import Structure, build_structure
 
 _ALPHA = 1e-3  # of the l1 penalty: with columns that are >= 0 the bound does most of the pruning
@@ -292,6 +293,7 @@ class _ItemDifferences:
 
 _MOST_FEATURES = 600  # numbers and directions that vary; of more the knots are not compared for each
 _ITEM_BLOCK = 1024  # items whose features are computed at once
+_GAIN_UNDER_LINK = 0.9  # times the error with what screening kept without a link: fewer features win by less with few pairs
 
 
 class ScreenedFit(NamedTuple):
@@ -307,15 +309,23 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     if whole is None:
         return None
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
-    targets = sample(whole, data.targets(plain, whole), random_state=recipe.random_state)
-    screened = screen(whole, targets, random_state=recipe.random_state)
-    narrow = _moved(whole, screened, targets)
+    narrow = _screened(whole, data, plain)
     near = narrow.data(data)
     if whole.directions is not None or len(narrow.kept) > _MOST_FEATURES:
         asked = replace(plain, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
         chosen = Chosen(*choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha))
     else:
-        chosen = choose(replace(recipe, directions=None, delta=0.0), near, narrow.schema, knots=True, alpha=alpha)
+        asked = replace(recipe, directions=None, delta=0.0)
+        linked, links = compare_links(asked, near, narrow.schema, knots=True, alpha=alpha)
+        if links and linked.link != "identity":  # under which other features may count
+            again = _screened(whole, data, replace(linked, delta=recipe.delta))
+            if len(again.kept) <= _MOST_FEATURES:
+                others = again.data(data)
+                relinked, compared = compare_links(asked, others, again.schema, knots=True, alpha=alpha)
+                if compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss:
+                    narrow, near, linked, links = again, others, relinked, compared
+        chosen = choose(linked, near, narrow.schema, knots=True, alpha=alpha)
+        chosen = chosen._replace(links=chosen.links or links)  # the former of a link that is chosen later
     structure = build_structure(chosen.recipe, near.items, narrow.schema)
     learned = fit_distances(chosen.recipe, structure, near.scaled(chosen.recipe, structure))
     used = replace(chosen.recipe, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
@@ -328,6 +338,12 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
         made = built.assemble
         built = replace(built, assemble=lambda weights: widened(made(weights)))
     return ScreenedFit(chosen._replace(recipe=used), Learned(widened(learned.semimetric), learned.solution, built))
+
+
+def _screened(whole: Structure, data: MeasuredDistances, recipe: Recipe) -> "_Narrow":
+    """The problem of what screening keeps, under the link of the recipe, with its directions moved."""
+    targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)
+    return _moved(whole, screen(whole, targets, random_state=recipe.random_state), targets)
 
 
 def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:

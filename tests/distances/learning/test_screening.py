@@ -101,6 +101,24 @@ def test_items_that_differ_in_a_feature_without_weight_are_apart(rng, monkeypatc
     assert d(X[0], X[0]) == 0
 
 
+def test_under_a_root_features_are_screened_once_more(rng, monkeypatch):
+    monkeypatch.setattr(screening, "_MOST_FEATURES", 60)
+    X, index, y = wide_root(rng, n_features=80)
+    under = []
+
+    def seen(whole, data, recipe):
+        found = screened(whole, data, recipe)
+        under.append((recipe.link, len(found.kept)))
+        return found
+
+    screened = screening._screened
+    monkeypatch.setattr(screening, "_screened", seen)
+    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    (first, many), (second, few) = under
+    assert (first, second.exponent < 1, few < many) == ("identity", True, True)
+    assert np.median(np.abs(model.predict(index)[y > 0] / y[y > 0] - 1)) < 0.03
+
+
 def test_of_more_features_than_a_table_each_can_have_scales_are_learned(rng, monkeypatch):
     monkeypatch.setattr(screening, "_MOST_FEATURES", 3)
     X, index, y = wide_root(rng)
