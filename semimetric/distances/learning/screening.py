@@ -35,7 +35,6 @@ from .measured import MeasuredDistances, PairTargets
 from .measured_fit import Chosen, choose, choose_numbers, compare_links, fit_distances
 from .options import Recipe, is_chosen, wide
 from .program import Learned, proved
-from .search import Choices
 from .structure import Structure, build_structure
 
 _ALPHA = 1e-3  # of the l1 penalty: with columns that are >= 0 the bound does most of the pruning
