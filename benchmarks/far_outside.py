@@ -15,7 +15,7 @@ it became the smaller of two slopes, which helps where distances saturate. The s
 - "colours": CIELAB differences between the colours of combvd_colour, of which the XYZ is given, learned from the half of them
   around the median colour.
 
-Compared: tables and scales (``tables="full"`` and "warped") as they are; the same with the mean slope across the range in
+Compared: tables and scales (``tables="full"`` and "warped") as they are, tables without a link (``link="identity"``); the same with the mean slope across the range in
 place of the slopes at its ends, which was the rule of before; the weighted L1 distance that fits the pairs (non-negative least
 squares); and gradient boosting on |x - y|.
 
@@ -127,11 +127,12 @@ def learned(pairs: np.ndarray, y: np.ndarray) -> tuple[dict[str, Distance], dict
 
     distances: dict[str, Distance] = {}
     seconds = {}
-    for tables in ("full", "warped"):
+    kinds = {"full": {}, "full, no link": {"link": "identity"}, "warped": {"tables": "warped"}}
+    for kind, options in kinds.items():
         start = time.process_time()
-        d = DistanceRegressor(tables=tables, validation_fraction=0).fit(pairs, y).semimetric_
-        seconds[tables] = time.process_time() - start
-        distances |= {tables: d.paired, f"{tables}, mean slope": mean_slopes(d).paired}
+        d = DistanceRegressor(**options, validation_fraction=0).fit(pairs, y).semimetric_
+        seconds[kind] = time.process_time() - start
+        distances |= {kind: d.paired, f"{kind}, mean slope": mean_slopes(d).paired}
     gaps = np.abs(pairs[:, 0] - pairs[:, 1])
     weights, _ = nnls(gaps, y)
     boosting = HistGradientBoostingRegressor(random_state=0).fit(gaps, y)
