@@ -15,9 +15,9 @@ it became the smaller of two slopes, which helps where distances saturate. The s
 - "colours": CIELAB differences between the colours of combvd_colour, of which the XYZ is given, learned from the half of them
   around the median colour.
 
-Compared: tables and scales (``tables="full"`` and "warped") as they are, tables without a link (``link="identity"``); the same with the mean slope across the range in
-place of the slopes at its ends, which was the rule of before; the weighted L1 distance that fits the pairs (non-negative least
-squares); and gradient boosting on |x - y|.
+Compared: tables and scales (``tables="full"`` and "warped") as they are, and tables without a link (``link="identity"``); the
+same with the mean slope across the range in place of the slopes at its ends, which was the rule of before; the weighted L1
+distance that fits the pairs (non-negative least squares); and gradient boosting on |x - y|.
 
     python benchmarks/far_outside.py [TRUTH ...]
 
