@@ -280,11 +280,33 @@ def nearest_of_each(scales, profiles, items, rows, bounds, slack, best):
         nearest(scales, profiles, b, items, candidates, slack[b], of_query)
 
 
+class Heavy(NamedTuple):
+    """Features whose values make nearly the whole of a sum of values >= 0, so that most items need no others."""
+
+    features: np.ndarray  # (H,), increasing; empty where every item needs all features
+    room: float  # more than rounding can make of a sum
+
+
+_SHARE = 1.0 - 1e-10  # of a sum of some features, which is at most the sum of all but for rounding
+
+
 @kernel
-def nearest_of_all(scales, profiles, items, rows, best):
-    """Do as `nearest_of_each` among the same rows (R,) for all queries, without bounds."""
+def nearest_of_all(scales, profiles, items, rows, heavy, best):
+    """Do as `nearest_of_each` among the same rows (R,) for all queries, without bounds.
+
+    An item whose heavy features alone exceed the k-th sum is not among the nearest, and its other features are not read.
+    """
     nothing = np.empty(0)
-    candidates = Candidates(rows, nothing, nothing)
+    some = heavy.features.shape[0] > 0
     for b in range(best.rows.shape[0]):
         of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
-        nearest(scales, profiles, b, items, candidates, 0.0, of_query)
+        if not some:
+            nearest(scales, profiles, b, items, Candidates(rows, nothing, nothing), 0.0, of_query)
+            continue
+        k = of_query.sums.shape[0]
+        for r in range(rows.shape[0]):
+            part, positions = 0.0, items.positions[rows[r]]
+            for e in heavy.features:
+                part += _value(positions[e], e, scales, profiles, b)
+            if not part * _SHARE > of_query.sums[k - 1] + heavy.room:
+                nearest(scales, profiles, b, items, Candidates(rows[r : r + 1], nothing, nothing), 0.0, of_query)

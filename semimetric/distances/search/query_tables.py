@@ -194,6 +194,7 @@ def _joint_groups(vertices: list[Vertices]) -> GroupArrays:
 
 SIDES = ("query-first", "query-last")
 _ROWS = 1 << 14  # The number of items that are located together.
+_LIGHT, _FEW_HEAVY = 1e-3, 0.7  # The share of a sum, and of its features, without and with which most items can be left out.
 
 
 class ItemArrays(NamedTuple):
@@ -332,6 +333,20 @@ class QueryView:
             embedding, w = self.joint
             np.maximum.at(largest, embedding.group_of_column, np.abs(w))
         return float(singles.sum() + largest.sum())
+
+    @cached_property
+    def heavy(self) -> Integers:
+        """Those of `features` whose tables have all but a thousandth of the sum; empty if these are most, or terms may be < 0.
+
+        A table of many columns of which few were kept has a tiny weight on each of the others.
+        """
+        largest = np.zeros(len(self.features))
+        if self.n_tables and self.least == 0.0:
+            largest[: self.n_tables] = np.maximum.reduceat(self.scales.tables, self.scales.start)[: self.n_tables]
+        order = np.argsort(-largest, kind="stable")
+        covered = np.cumsum(largest[order])
+        n = int(np.searchsorted(covered, (1.0 - _LIGHT) * covered[-1])) + 1 if covered.any() else len(order)
+        return np.sort(order[:n] if n <= _FEW_HEAVY * len(order) else order[:0])
 
     @property
     def bounded(self) -> bool:

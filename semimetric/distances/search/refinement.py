@@ -25,6 +25,7 @@ from ..._kernels.places import (
 from ..._kernels.search import (
     BestItems,
     Candidates,
+    Heavy,
     Profiles,
     SearchedItems,
     nearest,
@@ -38,6 +39,7 @@ from .query_tables import ItemArrays, QueryBlock, QueryView, joined
 NO_VALUES = np.empty(0)
 _WORK = 1 << 23  # So many one-feature values are looked up in one compiled call, in about 0.05 s.
 _JOINT = 16  # A joint feature takes as long as so many of them.
+_ROUNDING = 1e-10  # Relative to the largest sums: more than adding up in another order may change.
 
 
 class SegmentResult(NamedTuple):
@@ -121,8 +123,9 @@ class Refinement(NamedTuple):
             all_by_one(self.one, queries, rows, answer)
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
+        heavy = Heavy(self.view.heavy, _ROUNDING * self.view.size)
         for part in short_blocks(len(rows), step_of(self.view, len(queries))):
-            nearest_of_all(self.view.scales, queries.profiles, self.items, rows[part], best)
+            nearest_of_all(self.view.scales, queries.profiles, self.items, rows[part], heavy, best)
         answer.refined[:] = len(rows)
 
     def each(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:
@@ -156,7 +159,6 @@ class Refinement(NamedTuple):
 
 STORAGES = ("float64", "uint16")
 _ROWS = 1 << 14  # The number of items that are located together.
-_ROUNDING = 1e-10  # Relative to the largest sums: more than adding up in another order may change.
 
 
 class LocatedRows:
