@@ -316,12 +316,13 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     else:
         asked = replace(recipe, directions=None, delta=0.0)
         linked, links = compare_links(asked, near, narrow.schema, knots=True, alpha=alpha)
-        if links and linked.link != "identity":  # under which other features may count
-            again = _screened(whole, data, replace(linked, delta=recipe.delta))
+        if links:  # other features may count under a power: a sum of many mimics a root of few
+            power = "sqrt" if linked.link == "identity" else linked.link
+            again = _screened(whole, data, replace(recipe, link=power))
             if len(again.kept) <= _MOST_FEATURES:
                 others = again.data(data)
                 relinked, compared = compare_links(asked, others, again.schema, knots=True, alpha=alpha)
-                if compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss:
+                if relinked.link != "identity" and compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss:
                     narrow, near, linked, links = again, others, relinked, compared
         chosen = choose(linked, near, narrow.schema, knots=True, alpha=alpha)
         chosen = chosen._replace(links=chosen.links or links)  # the former of a link that is chosen later
