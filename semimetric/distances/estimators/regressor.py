@@ -63,7 +63,7 @@ class DistanceRegressor(MeasuredLearner):
         Function of the learned sum. "auto" compares the sum itself, its square root, and powers between, by relative errors of
         held-out distances. The sum itself is taken unless a power has a tenth less. This is for full tables, where ``n_knots``
         or ``alpha`` is "auto". Elsewhere, without axioms, beside ``prior=``, and where more than 600 features with
-        directions are screened, or more than 600 are kept, "auto" is "identity".
+        directions are screened, or more than 400 are kept, "auto" is "identity".
         With "sqrt" the tables learn the squared distance. A number p is ``sum ** p``, and
         "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs; below 1 large differences count less, and a metric stays
         one. Residuals are expanded to first order at their targets, so that the program is convex. "concave" goes on from

@@ -223,7 +223,8 @@ DISTANCES = {
     ),
 }  # fmt: skip
 
-# Of more than 600 numbers the few hundred that are kept have scales. Fits are large, and little is compared.
+# Of more than 600 numbers those that are kept have scales if they are more than 400, or with directions. Fits are large, and
+# little is compared.
 WIDE_DISTANCES = {
     "fast": Limits({"warped": (2,)}, _same((1e-5,)), n_folds=2, n_rows=5_000, n_columns={"warped": 3_000}),
     "default": Limits({"warped": (2,)}, _same((1e-6, 1e-5, 1e-4)), n_folds=2, n_rows=20_000, n_columns={"warped": 3_000}),

@@ -3,7 +3,7 @@
 whole structure -> screening -> directions moved -> narrow pairs (what is kept as raw features) -> `fit_distances` -> whole
 
 What is kept is learned exactly as any narrow problem: as the recipe asks, or as scales where there are directions or more than
-600 features are kept. In the distance that comes of it, directions without a weight are left out, and raw numbers that were not
+400 features are kept. In the distance that comes of it, directions without a weight are left out, and raw numbers that were not
 kept share one tiny multiple of the weighted L1 distance over all of them, which makes the distance of different items positive;
 it is a fraction of 1e-6 (``delta``), where a floor under each weight would add up.
 """
@@ -35,6 +35,7 @@ from .measured import MeasuredDistances, PairTargets
 from .measured_fit import Chosen, choose, choose_numbers, compare_links, fit_distances
 from .options import Recipe, is_chosen, wide
 from .program import Learned, proved
+from .search import Choices
 from .structure import Structure, build_structure
 
 _ALPHA = 1e-3  # of the l1 penalty: with columns that are >= 0 the bound does most of the pruning
@@ -292,6 +293,8 @@ class _ItemDifferences:
 
 _MOST_FEATURES = 600  # numbers and directions that vary; of more the knots are not compared for each
 _ITEM_BLOCK = 1024  # items whose features are computed at once
+_MOST_WITH_TABLES = 400  # that are kept: of more, tables take ten times as long as scales, and are no better
+_NEAR_LINK = 1.1  # times the error of the sum itself: a power beyond it with the first screening is not tried with another
 _GAIN_UNDER_LINK = 0.9  # times the error with what screening kept without a link: fewer features win by less with few pairs
 
 
@@ -310,16 +313,16 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
     narrow = _screened(whole, data, plain)
     near = narrow.data(data)
-    if whole.directions is not None or len(narrow.kept) > _MOST_FEATURES:
+    if whole.directions is not None or len(narrow.kept) > _MOST_WITH_TABLES:
         asked = replace(plain, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
         chosen = Chosen(*choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha))
     else:
         asked = replace(recipe, directions=None, delta=0.0)
         linked, links = compare_links(asked, near, narrow.schema, knots=True, alpha=alpha)
-        if links:  # other features may count under a power: a sum of many mimics a root of few
+        if _power_may_gain(links):  # other features may count under a power: a sum of many mimics a root of few
             power = "sqrt" if linked.link == "identity" else linked.link
             again = _screened(whole, data, replace(recipe, link=power))
-            if len(again.kept) <= _MOST_FEATURES:
+            if len(again.kept) <= _MOST_WITH_TABLES:
                 others = again.data(data)
                 relinked, compared = compare_links(asked, others, again.schema, knots=True, alpha=alpha)
                 if relinked.link != "identity" and compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss:
@@ -338,6 +341,12 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
         made = built.assemble
         built = replace(built, assemble=lambda weights: widened(made(weights)))
     return ScreenedFit(chosen._replace(recipe=used), Learned(widened(learned.semimetric), learned.solution, built))
+
+
+def _power_may_gain(links: Choices) -> bool:
+    """Return True if links were compared, and a power is not much worse than the sum itself."""
+    losses = {straight: [c.loss for c in links if (c.settings["link"] == 1.0) == straight] for straight in (True, False)}
+    return bool(losses[False]) and min(losses[False]) <= _NEAR_LINK * min(losses[True], default=np.inf)
 
 
 def _screened(whole: Structure, data: MeasuredDistances, recipe: Recipe) -> "_Narrow":

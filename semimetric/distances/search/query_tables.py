@@ -194,7 +194,7 @@ def _joint_groups(vertices: list[Vertices]) -> GroupArrays:
 
 SIDES = ("query-first", "query-last")
 _ROWS = 1 << 14  # The number of items that are located together.
-_LIGHT, _FEW_HEAVY = 1e-3, 0.7  # The share of a sum, and of its features, without and with which most items can be left out.
+_LIGHT, _FEW_HEAVY = 1e-3, 0.5  # The share of a sum, and of its features, without and with which most items can be left out.
 
 
 class ItemArrays(NamedTuple):

@@ -39,6 +39,7 @@ from .query_tables import ItemArrays, QueryBlock, QueryView, joined
 NO_VALUES = np.empty(0)
 _WORK = 1 << 23  # So many one-feature values are looked up in one compiled call, in about 0.05 s.
 _JOINT = 16  # A joint feature takes as long as so many of them.
+_FEW_NEAREST = 0.25  # of the items: of more nearest ones, a sum of some features rules too few out.
 _ROUNDING = 1e-10  # Relative to the largest sums: more than adding up in another order may change.
 
 
@@ -123,7 +124,8 @@ class Refinement(NamedTuple):
             all_by_one(self.one, queries, rows, answer)
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
-        heavy = Heavy(self.view.heavy, _ROUNDING * self.view.size)
+        some = answer.sums.shape[1] <= _FEW_NEAREST * len(rows)  # of many, most items need all features
+        heavy = Heavy(self.view.heavy if some else self.view.heavy[:0], _ROUNDING * self.view.size)
         for part in short_blocks(len(rows), step_of(self.view, len(queries))):
             nearest_of_all(self.view.scales, queries.profiles, self.items, rows[part], heavy, best)
         answer.refined[:] = len(rows)

@@ -119,8 +119,19 @@ def test_under_a_root_features_are_screened_once_more(rng, monkeypatch):
     assert np.median(np.abs(model.predict(index)[y > 0] / y[y > 0] - 1)) < 0.03
 
 
+def test_a_sum_is_screened_once(rng, monkeypatch):
+    monkeypatch.setattr(screening, "_MOST_FEATURES", 20)
+    X, index, _ = wide_root(rng)
+    y = np.abs(X[index[:, 0]] - X[index[:, 1]])[:, :5].sum(axis=1)
+    under, screened = [], screening._screened
+    monkeypatch.setattr(screening, "_screened", lambda *given: under.append(given[2].link) or screened(*given))
+    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    assert (under, str(model.semimetric_.link)) == (["identity"], "identity")
+
+
 def test_of_more_features_than_a_table_each_can_have_scales_are_learned(rng, monkeypatch):
-    monkeypatch.setattr(screening, "_MOST_FEATURES", 3)
+    monkeypatch.setattr(screening, "_MOST_FEATURES", 20)
+    monkeypatch.setattr(screening, "_MOST_WITH_TABLES", 3)
     X, index, y = wide_root(rng)
     model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
     assert (model.recipe_.tables, str(model.semimetric_.link)) == ("warped", "identity")
