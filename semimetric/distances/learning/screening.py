@@ -328,7 +328,7 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
                 if relinked.link != "identity" and compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss:
                     narrow, near, linked, links = again, others, relinked, compared
         chosen = choose(linked, near, narrow.schema, knots=True, alpha=alpha)
-        chosen = chosen._replace(links=chosen.links or links)  # the former of a link that is chosen later
+        chosen = chosen._replace(links=chosen.links or links)  # a link that is taken is not compared again
     structure = build_structure(chosen.recipe, near.items, narrow.schema)
     learned = fit_distances(chosen.recipe, structure, near.scaled(chosen.recipe, structure))
     used = replace(chosen.recipe, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
