@@ -312,23 +312,14 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
         return None
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
     narrow = _screened(whole, data, plain)
-    near = narrow.data(data)
     if whole.directions is not None or len(narrow.kept) > _MOST_WITH_TABLES:
         asked = replace(plain, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
+        near = narrow.data(data)
         chosen = Chosen(*choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha))
     else:
-        asked = replace(recipe, directions=None, delta=0.0)
-        linked, links = compare_links(asked, near, narrow.schema, knots=True, alpha=alpha)
-        if _power_may_gain(links):  # other features may count under a power: a sum of many mimics a root of few
-            power = "sqrt" if linked.link == "identity" else linked.link
-            again = _screened(whole, data, replace(recipe, link=power))
-            if len(again.kept) <= _MOST_WITH_TABLES:
-                others = again.data(data)
-                relinked, compared = compare_links(asked, others, again.schema, knots=True, alpha=alpha)
-                if relinked.link != "identity" and compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss:
-                    narrow, near, linked, links = again, others, relinked, compared
-        chosen = choose(linked, near, narrow.schema, knots=True, alpha=alpha)
-        chosen = chosen._replace(links=chosen.links or links)  # a link that is taken is not compared again
+        narrow, asked, links = _linked(whole, narrow, recipe, data, alpha=alpha)
+        near = narrow.data(data)
+        chosen = choose(asked, near, narrow.schema, knots=True, alpha=alpha)._replace(links=links)
     structure = build_structure(chosen.recipe, near.items, narrow.schema)
     learned = fit_distances(chosen.recipe, structure, near.scaled(chosen.recipe, structure))
     used = replace(chosen.recipe, directions=narrow.directions, delta=recipe.delta, effort=recipe.effort)
@@ -343,6 +334,26 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     return ScreenedFit(chosen._replace(recipe=used), Learned(widened(learned.semimetric), learned.solution, built))
 
 
+def _linked(
+    whole: Structure, narrow: "_Narrow", recipe: Recipe, data: MeasuredDistances, *, alpha: bool
+) -> tuple["_Narrow", Recipe, Choices]:
+    """Decide ``link="auto"`` for the kept features; return the problem, its recipe with a link, and what was compared.
+
+    Other features may count under a power: a sum of many mimics a root of few. So where a power comes near to the sum, the
+    features are screened once more under it, and these are taken if a power of them gains.
+    """
+    asked = replace(recipe, directions=None, delta=0.0)
+    linked, links = compare_links(asked, narrow.data(data), narrow.schema, knots=True, alpha=alpha)
+    if not _power_may_gain(links):
+        return narrow, linked, links
+    again = _screened(whole, data, replace(recipe, link="sqrt" if linked.link == "identity" else linked.link))
+    if len(again.kept) > _MOST_WITH_TABLES:
+        return narrow, linked, links
+    relinked, compared = compare_links(asked, again.data(data), again.schema, knots=True, alpha=alpha)
+    gains = relinked.link != "identity" and compared.chosen.loss < _GAIN_UNDER_LINK * links.chosen.loss
+    return (again, relinked, compared) if gains else (narrow, linked, links)
+
+
 def _power_may_gain(links: Choices) -> bool:
     """Return True if links were compared, and a power is not much worse than the sum itself."""
     losses = {straight: [c.loss for c in links if (c.settings["link"] == 1.0) == straight] for straight in (True, False)}
@@ -350,7 +361,7 @@ def _power_may_gain(links: Choices) -> bool:
 
 
 def _screened(whole: Structure, data: MeasuredDistances, recipe: Recipe) -> "_Narrow":
-    """The problem of what screening keeps, under the link of the recipe, with its directions moved."""
+    """Return the problem of what screening keeps under the link of the recipe, with its directions moved."""
     targets = sample(whole, data.targets(recipe, whole), random_state=recipe.random_state)
     return _moved(whole, screen(whole, targets, random_state=recipe.random_state), targets)
 
@@ -452,20 +463,19 @@ class _Narrow:
         least = recipe.delta * float(d.weights.mean())
         n_raw, grid = self.whole.n_raw, self.whole.embedding.grid
         wanted = [int(f) for f in self.rows + n_raw if columns[of_kept[int(f)]].any()]
-        knots, weights, slopes = [], [], []
+        knots, weights, slopes, floors = [], [], [], []
         for f in [*range(n_raw), *wanted]:
             place = of_kept.get(f)
             found = grid.knots[f] if place is None else d.embedding.grid.knots[place]
-            span = float(found[-1] - found[0]) or 1.0
+            floor = least / (float(found[-1] - found[0]) or 1.0) if f < n_raw else 0.0
             knots.append(found)
             weights.append(np.zeros(len(found) - 1) if place is None else columns[place])
-            slopes.append(np.maximum(0.0 if place is None else d.epsilon[place], [least / span if f < n_raw else 0.0] * 2))
+            slopes.append(np.maximum([0.0, 0.0] if place is None else d.epsilon[place], floor))
+            floors.append(floor)
         rows = np.array(wanted, dtype=np.int64) - n_raw
         directions = None if self.whole.directions is None else self.whole.directions.select(rows)
         embedding = type(d.embedding)(Grid(knots))
-        floor = least / np.array([float(k[-1] - k[0]) or 1.0 for k in knots])
-        floor[n_raw:] = 0.0
-        values: Floats = np.maximum(np.concatenate(weights), embedding.prior(floor))
+        values: Floats = np.maximum(np.concatenate(weights), embedding.prior(np.array(floors)))
         return Semimetric(
             embedding, values, np.array(slopes), self.whole.names, directions, (), d.link, self.whole.schema
         )  # fmt: skip

@@ -194,7 +194,7 @@ def _joint_groups(vertices: list[Vertices]) -> GroupArrays:
 
 SIDES = ("query-first", "query-last")
 _ROWS = 1 << 14  # The number of items that are located together.
-_LIGHT, _FEW_HEAVY = 1e-3, 0.5  # The share of a sum, and of its features, without and with which most items can be left out.
+_LIGHT, _FEW_HEAVY = 1e-3, 0.5  # The share of the largest sum that light features add up to, and the most heavy ones of all.
 
 
 class ItemArrays(NamedTuple):
@@ -336,9 +336,10 @@ class QueryView:
 
     @cached_property
     def heavy(self) -> Integers:
-        """Those of `features` whose tables have all but a thousandth of the sum; empty if these are most, or terms may be < 0.
+        """Numbers among `features` of those whose tables make all but a thousandth of the largest sum.
 
-        A table of many columns of which few were kept has a tiny weight on each of the others.
+        Their sums bound the distance from below (partial distance search). They are few where most features have tiny weights,
+        as those that screening left out. Empty if they are more than half of the features, or terms may be < 0.
         """
         largest = np.zeros(len(self.features))
         if self.n_tables and self.least == 0.0:
