@@ -48,10 +48,10 @@ class DistinctTexts:
         return out
 
     @cached_property
-    def _by_checksum(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def by_checksum(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Checksums of the texts, increasing, and the numbers of the texts in this order."""
         letters = self.letters.tobytes()
-        sums = np.array([crc32(letters[a:b]) for a, b in pairwise(self._bounds[1:].tolist())], np.uint32)
+        sums = np.array([crc32(letters[a:b]) for a, b in pairwise(self.bounds[1:].tolist())], np.uint32)
         order = np.argsort(sums, kind="stable")
         return sums[order], order + 1
 
@@ -59,11 +59,11 @@ class DistinctTexts:
         """Return the numbers here of other texts, by their numbers there; 0 for those that are not here: (n_others + 1,)."""
         if others is self:
             return np.arange(len(self.ends) + 1)
-        sums, number = self._by_checksum
-        sought, _ = others._by_checksum
+        sums, number = self.by_checksum
+        sought, _ = others.by_checksum
         first, last = np.searchsorted(sums, sought), np.searchsorted(sums, sought, side="right")
         here, there, out = self.letters.tobytes(), others.letters.tobytes(), np.zeros(len(others.ends) + 1, np.int64)
-        mine, theirs, at = self._bounds.tolist(), others._bounds.tolist(), others._by_checksum[1]
+        mine, theirs, at = self.bounds.tolist(), others.bounds.tolist(), others.by_checksum[1]
         for k in np.flatnonzero(first < last).tolist():
             other = int(at[k])
             text = there[theirs[other] : theirs[other + 1]]
@@ -73,18 +73,18 @@ class DistinctTexts:
 
     def equal(self, value: str) -> NDArray[np.bool_]:
         """Return the texts that equal a value, by their numbers, shape (n_texts + 1,)."""
-        sought, bounds = _encoded(value), self._bounds
+        sought, bounds = _encoded(value), self.bounds
         out = np.diff(bounds) == len(sought)
         out[out] = self._order(sought, bounds[:-1][out], np.full(int(out.sum()), len(sought))) == 0
         return out
 
     def order(self, value: str) -> NDArray[np.int8]:
         """Return -1 for texts before a value, 0 for equal ones and 1 for those after it, shape (n_texts + 1,)."""
-        bounds = self._bounds
+        bounds = self.bounds
         return self._order(_encoded(value), bounds[:-1], np.diff(bounds))
 
     @property
-    def _bounds(self) -> NDArray[np.int64]:
+    def bounds(self) -> NDArray[np.int64]:
         """Starts of the texts by their numbers, and the end of the last, shape (n_texts + 2,)."""
         return np.concatenate([np.zeros(2, np.int64), self.ends])
 

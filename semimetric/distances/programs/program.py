@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .design_matrix import Design
 from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
 from .penalties import Penalty, PenaltyColumns, Quadratic, total
+
+if TYPE_CHECKING:
+    import cvxpy
 
 EXACT = 1e-9  # of the loss at w = 0: a fit whose objective is smaller counts as exact
 
@@ -44,13 +47,13 @@ class CvxpyProgram(NamedTuple):
         ``T w >= 0``, a row ``w_ab + w_bc - w_ac`` for every triangle of every table; None if none is required.
     """
 
-    problem: Any
-    weights: Any
-    residuals: Any
-    residual_rows: Any
-    lower_bounds: Any = None
-    inequality_rows: Any = None
-    triangle_rows: Any = None
+    problem: cvxpy.Problem
+    weights: cvxpy.Variable
+    residuals: cvxpy.Variable
+    residual_rows: cvxpy.Constraint
+    lower_bounds: cvxpy.Constraint | None = None
+    inequality_rows: cvxpy.Constraint | None = None
+    triangle_rows: cvxpy.Constraint | None = None
 
 
 @dataclass(frozen=True, eq=False)
