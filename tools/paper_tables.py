@@ -199,7 +199,7 @@ def planes() -> str:
             [
                 name,
                 *(cell(mean(name, m), dplm) for m in paper3.READINGS),
-                *(cell(mean(name, m)) for m in ("planes", "dplm")),
+                cell(mean(name, "dplm")),
                 cell(mean(name, "rbf"), svm),
                 *(cell(mean(name, m)) for m in ("linear svm", "1-NN")),
                 cell(mean(name, "dplm", "boundary"), points),
@@ -211,7 +211,6 @@ def planes() -> str:
         "set",
         "planes, eq 26 as precision",
         "planes, eq 26 as printed",
-        "planes, default prior",
         "default",
         "RBF",
         "linear",

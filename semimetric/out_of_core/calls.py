@@ -112,8 +112,8 @@ def fit(
     client : distributed.Client or None
         The cluster that works, see `connect`; None works in this process.
     memory_limit : str or int, default "1 GiB"
-        Bytes, or text such as "2 GiB", without a client. Numbers for triplets are needed besides: some 2.5 kB a labelled item
-        of 18 triplets.
+        Bytes of the blocks, or text such as "2 GiB", without a client. The sample of items among which knots are placed is
+        needed besides, and numbers for triplets: some 2.5 kB a labelled item of 18 triplets.
     block_size : str or int, default "256 MiB"
         Bytes of work of a part, with a client, where ``pairs`` are not in parts yet.
     scratch : path-like or None
