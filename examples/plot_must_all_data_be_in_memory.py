@@ -1,11 +1,12 @@
 """Must all data be in memory to learn a distance, and to search by it?
 ====================================================================
 
-Three hundred thousand pairs are in a file. A fit in memory loads them all. In blocks, the same sums are added up block by block,
-and give the same distance. A limit of memory says how large the blocks may be. Beside them, the sample of items among which
-knots are placed stays in memory. It takes most of the 31 MB here, whatever the limit. Neighbours are then found in a folder of shards. Each is a small index that is mapped rather than loaded. Every shard
-proves its own nearest items, so that together they are those of one index. Learning from classes works in the same way: targets
-and impostors are searched in shards, and triplets are made block by block.
+Three hundred thousand pairs are in a file. A fit in memory loads them all. In blocks, the same sums are added up block by
+block, and give the same distance. A limit of memory says how large the blocks may be. Beside them, the sample of items among
+which knots are placed stays in memory. It takes most of the 31 MB here, whatever the limit. Neighbours are then found in a
+folder of shards. Each is a small index that is mapped rather than loaded. Every shard proves its own nearest items, so that
+together they are those of one index. Learning from classes works in the same way: targets and impostors are searched in
+shards, and triplets are made block by block.
 """
 
 import tempfile

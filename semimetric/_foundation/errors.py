@@ -3,6 +3,8 @@
 Every message has three parts: it says what was given, what is required, and what to do.
 """
 
+from __future__ import annotations
+
 import sys
 import warnings
 from collections.abc import Iterator
@@ -107,6 +109,29 @@ class ClusterError(SemimetricError, RuntimeError):
     >>> issubclass(ClusterError, RuntimeError)
     True
     """
+
+
+class ObjectError(InputError):
+    """An object among some cannot be used, such as a string that is missing.
+
+    Parameters
+    ----------
+    position : int
+        Its place among the objects X.
+    problem : str
+        What is wrong with it, after its name.
+    """
+
+    def __init__(self, position: int, problem: str) -> None:
+        super().__init__(f"X[{position}] {problem}")
+        self.position, self.problem = position, problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.position, self.problem)
+
+    def at(self, position: int) -> ObjectError:
+        """Return the error of the same object at another place."""
+        return type(self)(position, self.problem)
 
 
 class DistanceCallError(SemimetricError, RuntimeError):

@@ -12,7 +12,7 @@ from .errors import InputError, InputTypeError
 from .real_numbers import check_number
 from .sources import is_source
 
-_FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
+FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
 _REPEATED = 10
 
 
@@ -184,7 +184,7 @@ def kind_of_texts(texts: Sequence[str]) -> str:
     if is_time(texts[0]) and is_time(texts[-1]) and all(is_time(text) for text in texts):
         return "times"
     n = len(set(texts))
-    if n <= max(_FEW, len(texts) / _REPEATED) and (len(texts) < _FEW or 2 * n <= len(texts)):
+    if n <= max(FEW, len(texts) / _REPEATED) and (len(texts) < FEW or 2 * n <= len(texts)):
         return "categories"
     written = [text for text in texts if text.strip()]
     return "numbers" if written and all(is_number(text) for text in written) else "names"

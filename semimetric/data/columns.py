@@ -6,6 +6,7 @@ pandas and polars are recognised by their attributes, and neither library is imp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from .._foundation.arrays import as_cells, dense_table, is_missing
 from .._foundation.errors import InputError
-from .._foundation.tables import no_numbers, read_table, texts_of
+from .._foundation.tables import FEW, is_time, no_numbers, read_table, texts_of
 from .._foundation.types import Floats
 
 Category: TypeAlias = str | bool | int | float
@@ -28,8 +29,11 @@ def is_categorical(column: Any) -> bool:
 
 
 def column_texts(column: Any) -> list[str]:
-    """Return the cells of a column that are text."""
-    return texts_of(cells_of(column)) if str(column.dtype).lower().startswith(_TEXT) else []
+    """Return the known cells of a column as text, if some of them are text; else none."""
+    if not str(column.dtype).lower().startswith(_TEXT):
+        return []
+    cells = cells_of(column)
+    return [str(cell) for cell in cells if not is_missing(cell)] if texts_of(cells) else []
 
 
 def as_table(X: Any, name: str = "X") -> Any:
@@ -90,17 +94,73 @@ def _is_blank(cell: Any) -> bool:
     return isinstance(cell, str) and not cell.strip()
 
 
+_TYPOS = 0.05  # of the cells of a column: so many texts among numbers are taken for slips
+
+
+def check_slips(cells: Sequence[Any], title: str, source: str) -> None:
+    """Refuse a column of numbers, or of times, in which up to a twentieth of the known cells is other text.
+
+    Columns of at most 20 different cells pass: they are categories.
+    """
+    known = [(row, cell) for row, cell in enumerate(cells) if not (is_missing(cell) or _is_blank(cell))]
+    if len({cell for _, cell in known}) <= FEW:
+        return
+    for kind, is_one in (
+        ("numbers", lambda cell: _number_in(cell) is not None),
+        ("times", lambda cell: isinstance(cell, str) and is_time(cell)),
+    ):
+        slips = [(row, cell) for row, cell in known if not is_one(cell)]
+        if slips and len(slips) <= _TYPOS * len(known):
+            them, more = ("it", "") if len(slips) == 1 else ("them", f", and {len(slips) - 1:,} more rows have text")
+            raise InputError(
+                f"column {title!r} of {source} is of {kind}, but row {slips[0][0]} has {slips[0][1]!r:.40}{more}: correct "
+                f"{them}, or leave {them} empty. If the column holds categories, name it in Columns(categorical=) or "
+                "categorical_features=; if it is no feature, in Columns(drop=)"
+            )
+
+
+def _is_number(cell: Any) -> bool:
+    return _number_in(cell) is not None
+
+
+def _is_time(cell: Any) -> bool:
+    return isinstance(cell, str) and is_time(cell)
+
+
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:
-    """Return the code of every cell: its place among the K categories, K for any other value, NaN for a missing value."""
+    """Return the code of every cell: its place among the K categories, K for any other value, NaN for a missing value.
+
+    A number that is no category stands for the text of it, and text for its number: tables read from files often change these.
+    """
     place: dict[Any, float] = {category: float(k) for k, category in enumerate(categories)}
     try:
         codes = [place.get(cell, -1.0) for cell in cells]
     except TypeError as error:
         raise InputError(f"{source} holds values that are no categories ({error}); text or numbers are required") from error
     out = np.array(codes)
-    for row in np.flatnonzero(out < 0).tolist():
-        out[row] = np.nan if is_missing(cells[row]) else len(categories)
+    unknown = np.flatnonzero(out < 0).tolist()
+    by_number = _codes_by_number(categories) if unknown else {}
+    for row in unknown:
+        cell = cells[row]
+        out[row] = np.nan if is_missing(cell) else by_number.get(_number_in(cell), len(categories))
     return out
+
+
+def _codes_by_number(categories: Sequence[Category]) -> dict[float | None, float]:
+    """Return the code of each number that a single category is or writes."""
+    numbers = [_number_in(category) for category in categories]
+    times = Counter(numbers)
+    return {number: float(k) for k, number in enumerate(numbers) if number is not None and times[number] == 1}
+
+
+def _number_in(cell: Any) -> float | None:
+    """Return the number that a cell is, or that its text writes; None of truth values and of everything else."""
+    if isinstance(cell, bool | np.bool_) or not isinstance(cell, str | int | float | np.integer | np.floating):
+        return None
+    try:
+        return float(cell)
+    except (ValueError, OverflowError):  # other text, or a whole number that is too large
+        return None
 
 
 def categories_of(column: Any, source: str) -> tuple[Category, ...]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._foundation.arrays import is_missing
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
-from .._foundation.tables import read_table
+from .._foundation.tables import read_table, row_labels
 from .columns import cells_of, column_of, is_categorical, numbers_of
 from .conditions import Cells, TruthCells
 from .moments import TimeCells
@@ -222,6 +222,20 @@ class Payload:
             if column.texts is not None:
                 yield f"payload_{k}_letters", column.texts.letters
                 yield f"payload_{k}_ends", column.texts.ends
+
+
+def check_same_rows(given: Any, labels: NDArray[Any], name: str, of: str) -> None:
+    """Refuse a frame or series of pandas whose row labels are those of the items, as `row_labels`, in another order."""
+    if not hasattr(given, "iloc") or isinstance(given.index, optional("pandas").RangeIndex):
+        return
+    own = row_labels(given, len(given))
+    if own.shape != labels.shape or own.dtype.kind != labels.dtype.kind or (own == labels).all():
+        return
+    if (np.sort(own) == np.sort(labels)).all():
+        raise InputError(
+            f"{name} has the row labels of {of} in another order: the first is {own[0]!s}, and there {labels[0]!s}. Rows are "
+            f"taken in their order: sort {name} as {of}, or leave its labels out by reset_index(drop=True)"
+        )
 
 
 def check_names(names: Sequence[Any], features: Sequence[str]) -> None:

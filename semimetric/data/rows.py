@@ -28,6 +28,9 @@ from .times import SCALE, times_of, with_texts_read
 _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
 
 
+_EXPECTED = np.log(0.5)  # rows of an item
+
+
 class DistinctRows(NamedTuple):
     """The rows that stand for all rows of a weight > 0."""
 
@@ -53,6 +56,45 @@ def distinct_rows(
     if may_be_left and is_first.all():
         return None
     return DistinctRows(rows[is_first], np.add.reduceat(weight[rows], np.flatnonzero(is_first)))
+
+
+def come_again(items: Floats, item: Integers) -> NDArray[np.bool_]:
+    """Return True for each distinct item that may come several times, and is no row that was copied, shape (n_items,).
+
+    The copies of a row that was drawn anew, or has a larger weight, say nothing of new items. An item did come several times
+    if it has several classes or values. It may have if two columns or more are so coarse that rows coincide by chance:
+    ``n prod_f p_f(x_f) >= 1/2``, where p_f is the share of the distinct items with that value of column f.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n_items, n_features)
+        Distinct, encoded.
+    item : ndarray of shape (n_rows,)
+        The number of the item of each row; a row is an item with one class or value.
+    """
+    n = len(items)
+    several, expected, n_varied = np.bincount(item, minlength=n) > 1, np.full(n, np.log(n)), 0
+    for column in items.T:
+        _, number, counts = np.unique(column, return_inverse=True, return_counts=True)
+        n_varied += len(counts) > 1
+        expected += np.log(counts[number] / n)
+        if n_varied > 1 and expected.max() < _EXPECTED:
+            return several
+    return several | (expected >= _EXPECTED) if n_varied > 1 else several
+
+
+def left_out_weight(items: Floats, item: Integers, weight: Floats) -> Floats:
+    """Return how much of the weight of each row is left out at a time, (n_rows,): all, or one row of what may `come_again`."""
+    return np.where(come_again(items, item)[item], np.minimum(weight, 1.0), weight)
+
+
+def effective_counts(weight: Floats, left_out: Floats) -> Floats:
+    """Return weights of rows whose sum is the effective number of the parts that are left out, shape (n_rows,).
+
+    With w_i / u_i parts of the weight u_i it is ``(sum_i w_i)^2 / sum_i w_i u_i`` (Kish 1965), the same for all multiples.
+    """
+    counts: Floats = weight * (weight.sum() / (weight @ left_out))
+    return counts
 
 
 def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:

@@ -38,6 +38,7 @@ from .columns import (
     categories_of,
     cells_of,
     check_categories,
+    check_slips,
     codes_of,
     column_of,
     column_texts,
@@ -282,7 +283,8 @@ class Schema:
         categorical_features : "auto" (default), None, or sequence of int or str
             The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
             ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and columns of text of which at most 20 cells, or
-            a tenth, differ (of 20 rows or more also not over half), but for dates and times. A sequence names others beside
+            a tenth, differ (of 20 rows or more also not over half), but for dates and times. Where up to a twentieth of the
+            cells is text among numbers or times, and more than 20 differ, the column is refused. A sequence names others beside
             these; None is none at all. Truth values are the numbers 1 and 0. Categories are text, truth values or finite
             numbers, in the order of the dtype where it has one, else sorted.
         periodic : dict of int or str to float or {"day", "week", "year"}, or None
@@ -334,6 +336,8 @@ class Schema:
             if k in dropped:
                 continue
             column = column_of(X, k)
+            if k not in named and kinds.get(k) in ("categories", "names"):
+                check_slips(cells_of(column), title, name)
             if drops and k not in named and kinds.get(k) == "names":
                 reasons[title] = _why_no_categories(texts[k])
                 continue

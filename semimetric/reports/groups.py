@@ -190,6 +190,11 @@ def group_facts(
     """
     if not groups:
         return []
+    if not subject.predicts:
+        raise InputError(
+            f"by= divides the items by which predictions are assessed, and {type(subject.model).__name__} predicts nothing; "
+            "leave by= out, or give a classifier or a regressor, such as SemimetricClassifier().fit(X, y)"
+        )
     if assessed is None or quality is None or (assessed.rows < 0).any():
         raise InputError(
             "by= divides the items that the model is assessed by, and it is not known which these are; give X and y that it "

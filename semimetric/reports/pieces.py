@@ -211,8 +211,9 @@ class SupportPointsSubject(_PiecesSubject):
     @property
     def summary(self) -> list[str]:
         points = f"{len(self._points):,} support points, {self.model.support_share_:.1%} of the items of the fit"
-        bound = f"the error on new items is expected to be at most {self.model.generalization_bound_:.1%} (theorem 2)"
-        return [" ".join(repr(self.model).split()), points, bound]
+        bound = self.model.generalization_bound_
+        told = [f"the error on new items is expected to be at most {bound:.1%} (theorem 2)"] if bound == bound else []
+        return [" ".join(repr(self.model).split()), points, *told]
 
     def codes(self, scores: Floats) -> Integers:
         return np.asarray(scores.argmin(axis=1), dtype=np.int64)

@@ -103,3 +103,16 @@ def test_complex_numbers_are_refused():
     assert_refused(
         lambda: numbers_of(column, "phase", "X"), "column 'phase' of X is complex", "not supported", "real and imaginary"
     )
+
+
+@pytest.mark.parametrize(
+    ("categories", "cells", "expected"),
+    [
+        (["10", "7", "x"], [10, 10.0, "10", "10.0", "7", True, "X"], [0, 0, 0, 0, 1, 3, 3]),
+        ([7, 10], ["10", "10.0", 7.0, np.int32(7), "seven"], [1, 1, 0, 0, 2]),
+        (["1", "1.0"], [1, "1", "1.0", "01"], [2, 0, 1, 2]),  # which of both a number is, is not known
+        ([True, False], [1, "1", None], [0, 2, np.nan]),
+    ],
+)
+def test_numbers_and_their_texts_are_one_category(categories, cells, expected):
+    np.testing.assert_array_equal(codes_of(cells, categories, "'c' of X"), expected)

@@ -179,7 +179,8 @@ def test_what_cannot_be_divided_is_refused(of_classes):
     assert_refused(lambda: sm.report(of_classes, X, y, by=CITY), "'city' of shape (400,) for 180", "one cell for each item")
     assert_refused(lambda: sm.report(of_classes, X, y, by=np.ones((180, 2))), "shape (180, 2)", "one cell for each item")
     l1 = sm.Semimetric.l1(X[["age", "pay"]])
-    assert_refused(lambda: sm.report(l1, X[["age", "pay"]], by="age"), "by=", "not known which", "give X and y")
+    assert_refused(lambda: sm.report(l1, X[["age", "pay"]], by="age"), "by=", "predicts nothing", "leave by= out")
+    assert_refused(lambda: sm.report(of_classes, X, by="age"), "by=", "not known which", "give X and y")
     assert_refused(lambda: sm.report(l1, by="age"), "by= divides items", "there are none", "give X")
 
 

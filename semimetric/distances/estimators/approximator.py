@@ -25,7 +25,15 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.errors import DistanceCallError, InputError, NotSupportedError, SemimetricWarning, silent, warn
+from ..._foundation.errors import (
+    DistanceCallError,
+    InputError,
+    NotSupportedError,
+    ObjectError,
+    SemimetricWarning,
+    silent,
+    warn,
+)
 from ..._foundation.estimator import SavedEstimator
 from ..._foundation.iteration import Status
 from ..._foundation.progress import announce
@@ -693,7 +701,7 @@ def landmark_parts(features: Any) -> list[LandmarkFeatures]:
 def feature_rows(features: Any, objects: Objects, n_features: int | None = None, *, fit: bool = False) -> Floats:
     """Return the features of objects by a transformer or function, shape (n_objects, n_features)."""
     if not hasattr(features, "transform"):
-        found = features(objects)
+        found = _called(features, objects)
     elif fit and hasattr(features, "fit_transform"):
         found = features.fit_transform(objects)
     else:
@@ -703,6 +711,22 @@ def feature_rows(features: Any, objects: Objects, n_features: int | None = None,
     if len(rows) != len(objects):
         raise InputError(f"features= returned {len(rows)} rows for {len(objects)} objects; one row an object is required")
     return rows
+
+
+def _called(features: Callable[[Objects], Any], objects: Objects) -> Any:
+    """Return the features of all objects by one call of a function."""
+    one_call = (
+        "a function is called once with the list of all objects, and returns a row for each: write "
+        "features=lambda objects: [f(x) for x in objects]"
+    )
+    try:
+        found = features(objects)
+        shape = found.shape if hasattr(found, "shape") else np.shape(found)
+    except Exception as error:  # a user's function may raise anything
+        raise InputError(f"features= failed on {len(objects)} objects ({type(error).__name__}: {error}); {one_call}") from error
+    if len(shape) != 2 or shape[0] != len(objects):
+        raise InputError(f"features= returned the shape {shape} for {len(objects)} objects; {one_call}")
+    return found
 
 
 def _names_of(features: Any, n_features: int) -> tuple[str, ...]:
@@ -756,9 +780,11 @@ class EncodedObjects:
 
     @contextmanager
     def _positions_in_X(self, left: Integers, right: Integers) -> Iterator[None]:
-        """Let an error of the distance, which names positions among some objects, name those of X."""
+        """Let an error of an object or of the distance, which names positions among some objects, name those of X."""
         try:
             yield
+        except ObjectError as error:
+            raise error.at(int(left[error.position])) from error.__cause__
         except DistanceCallError as error:
             if len(landmark_parts(self.features)) != 1:
                 raise

@@ -200,7 +200,7 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
 
 def _typical(feature: Feature, values: Floats, votes: Floats) -> Floats:
     """Return the value that donors give: ``values`` and ``votes`` have shape (n, n_donors), nearest first; the result (n,)."""
-    if feature.kind == "categorical":
+    if feature.kind == "categorical" or feature.truth:
         return _most_votes(values, votes)
     if feature.kind == "numeric":
         # Numbers are taken as differences from the first, so that donors that agree give just their number.

@@ -15,7 +15,7 @@ from ..._foundation.threads import one_blas_thread, thread_count
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights
 from ...data.identical_items import identities
-from ...data.rows import distinct_rows, items_named
+from ...data.rows import distinct_rows, effective_counts, items_named, left_out_weight
 from ...data.schema import Schema
 from ..learning.gradient_scales import BaseScales, Round, weight_rounds
 from ..learning.items import encode_class_labels
@@ -83,7 +83,8 @@ class KernelRidgeLearner(LearnedCoordinates):
     losses_ : ndarray of shape (n_rounds + 1,)
         Mean squared leave-one-out error of each round, for classes plus the error rate; the first has uniform weights.
     round_ : int
-        The round that was taken.
+        The round that was taken. In round 0 no other weights were better than uniform ones, and all features count alike:
+        ``refitted_columns`` of a classifier or regressor then says which of them matter.
     width_, strength_ : float
         The width h and the strength lambda in that round.
     classes_ : ndarray of shape (n_classes,)
@@ -140,7 +141,8 @@ class KernelRidgeLearner(LearnedCoordinates):
         X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
-            An item of weight 3 is as good as the item three times, and one of weight 0 as good as absent.
+            An item of weight 3 is as good as the item three times, and one of weight 0 as good as absent. Multiples of all
+            weights are the same.
 
         Raises
         ------
@@ -256,7 +258,9 @@ def item_targets(
     assert found is not None  # there always are
     rows, weight = found.rows, found.weight
     identity = identities(items[rows])
-    unit = np.minimum(weight, 1.0)
+    unit = left_out_weight(items[rows[identity.first]], identity.number, weight)
+    scale = effective_counts(weight, unit) / weight
+    weight, unit = scale * weight, scale * unit
     if known.dtype.kind != "i":
         return rows[identity.first], Targets(known[rows][:, None].astype(np.float64), weight, unit, identity.number)
     classes = known[rows]

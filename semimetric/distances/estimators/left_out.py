@@ -77,7 +77,7 @@ def left_out_by_machine(
     rows, targets, left_out, _ = left_out_of_some(
         d, machine, items, rows, targets, n_items=n_items, random_state=random_state, n_jobs=n_jobs
     )
-    weight = targets.weight
+    weight = targets.counts
     how = f"Each of the {n:,} different items is predicted by the machine of all the others."
     if n > n_items:
         how = (
@@ -89,7 +89,8 @@ def left_out_by_machine(
         return LeftOutPredictions(rows[targets.item], left_out, targets.outputs[:, 0], weight, how)
     how += " Each tenth of the probabilities is calibrated by the others. If few items are wrong, the log loss may be too good."
     found = _cross_calibrated(left_out, targets, np.random.default_rng(random_state))
-    weight = weight if factors is None else weight / factors[targets.classes]
+    if factors is not None:
+        weight = targets.without(factors).counts
     return LeftOutPredictions(rows[targets.item], found, targets.classes, weight, how)
 
 

@@ -74,10 +74,13 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         check_is_fitted(self, "semimetric_")
         if not hasattr(self, "intervals_"):
             error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
-            reason = f"{error.n_pairs} pairs of {error.n_items} items" if error.n_pairs else error.note
+            advice = "fit with validation_fraction=0.3"
+            reason = f"none were held out ({error.note})"
+            if error.n_pairs:
+                reason = f"too few were held out ({error.n_pairs} pairs of {error.n_items} items)"
+                advice += ", or give more pairs and items"
             raise NotSupportedError(
-                f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
-                "fit with validation_fraction=0.3, or give more pairs and items"
+                f"interval={level:g} needs pairs of items that were not learned from, and {reason}; {advice}"
             )
         checked = self._known(pairs, Pairs)
         warn_outside_once(self.semimetric_, checked.used)

@@ -15,12 +15,13 @@ from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_weights, weight_option
-from ...data.rows import distinct_rows
+from ...data.identical_items import identities
+from ...data.rows import distinct_rows, effective_counts, left_out_weight
 from ...data.splits import sample_pairs
 from ..learning.settings import Columns
 from ..learning.value_intervals import LeftOutErrors, Nearby, ValueIntervals, positions_of
 from ..model.semimetric import Semimetric
-from ..search.votes import HeldOutNeighbors, VoteRule, choose_value_votes
+from ..search.votes import HeldOutNeighbors, OwnRows, VoteRule, choose_value_votes
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 from .left_out import errors_of_votes, joined_errors, left_out_of_some, nearby_votes, rule_votes
 from .prediction_counterfactuals import Reaches
@@ -160,7 +161,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
-            divided by ``min(1, max(sample_weight))``.
+            divided by ``min(1, max(sample_weight))``. A machine is the same for all multiples of the weights.
 
         Raises
         ------
@@ -338,17 +339,23 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
                 return some.between[np.ix_(left, right)]
 
             return LeftOutErrors.of_machine(some.targets, some.left_out, distances, some.rows, machine.rows, machine.width, rng)
-        used = np.flatnonzero(counts > 0)
-        if len(used) < _FEWEST_LEFT_OUT:
+        distinct = distinct_rows(items, self._known, counts, always=True)
+        assert distinct is not None  # there always are
+        n = len(distinct.rows)
+        if n < _FEWEST_LEFT_OUT:
             raise InputError(
-                f"interval= needs {_FEWEST_LEFT_OUT} fitted items that have a weight, and there is {len(used)}; fit more items"
+                f"interval= needs {_FEWEST_LEFT_OUT} different items that have a weight, and there is {n}; fit more items"
             )
-        some_rows = used if len(used) <= _MOST_LEFT_OUT else np.sort(rng.choice(used, _MOST_LEFT_OUT, replace=False))
+        identity = identities(items[distinct.rows])
+        part = left_out_weight(items[distinct.rows[identity.first]], identity.number, distinct.weight)
+        weight = effective_counts(distinct.weight, part)
+        chosen = np.arange(n) if n <= _MOST_LEFT_OUT else np.sort(rng.choice(n, _MOST_LEFT_OUT, replace=False))
+        rows, weight = distinct.rows[chosen], weight[chosen]
         found = []
-        for voters in self._voters(items[some_rows], own=some_rows):
-            own = some_rows[voters.queries]
+        for voters in self._voters(items[rows], OwnRows.of(rows, items, self._known, counts)):
+            own = rows[voters.queries]
             near = voters.distances, self._targets[voters.indices], self._targets[own], voters.weight
-            found.append(rule_votes(self.vote_rule_, *near, counts[own]))
+            found.append(rule_votes(self.vote_rule_, *near, weight[voters.queries]))
         return joined_errors(found)
 
     def check_restored(self) -> None:

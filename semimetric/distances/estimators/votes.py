@@ -39,9 +39,10 @@ from ..features.linear_directions import Directions
 from ..learning.kernel_machine import Distances, KernelMachine, MachineFit, Setting, Targets, fit_machine
 from ..learning.settings import Columns
 from ..model.explanations import Explanation
+from ..model.item_statistics import warn_unknown_once
 from ..model.semimetric import Semimetric
 from ..search.index import NeighborIndex
-from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, Voters, VoteRule, find_voters, neighbor_counts
+from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, OwnRows, Voters, VoteRule, find_voters, neighbor_counts
 from .base import LearnedDistance
 from .indexed import StoredIndex
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
@@ -395,12 +396,16 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     def _queries(self, X: ArrayLike | None) -> Floats:
         """Return the queries, encoded; None is all items."""
         check_is_fitted(self, "index_")
-        return self.index_.encoded_items_ if X is None else self.index_.encode(X)
+        if X is None:
+            return self.index_.encoded_items_
+        queries = self.index_.encode(X)
+        warn_unknown_once(self.semimetric_, queries)
+        return queries
 
-    def _voters(self, queries: Floats, own: Integers | None = None) -> Iterator[Voters]:
+    def _voters(self, queries: Floats, own: OwnRows | None = None) -> Iterator[Voters]:
         """Yield the neighbors of every encoded query, among which are all that vote, in groups of queries.
 
-        One item of each row ``own`` (n_queries,) has no vote.
+        ``own`` says which items the queries are, if they are items: these have no vote.
         """
         return find_voters(self.index_, queries, self.vote_rule_.n_searched, self._weight, own)
 
@@ -477,10 +482,14 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         exporter("onnx", "model_to_onnx")(self, path)
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
-        """Return distances and rows of the nearest fitted items, both of shape (n_queries, k); k is `n_neighbors_` or 5."""
+        """Return distances and rows of the nearest fitted items, both of shape (n_queries, k).
+
+        ``n_neighbors`` is `n_neighbors_` or 5 by default, and no more than there are items. An InputError refuses a larger one
+        that is given.
+        """
         check_is_fitted(self, "index_")
-        k = self._n_shown if n_neighbors is None else check_count("n_neighbors", n_neighbors)
-        return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
+        k = min(self._n_shown, self.n_samples_fit_) if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        return self.index_.kneighbors(X, k)
 
     def explain_neighbors(
         self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features", exclude_self: bool = False

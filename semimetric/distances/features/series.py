@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.arrays import as_floats
-from ..._foundation.errors import InputError
+from ..._foundation.errors import ObjectError
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
@@ -138,8 +138,8 @@ def _series(X: Objects, n_channels: int | None = None) -> list[Floats]:
         n_channels = s.shape[1] if n_channels is None and s.ndim == 2 else n_channels
         if s.ndim != 2 or not len(s) or s.shape[1] != n_channels or not n_channels:
             wanted = f"(n_times, {n_channels})" if n_channels and n_channels > 1 else "(n_times,)"
-            raise InputError(f"X[{k}] has shape {np.shape(objects[k])}; {wanted} with a value or more is required")
+            raise ObjectError(k, f"has shape {np.shape(objects[k])}; {wanted} with a value or more is required")
         if not np.isfinite(s).all():
-            raise InputError(f"X[{k}] has values that are not finite; fill gaps in, or leave them out")
+            raise ObjectError(k, "has values that are not finite; fill gaps in, or leave them out")
         found.append(s)
     return found

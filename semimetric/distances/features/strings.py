@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, ObjectError
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import Floats, distinct
 from ..._foundation.validation import check_count
@@ -187,9 +187,10 @@ def _strings(X: Objects) -> list[Symbols]:
             symbols = list(value)
             hash(tuple(symbols))
         except TypeError:
-            raise InputError(
-                f"X[{k}] is of type {type(value).__name__}; a string, or a sequence of symbols that can be hashed, is "
-                "required: leave missing ones out"
+            raise ObjectError(
+                k,
+                f"is of type {type(value).__name__}; a string, or a sequence of symbols that can be hashed, is required: leave "
+                "missing ones out",
             ) from None
         found.append(symbols)
     return found

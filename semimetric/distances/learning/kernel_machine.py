@@ -9,7 +9,8 @@ r = y - m - (K + lambda S^-1) a, the objective is at most ``sum_i s_i r_i^2`` ab
 
 The prediction of an item by all others needs no other fit. With A = K + lambda S^-1 and the leverage
 H_i = 1 - lambda (A^-1)_ii / s_i, its error is (y_i - m - f(x_i)) / (1 - H_i) (Allen 1974). Items that coincide are one row of
-the kernel with the sum of their weights, and an error leaves out one item of them.
+the kernel with the sum of their weights. An error leaves out the whole of an item that has one target, and one row of an item
+that has several.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha
+from ...data.rows import effective_counts
 
 WIDTHS = (0.5, 2.0)  # of the kernel, in median distances; wider ones differ little, as exp(-d / h) is then a straight line
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
@@ -51,7 +53,7 @@ class Targets(NamedTuple):
 
     outputs: Floats  # (n_rows, n_outputs): values, or indicators of classes
     weight: Floats  # (n_rows,)
-    unit: Floats  # (n_rows,): the part of the weight that one item has, which is left out at a time
+    unit: Floats  # (n_rows,): the part of the weight that is left out at a time
     item: Integers  # (n_rows,): the number of the distinct item of each row
     classes: Integers | None = None  # (n_rows,): numbers of classes; None for values
 
@@ -63,10 +65,20 @@ class Targets(NamedTuple):
         classes = None if self.classes is None else self.classes[rows]
         return Targets(self.outputs[rows], self.weight[rows], self.unit[rows], number[self.item[rows]], classes)
 
+    def without(self, factors: Floats) -> Targets:
+        """Return classes whose weights do not count the factors of classes, shape (n_classes,)."""
+        own = factors[self.classes]
+        return self._replace(weight=self.weight / own, unit=self.unit / own)
+
     @property
     def mean(self) -> Floats:
         """The weighted mean of the outputs, shape (n_outputs,)."""
         return np.average(self.outputs, axis=0, weights=self.weight)
+
+    @property
+    def counts(self) -> Floats:
+        """How many items each row is, by `effective_counts`, shape (n_rows,)."""
+        return effective_counts(self.weight, self.unit)
 
     def of_items(self) -> tuple[Floats, Floats]:
         """Return the mean outputs (n_items, n_outputs) and the weights (n_items,) of the distinct items."""

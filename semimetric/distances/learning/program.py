@@ -61,8 +61,10 @@ class Terms:
 
 
 def least_weight(recipe: Recipe, weights: Floats) -> float:
-    """The ``delta`` of `Terms`, from the weights of the prior, shape (n_columns,)."""
-    return recipe.delta * float(weights.mean()) if recipe.axioms is not None and len(weights) else 0.0
+    """The ``delta`` of `Terms`, from the weights of the prior, shape (n_columns,); their mean is 1 / n_columns at least."""
+    if recipe.axioms is None or not len(weights):
+        return 0.0
+    return recipe.delta * (float(weights.mean()) or 1.0 / len(weights))  # 0 where base distances explain all
 
 
 def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:

@@ -163,11 +163,8 @@ class LeftOutErrors(FrozenValue):
         known = np.flatnonzero(np.isfinite(left_out[:, 0]))
         if len(known) > _MOST_SCORED:
             known = np.sort(rng.choice(known, _MOST_SCORED, replace=False))
-        errors, weight, unit = (
-            np.abs(targets.outputs[known, 0] - left_out[known, 0]),
-            targets.weight[known],
-            targets.unit[known],
-        )
+        errors, counts = np.abs(targets.outputs[known, 0] - left_out[known, 0]), targets.counts
+        weight, unit = counts[known], (targets.unit * counts / targets.weight)[known]
         items, number = np.unique(targets.item[known], return_inverse=True)
         some = np.flatnonzero(np.isin(rows[items], centers))
         if len(some) > _MOST_LOCAL:

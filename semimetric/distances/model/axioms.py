@@ -287,14 +287,19 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
             f"by a check of all grid points: the worst excess is {worst.excess:.3g}, of {worst.largest:.3g}; up to "
             f"{TOLERANCE:g} of that is rounding" + ("; divergences are known metrics" if d.base_distances else "")
         )
+    also = (
+        "; of base distances only seen at a few pairs"
+        if any(base.divergence is None and base.weight > 0 for base in d.base_distances)
+        else ""
+    )
     jumps = "leaves of trees jump at thresholds" if d.directions and d.directions.n_trees else "symmetry by swapping jumps"
     return {
         "nonnegative": bounds if held.nonnegative else f"not proved: the least weight is {least:.3g}",
-        "zero_on_diagonal": "by the columns" if held.zero_on_diagonal else "not proved: columns or base distances",
-        "symmetric": "by the columns" if held.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
+        "zero_on_diagonal": f"by the columns{also}" if held.zero_on_diagonal else "not proved: columns or base distances",
+        "symmetric": f"by the columns{also}" if held.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
         "positive": positive,
         "triangle": triangle,
-        "continuous": "by the columns" if held.continuous else f"not proved: {jumps}",
+        "continuous": f"by the columns{also}" if held.continuous else f"not proved: {jumps}",
     }
 
 

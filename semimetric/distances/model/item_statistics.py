@@ -37,6 +37,26 @@ def warn_outside_once(d: Semimetric, X: Floats) -> None:
         warn_outside(d, X)
 
 
+_FEWEST = 5  # rows of which none has a known category: fewer may well be new
+
+
+def warn_unknown_once(d: Semimetric, X: Floats) -> None:
+    """Warn once for a distance if some rows have no category of a column that was in the fit, as where its cells changed."""
+    if d in _TOLD or len(X) < _FEWEST:
+        return
+    unseen = d.schema.unseen(X)
+    known = ~np.isnan(X)
+    for f in np.flatnonzero(unseen.any(axis=0) & (unseen == known).all(axis=0)).tolist():
+        _TOLD.add(d)
+        feature = d.schema.features[f]
+        warn(
+            f"no row has a category of {feature.name!r} that was in the fit, such as {feature.categories[0]!r}, so that this "
+            "column says nothing: give the same spelling and type as there",
+            cause="no known category",
+        )
+        return
+
+
 def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
     """Warn if items lie outside the range of a raw feature or hold new categories, naming the features with most of these."""
     outside = d.out_of_range(X)

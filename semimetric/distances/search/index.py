@@ -29,7 +29,7 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, distinct
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ...data.object_lists import listed_objects
-from ...data.payload import Payload, check_names
+from ...data.payload import Payload, check_names, check_same_rows
 from ...data.rows import single_row
 from ...data.schema import MISSING_ADVICE
 from ..model.explanations import Explanation
@@ -223,8 +223,9 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
             refuse_encoded(view.semimetric, self.rerank)
         items = other._read(X, view.semimetric, reset=True)
         n = len(items)
-        beside = None if payload is None else Payload.read(payload, n, other._column_names(view.semimetric))
         given = np.arange(n) if ids is None else check_ids(ids, n)
+        check_same_rows(payload, row_labels(X, n) if hasattr(X, "iloc") else given, "payload", "X")
+        beside = None if payload is None else Payload.read(payload, n, other._column_names(view.semimetric))
         other.fit_encoded(view, items.rows, given, objects=items.objects, payload=beside)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         return self
@@ -751,6 +752,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """
         new, segments = self._queries(X), list(self.segments_)
         items, objects, given = new.rows, new.objects, new_ids(ids, len(new), self.ids_)
+        check_same_rows(payload, row_labels(X, len(new)) if hasattr(X, "iloc") else given, "payload", "X")
         beside = Payload.added(payload, len(new), segments[0].payload)
         # Segments at the end join the new items if they are small, or not twice as large as these.
         while segments and len(segments[-1]) < max(2 * len(given), _TAIL):

@@ -19,7 +19,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers, Pairs
 from ...data.calls import UserDistance
 from ...data.conditions import Cells, TruthCells, read_condition
 from ...data.moments import TimeCells
-from ...data.payload import Payload, PayloadColumn
+from ...data.payload import Payload, PayloadColumn, check_same_rows
 from ...data.schema import Schema
 from ...data.texts import DistinctTexts, TextCells
 from ...data.times import SCALE
@@ -512,6 +512,9 @@ def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[N
     if given.dtype.kind != "b":
         wanted = check_ids(given, None, parts[0].ids.dtype.kind, unique=False)
         return [np.isin(part.ids, wanted) for part in parts]
+    ids = np.concatenate([part.ids[part.alive] for part in parts]) if hasattr(where, "iloc") else np.empty(0)
+    if ids.dtype.kind == "U":
+        check_same_rows(where, ids, "where", "ids_")
     counts = [int(part.alive.sum()) for part in parts]
     if given.shape != (sum(counts),):
         raise InputError(f"where is a mask of shape {given.shape} for {sum(counts)} items; give one value for each of ids_")

@@ -29,6 +29,8 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
+from ...data.identical_items import identities
+from ...data.rows import come_again
 from .index import NeighborIndex
 
 WEIGHTS = ("uniform", "distance", "kernel")
@@ -219,12 +221,38 @@ class Voters(NamedTuple):
     weight: Floats | None  # (n, K), the number of neighbours that each item counts for; None is one
 
 
+class OwnRows(NamedTuple):
+    """Queries that are items themselves, and what of these has no vote for them."""
+
+    rows: Integers  # (n_queries,): their rows
+    number: Integers  # (n_items,): rows of one number are copies of an item, which has a single value
+    repeats: NDArray[np.bool_]  # (n_items,): True where an item may `come_again`, so that one row of it is left out
+
+    @classmethod
+    def of(cls, rows: Integers, items: Floats, known: NDArray[Any], counts: Floats) -> OwnRows:
+        """Return some rows of encoded items (n_items, n_features) with these classes or values and counts, (n_items,)."""
+        place = identities(items).number
+        copies = identities(np.column_stack([place, known]).astype(np.float64)).number
+        used = np.flatnonzero(counts > 0)
+        different = used[np.unique(copies[used], return_index=True)[1]]
+        there, first, item = np.unique(place[different], return_index=True, return_inverse=True)
+        repeats = np.zeros(len(items), dtype=np.bool_)
+        repeats[there] = come_again(items[different[first]], item)
+        return cls(rows, copies, repeats[place])
+
+    def counts(self, queries: Integers, ids: Integers, counts: Floats) -> Floats:
+        """Return how much of the counts (n, K) of items has no vote for some of the queries, (n,)."""
+        own = self.rows[queries, None]
+        copies = (self.number[ids] == self.number[own]) & ~self.repeats[own]
+        return np.where(copies, counts, np.minimum(counts, 1.0) * (ids == own))
+
+
 def find_voters(
-    index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None, own: Integers | None = None
+    index: NeighborIndex, queries: Floats, n_neighbors: int, weight: Floats | None, own: OwnRows | None = None
 ) -> Iterator[Voters]:
     """Find the voters of every encoded query, in groups of queries that have equally many neighbours at hand.
 
-    ``own`` (n_queries,) are the rows of the queries, if these are items themselves: one item of each row then has no vote.
+    ``own`` says which items the queries are, if they are items themselves: these have no vote.
     """
     n_items = index.n_samples_fit_
     for block in blocks(len(queries), _BLOCK):
@@ -234,7 +262,7 @@ def find_voters(
             counts = None if weight is None else weight[ids]
             if own is not None:
                 counts = np.ones(ids.shape) if counts is None else counts
-                counts = counts - np.minimum(counts, 1.0) * (ids == own[waiting, None])
+                counts = counts - own.counts(waiting, ids, counts)
             done = is_enough(distances, n_neighbors, counts) | (k == n_items)
             yield Voters(waiting[done], distances[done], ids[done], None if counts is None else counts[done])
             waiting, k = waiting[~done], min(2 * k, n_items)

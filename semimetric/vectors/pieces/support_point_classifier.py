@@ -56,7 +56,8 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     support_share_ : float
         Their number, divided by the number of items.
     generalization_bound_ : float
-        (2 N_support - N_self) / N of these items, at most 1: an estimate of the bound, which is an expectation over items.
+        (2 N_support - N_self) / N of these items, at most 1: an estimate of the bound, which is an expectation over items. NaN
+        with ``neighbors``, where it is not proved.
     n_features_in_ : int
 
     Raises
@@ -97,7 +98,7 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         self.support_ = np.sort(places.rows[support])
         self.support_share_ = len(support) / places.n_items
         n_errors = 2 * len(support) - len(self_support) + places.n_contradicted
-        self.generalization_bound_ = min(1.0, n_errors / places.n_items)
+        self.generalization_bound_ = min(1.0, n_errors / places.n_items) if self.neighbors is None else np.nan
         self._codes = codes[self.support_]
         self._unit = common_unit(items)
         self._search_among(items[self.support_] / self._unit)
@@ -129,7 +130,8 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         self.stored_array("_codes", n, least=0, most=len(self.classes_) - 1)
         if not n:
             raise InputError("there are no support points; restore the file")
-        if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and 0 <= self.generalization_bound_ <= 1):
+        bound = 0.0 if self.neighbors is not None else self.generalization_bound_
+        if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and 0 <= bound <= 1):
             raise InputError("the unit of support points is not positive, or a share is not between 0 and 1; restore the file")
         if (np.diff(self.support_) <= 0).any():
             raise InputError("support_ are not different rows in ascending order; restore the file")

@@ -151,3 +151,8 @@ def test_a_constant_distance_to_what_is_missing_is_the_mean_of_all():
     assert not d.axioms.triangle or 2 * mean >= 1
     with pytest.raises(InputError, match="missing="):
         Semimetric.gower(X, missing="mean")
+
+
+def test_truth_values_get_the_most_votes():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0, 5.0], "ok": [True, False, None, True, True]})
+    assert SemimetricImputer(n_neighbors=3).fit_transform(frame)["ok"].tolist() == [1, 0, 1, 1, 1]

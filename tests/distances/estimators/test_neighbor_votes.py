@@ -368,3 +368,10 @@ class Told(BaseEstimator):
 
     def fit(self, X, y):
         raise AssertionError("this is refused before")
+
+
+def test_more_neighbors_than_items_are_refused():
+    model = SemimetricClassifier(QUICK, n_neighbors=3, weights="uniform").fit(X[40:60], Y[40:60])
+    with pytest.raises(InputError, match="21"):
+        model.kneighbors(X[:1], n_neighbors=21)
+    assert model.kneighbors(X[:1], n_neighbors=20)[1].shape == (1, 20)

@@ -16,6 +16,7 @@ from semimetric import (
     DistanceCallError,
     DistanceRegressor,
     HistogramFeatures,
+    InputError,
     LandmarkFeatures,
     NeighborIndex,
     NotSupportedError,
@@ -181,9 +182,9 @@ def test_without_features_it_is_as_it_was():
     [
         ({"features": 3}, "features=3 must be a transformer"),
         ({"features": LandmarkFeatures}, "must be a transformer"),
-        ({"features": lambda words: np.ones((2, 2))}, "returned 2 rows for"),
+        ({"features": lambda words: np.ones((2, 2))}, "returned the shape (2, 2) for 81 objects"),
         ({"features": lambda words: np.full((len(words), 1), np.nan)}, "features of the objects"),
-        ({"features": lambda words: np.ones(len(words))}, "features of the objects"),
+        ({"features": lambda words: np.ones(len(words))}, "returned the shape (81,)"),
         ({"distance": None}, "distance=None must be callable"),
         ({"X": "words"}, "is one text"),
         ({"X": WORDS[:1]}, "has 1 objects; at least 2"),
@@ -300,3 +301,28 @@ def test_counts_that_no_word_tells_apart_are_no_news_but_a_constant_column_of_a_
 def test_texts_without_features_are_told_of_them():
     for X in (WORDS, tuple(WORDS), np.array(WORDS)):
         assert_refused(lambda X=X: fit(None, X=X), "X holds texts, such as", "features= is None", "features=StringFeatures()")
+
+
+def test_an_object_that_cannot_be_read_is_named_by_its_place_among_all():
+    with pytest.raises(InputError, match=r"X\[90\] is of type NoneType"):
+        DistanceApproximator(lambda a, b: float(abs(len(a) - len(b))), features=StringFeatures(), n_pairs=50).fit(
+            [*WORDS, None]
+        )
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (
+            lambda word: [len(word), word.index("a"), word.lower()],
+            r"features= failed on \d+ objects \(ValueError: .*is called once",
+        ),
+        (
+            lambda words: [len(word) for word in words],
+            r"returned the shape \(\d+,\) for \d+ objects; a function is called once",
+        ),
+    ],
+)
+def test_a_function_of_one_object_is_refused_with_advice(features, message):
+    with pytest.raises(InputError, match=message):
+        DistanceApproximator(lambda a, b: float(abs(len(a) - len(b))), features=features, n_pairs=50).fit(WORDS)

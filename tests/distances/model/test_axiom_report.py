@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from learners import made
 
-from semimetric import Columns, DistanceRegressor, Grid, PairEmbedding, Semimetric
+from semimetric import Columns, DistanceRegressor, Grid, PairEmbedding, Semimetric, Tables
 from semimetric.distances.model.axioms import certify
 
 ITEMS, INDEX, _ = cases.sample()
@@ -105,3 +105,30 @@ def test_the_points_that_are_shown_have_categories_of_the_fit():
     x, y, z = d.schema.decode(report.triple)
     assert d(x, z) - d(x, y) - d(y, z) == pytest.approx(report.excess, rel=1e-9)
     assert report.excess > 1.0
+
+
+def test_of_a_users_base_distance_only_what_was_seen_is_said():
+    rng = np.random.default_rng(0)
+    X, pairs = rng.random((40, 2)), rng.integers(0, 40, (300, 2))
+
+    def base(x, y):
+        return float(np.abs(np.asarray(x) - y).max())
+
+    y = [base(X[i], X[j]) for i, j in pairs]
+    for bases, seen in (([base], True), ((), False)):
+        options = {"n_knots": 2, "alpha": 1e-3, "tables": Tables(base_distances=bases), "preprocessor": X}
+        report = DistanceRegressor(**options, link="identity").fit(pairs, y).semimetric_.certify()
+        for axiom in ("symmetric", "zero_on_diagonal", "continuous"):
+            assert report.proofs[axiom] == "by the columns" + "; of base distances only seen at a few pairs" * seen
+
+
+def test_a_distance_that_a_base_distance_explains_whole_is_positive():
+    rng = np.random.default_rng(7)
+    H, pairs = rng.dirichlet(np.ones(4), 100), rng.integers(0, 100, (1500, 2))
+    y = np.sqrt(0.5 * ((np.sqrt(H[pairs[:, 0]]) - np.sqrt(H[pairs[:, 1]])) ** 2).sum(axis=1))
+    tables = Tables(base_distances=["hellinger"])
+    d = DistanceRegressor(n_knots=3, alpha=1e-2, preprocessor=H, link="sqrt", tables=tables).fit(pairs, y).semimetric_
+    assert d.axioms.name == "semimetric"
+    assert d.weights.min() > 0
+    x = np.full(4, 0.25)
+    assert d(x, x + [1e-9, -1e-9, 0, 0]) > 0

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from searches import search_problem
 
-from semimetric import FilterRefineIndex, NeighborIndex, Semimetric, ShardedIndex, StorageError, load
+from semimetric import FilterRefineIndex, InputError, NeighborIndex, Semimetric, ShardedIndex, StorageError, load
 from semimetric._foundation.files import State, read_state, write_state
 from semimetric.data.payload import Payload
 from semimetric.distances.search import index as index_module
@@ -345,3 +345,18 @@ def test_a_damaged_or_missing_file_of_a_payload_is_refused(tmp_path):
         assert_refused(lambda: load(tmp_path / "copy"), "truncated or altered", "restore it", error=StorageError)
         path.unlink()
         assert_refused(lambda: load(tmp_path / "copy"), "is missing", "restore it", error=StorageError)
+
+
+def test_rows_in_another_order_are_refused():
+    items = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=["x", "y", "z"])
+    beside = pd.DataFrame({"n": ["Z", "Y", "X"]}, index=["z", "y", "x"])
+    with pytest.raises(InputError, match="payload has the row labels of X in another order: the first is z, and there x"):
+        NeighborIndex("l1").fit(items, payload=beside)
+    index = NeighborIndex("l1").fit(items, payload=beside.loc[items.index], ids=["x", "y", "z"])
+    assert index.get_payload(["x"])["n"].tolist() == ["X"]
+    with pytest.raises(InputError, match="payload has the row labels of X"):
+        index.add(items.set_axis(["u", "v", "w"]), ["u", "v", "w"], payload=beside.set_axis(["w", "v", "u"]))
+    with pytest.raises(InputError, match="where has the row labels of ids_ in another order"):
+        index.kneighbors(items[:1], 1, where=pd.Series([True, False, False], index=["z", "y", "x"]))
+    assert index.kneighbors(items[:1], 1, where=pd.Series([False, False, True], index=["x", "y", "z"]))[1].tolist() == [["z"]]
+    assert NeighborIndex("l1").fit(items, payload=beside.reset_index(drop=True)).get_payload([0])["n"].tolist() == ["Z"]

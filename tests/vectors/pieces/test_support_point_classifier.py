@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from hypothesis import given
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 from strategies import labelled_items
 
-from semimetric import NeighborIndex, Semimetric, SemimetricWarning, SupportPointClassifier
+from semimetric import NeighborIndex, Semimetric, SemimetricWarning, SupportPointClassifier, report
 
 
 @given(labelled_items())
@@ -88,3 +88,10 @@ def test_support_points_are_rows_of_the_fit_with_their_classes():
     model = SupportPointClassifier().fit(X, y)
     np.testing.assert_array_equal(model.support_points_, X[model.support_])  # a power of 2 is the unit
     np.testing.assert_array_equal(model.classes_[model.support_codes_], y[model.support_])
+
+
+def test_under_another_distance_no_bound_is_told():
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    model = SupportPointClassifier(neighbors=NeighborIndex("l1")).fit(X, y)
+    assert np.isnan(model.generalization_bound_)
+    assert not any("theorem" in line for line in report(model, X, y).facts["summary"])
