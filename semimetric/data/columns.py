@@ -6,20 +6,22 @@ pandas and polars are recognised by their attributes, and neither library is imp
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._foundation.arrays import as_cells, dense_table, is_missing
 from .._foundation.errors import InputError
-from .._foundation.tables import FEW, is_time, no_numbers, read_table, texts_of
+from .._foundation.tables import FEW, is_number, is_time, no_numbers, read_table, texts_of
 from .._foundation.types import Floats
 
 Category: TypeAlias = str | bool | int | float
 _CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
 _TEXT = ("object", "str", "utf8", "large_string")  # how the names of dtypes begin that may hold text
+_WHOLE = 2.0**53  # whole numbers up to here are themselves as float64
 _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
@@ -94,33 +96,48 @@ def _is_blank(cell: Any) -> bool:
     return isinstance(cell, str) and not cell.strip()
 
 
-_TYPOS = 0.05  # of the cells of a column: so many texts among numbers are taken for slips
+_SLIPS = 0.05  # of the cells of a column: so many others among numbers or times are taken for slips
 
 
-def check_slips(cells: Sequence[Any], title: str, source: str) -> None:
-    """Refuse a column of numbers, or of times, in which up to a twentieth of the known cells is other text.
+class Slips(NamedTuple):
+    """The few cells of a column of numbers or times that are neither."""
 
-    Columns of at most 20 different cells pass: they are categories.
+    kind: str  # "numbers" or "times"
+    row: int  # of the first
+    cell: Any  # the first
+    n: int
+    typed: bool  # True if numbers are no text, so that nobody wrote them as names
+
+    @property
+    def first(self) -> str:
+        """What the first row has, and how many there are."""
+        more = "" if self.n == 1 else ", as 1 more row has" if self.n == 2 else f", as {self.n - 1:,} more rows have"
+        return f"row {self.row} has {self.cell!r:.40}, which is none{more}"
+
+
+def slips_of(cells: Sequence[Any]) -> Slips | None:
+    """Return what is no number, or no time, in up to a twentieth of the known cells; None if there is none or too much.
+
+    A column of at most 20 different cells has none: they are categories.
     """
     known = [(row, cell) for row, cell in enumerate(cells) if not (is_missing(cell) or _is_blank(cell))]
-    if len({cell for _, cell in known}) <= FEW:
-        return
-    for kind, is_one in (
-        ("numbers", lambda cell: _number_in(cell) is not None),
-        ("times", lambda cell: isinstance(cell, str) and is_time(cell)),
-    ):
-        slips = [(row, cell) for row, cell in known if not is_one(cell)]
-        if slips and len(slips) <= _TYPOS * len(known):
-            them, more = ("it", "") if len(slips) == 1 else ("them", f", and {len(slips) - 1:,} more rows have text")
-            raise InputError(
-                f"column {title!r} of {source} is of {kind}, but row {slips[0][0]} has {slips[0][1]!r:.40}{more}: correct "
-                f"{them}, or leave {them} empty. If the column holds categories, name it in Columns(categorical=) or "
-                "categorical_features=; if it is no feature, in Columns(drop=)"
-            )
+    try:
+        if len({cell for _, cell in known}) <= FEW:
+            return None
+    except TypeError:  # lists and the like are no categories, and are refused as such
+        return None
+    for kind, is_one in (("numbers", _is_number), ("times", _is_time)):
+        others = [(row, cell) for row, cell in known if not is_one(cell)]
+        if others and len(others) <= _SLIPS * len(known):
+            typed = kind == "numbers" and any(not isinstance(cell, str) and _is_number(cell) for _, cell in known)
+            return Slips(kind, *others[0], len(others), typed)
+    return None
 
 
 def _is_number(cell: Any) -> bool:
-    return _number_in(cell) is not None
+    if isinstance(cell, str):
+        return is_number(cell)
+    return isinstance(cell, int | float | np.integer | np.floating) and not isinstance(cell, bool)
 
 
 def _is_time(cell: Any) -> bool:
@@ -130,7 +147,8 @@ def _is_time(cell: Any) -> bool:
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:
     """Return the code of every cell: its place among the K categories, K for any other value, NaN for a missing value.
 
-    A number that is no category stands for the text of it, and text for its number: tables read from files often change these.
+    A number that is no category stands for the text that writes it, as "7" or "7.0" do 7, and text for its number: tables that
+    are read from files often change these.
     """
     place: dict[Any, float] = {category: float(k) for k, category in enumerate(categories)}
     try:
@@ -139,28 +157,38 @@ def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) 
         raise InputError(f"{source} holds values that are no categories ({error}); text or numbers are required") from error
     out = np.array(codes)
     unknown = np.flatnonzero(out < 0).tolist()
-    by_number = _codes_by_number(categories) if unknown else {}
+    written = _codes_as_written(categories) if unknown else {}
     for row in unknown:
         cell = cells[row]
-        out[row] = np.nan if is_missing(cell) else by_number.get(_number_in(cell), len(categories))
+        out[row] = np.nan if is_missing(cell) else written.get(_as_written(cell), len(categories))
     return out
 
 
-def _codes_by_number(categories: Sequence[Category]) -> dict[float | None, float]:
-    """Return the code of each number that a single category is or writes."""
-    numbers = [_number_in(category) for category in categories]
-    times = Counter(numbers)
-    return {number: float(k) for k, number in enumerate(numbers) if number is not None and times[number] == 1}
+def _codes_as_written(categories: Sequence[Category]) -> dict[str | None, float]:
+    """Return the code of each text of a number that a single category has."""
+    texts = [_as_written(category) for category in categories]
+    times = Counter(texts)
+    return {text: float(k) for k, text in enumerate(texts) if text is not None and times[text] == 1}
 
 
-def _number_in(cell: Any) -> float | None:
-    """Return the number that a cell is, or that its text writes; None of truth values and of everything else."""
-    if isinstance(cell, bool | np.bool_) or not isinstance(cell, str | int | float | np.integer | np.floating):
+def spellings(category: Category, categories: Sequence[Category]) -> list[str]:
+    """Return the texts that `codes_of` takes for a category, itself first: a whole number is written with and without ".0"."""
+    number = _as_written(category)
+    alike = [] if number is None or number not in _codes_as_written(categories) else [number]
+    alike += [f"{text}.0" for text in alike if re.fullmatch(r"-?\d+", text)]
+    return list(dict.fromkeys([str(category), *(text for text in alike if text not in categories)]))
+
+
+def _as_written(cell: Any) -> str | None:
+    """Return the text of a number, of whole numbers without ".0"; None of what is no number."""
+    if isinstance(cell, str):
+        return re.sub(r"^(-?\d+)\.0$", r"\1", cell) if is_number(cell) else None
+    if not _is_number(cell):
         return None
-    try:
-        return float(cell)
-    except (ValueError, OverflowError):  # other text, or a whole number that is too large
-        return None
+    if isinstance(cell, int | np.integer):
+        return str(int(cell))
+    value = float(cell)
+    return str(int(value)) if value.is_integer() and abs(value) < _WHOLE else repr(value)
 
 
 def categories_of(column: Any, source: str) -> tuple[Category, ...]:

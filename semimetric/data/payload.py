@@ -226,14 +226,15 @@ class Payload:
 
 def check_same_rows(given: Any, labels: NDArray[Any], name: str, of: str) -> None:
     """Refuse a frame or series of pandas whose row labels are those of the items, as `row_labels`, in another order."""
-    if not hasattr(given, "iloc") or isinstance(given.index, optional("pandas").RangeIndex):
+    if not hasattr(given, "iloc"):
         return
-    own = row_labels(given, len(given))
-    if own.shape != labels.shape or own.dtype.kind != labels.dtype.kind or (own == labels).all():
+    own, rows = row_labels(given, len(given)), np.arange(len(given))
+    if own.shape != labels.shape or own.dtype.kind != labels.dtype.kind or (own == labels).all() or np.array_equal(own, rows):
         return
     if (np.sort(own) == np.sort(labels)).all():
+        k = int((own != labels).argmax())
         raise InputError(
-            f"{name} has the row labels of {of} in another order: the first is {own[0]!s}, and there {labels[0]!s}. Rows are "
+            f"{name} has the row labels of {of} in another order: row {k} is {own[k]!s}, and there {labels[k]!s}. Rows are "
             f"taken in their order: sort {name} as {of}, or leave its labels out by reset_index(drop=True)"
         )
 

@@ -28,7 +28,9 @@ from .times import SCALE, times_of, with_texts_read
 _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
 
 
-_EXPECTED = np.log(0.5)  # rows of an item
+_EXPECTED = np.log(0.5)  # rows of an item by chance
+_TIMES = 3.0  # rows of an item of coarse columns, in the mean: a sample with replacement has 1.6
+_FEW_VALUES = 20  # of a coarse column
 
 
 class DistinctRows(NamedTuple):
@@ -58,12 +60,14 @@ def distinct_rows(
     return DistinctRows(rows[is_first], np.add.reduceat(weight[rows], np.flatnonzero(is_first)))
 
 
-def come_again(items: Floats, item: Integers) -> NDArray[np.bool_]:
+def come_again(items: Floats, item: Integers, weight: Floats) -> NDArray[np.bool_]:
     """Return True for each distinct item that may come several times, and is no row that was copied, shape (n_items,).
 
     The copies of a row that was drawn anew, or has a larger weight, say nothing of new items. An item did come several times
-    if it has several classes or values. It may have if two columns or more are so coarse that rows coincide by chance:
-    ``n prod_f p_f(x_f) >= 1/2``, where p_f is the share of the distinct items with that value of column f.
+    if it has several classes or values. It may have if all columns are coarse, and an item has a weight of 3 or more in the
+    mean, or if rows coincide by chance, ``n prod_f p_f(x_f) >= 1/2`` over two columns or more, where p_f is the share of the
+    items with that value. A coarse column has two values, or values at equal steps of which half or more occur, or at most 20
+    and half as many as items.
 
     Parameters
     ----------
@@ -71,21 +75,33 @@ def come_again(items: Floats, item: Integers) -> NDArray[np.bool_]:
         Distinct, encoded.
     item : ndarray of shape (n_rows,)
         The number of the item of each row; a row is an item with one class or value.
+    weight : ndarray of shape (n_rows,)
     """
     n = len(items)
     several, expected, n_varied = np.bincount(item, minlength=n) > 1, np.full(n, np.log(n)), 0
+    coarse = weight.sum() >= _TIMES * n
     for column in items.T:
-        _, number, counts = np.unique(column, return_inverse=True, return_counts=True)
-        n_varied += len(counts) > 1
+        values, number, counts = np.unique(column, return_inverse=True, return_counts=True)
+        n_varied += len(values) > 1
         expected += np.log(counts[number] / n)
-        if n_varied > 1 and expected.max() < _EXPECTED:
+        coarse = coarse and _is_coarse(values[~np.isnan(values)], n)
+        if not coarse and n_varied > 1 and expected.max() < _EXPECTED:
             return several
-    return several | (expected >= _EXPECTED) if n_varied > 1 else several
+    by_chance = (expected >= _EXPECTED) & (n_varied > 1)
+    return several | by_chance | bool(coarse and n_varied)
+
+
+def _is_coarse(values: Floats, n_items: int) -> bool:
+    """Return True for the different values of a coarse column, increasing, see `come_again`."""
+    if len(values) <= 2 or len(values) <= min(_FEW_VALUES, n_items / 2):
+        return True
+    steps = np.diff(values) / np.diff(values).min()
+    return bool(steps.sum() + 1 <= 2 * len(values) and (np.abs(steps - np.round(steps)) <= 1e-6 * steps).all())
 
 
 def left_out_weight(items: Floats, item: Integers, weight: Floats) -> Floats:
     """Return how much of the weight of each row is left out at a time, (n_rows,): all, or one row of what may `come_again`."""
-    return np.where(come_again(items, item)[item], np.minimum(weight, 1.0), weight)
+    return np.where(come_again(items, item, weight)[item], np.minimum(weight, 1.0), weight)
 
 
 def effective_counts(weight: Floats, left_out: Floats) -> Floats:
@@ -95,6 +111,43 @@ def effective_counts(weight: Floats, left_out: Floats) -> Floats:
     """
     counts: Floats = weight * (weight.sum() / (weight @ left_out))
     return counts
+
+
+class Copies(NamedTuple):
+    """Which rows are copies of one another, so that they are evidence once, or are left out together."""
+
+    number: Integers  # (n_rows,): rows of one number have the same values and the same class or value
+    repeats: NDArray[np.bool_]  # (n_rows,): True where the item may `come_again`, so that each of its rows is evidence
+    weight: Floats  # (n_rows,)
+
+    @classmethod
+    def of(cls, items: Floats, known: NDArray[Any], weight: Floats) -> Copies:
+        """Return the copies among encoded items (n_rows, n_features) with classes or values and weights, (n_rows,)."""
+        place = identities(items).number
+        number = identities(np.column_stack([place, known]).astype(np.float64)).number
+        used = np.flatnonzero(weight > 0)
+        different = used[np.unique(number[used], return_index=True)[1]]
+        there, first, item = np.unique(place[different], return_index=True, return_inverse=True)
+        total = np.bincount(number, weights=weight).astype(np.float64)[number[different]]
+        repeats = np.zeros(len(items), dtype=np.bool_)
+        repeats[there] = come_again(items[different[first]], item, total)
+        return cls(number, repeats[place], weight)
+
+    @property
+    def scale(self) -> float:
+        """The factor by which weights become `effective_counts`."""
+        used = self.weight > 0
+        _, first = np.unique(self.number[used], return_index=True)
+        total = np.bincount(self.number, weights=self.weight)[self.number[used][first]]
+        left_out = np.where(self.repeats[used][first], np.minimum(total, 1.0), total)
+        return float(total.sum() / (total @ left_out))
+
+    @property
+    def rows(self) -> Integers:
+        """The rows of a weight > 0 without copies that say nothing new, increasing."""
+        used = np.flatnonzero(self.weight > 0)
+        first = used[np.unique(self.number[used], return_index=True)[1]]
+        return np.union1d(first, used[self.repeats[used]])
 
 
 def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
@@ -158,7 +211,8 @@ class RowReader:
         if codes is not None:
             if cell is None or (kind in _CATEGORIES and cell != cell):
                 return np.nan
-            return codes.get(cell, float(len(codes))) if kind in _CATEGORIES else _look_at()
+            code = codes.get(cell) if kind in _CATEGORIES else None
+            return _look_at() if code is None else code
         if self._times[k]:
             if cell is not None and not isinstance(cell, (str, float, date, np.datetime64)):
                 _look_at()

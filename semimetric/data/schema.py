@@ -34,17 +34,18 @@ from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import (
     Category,
+    Slips,
     as_table,
     categories_of,
     cells_of,
     check_categories,
-    check_slips,
     codes_of,
     column_of,
     column_texts,
     holds_truth,
     is_categorical,
     numbers_of,
+    slips_of,
 )
 from .times import PERIODS, SCALE, clock_zone, days_or_hours, holds_times, times_of, with_texts_read, zone_of
 
@@ -283,9 +284,9 @@ class Schema:
         categorical_features : "auto" (default), None, or sequence of int or str
             The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
             ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and columns of text of which at most 20 cells, or
-            a tenth, differ (of 20 rows or more also not over half), but for dates and times. Where up to a twentieth of the
-            cells is text among numbers or times, and more than 20 differ, the column is refused. A sequence names others beside
-            these; None is none at all. Truth values are the numbers 1 and 0. Categories are text, truth values or finite
+            a tenth, differ (of 20 rows or more also not over half), but for dates and times. Numbers that are no text, with up
+            to a twentieth of text among them, are refused if more than 20 cells differ. A sequence names others beside these;
+            None is none at all. Truth values are the numbers 1 and 0. Categories are text, truth values or finite
             numbers, in the order of the dtype where it has one, else sorted.
         periodic : dict of int or str to float or {"day", "week", "year"}, or None
             The periods of columns that wrap around, such as ``{"hour": 24}``. For a column of times (datetime or date, with a
@@ -337,10 +338,10 @@ class Schema:
                 continue
             column = column_of(X, k)
             if k not in named and kinds.get(k) in ("categories", "names"):
-                check_slips(cells_of(column), title, name)
-            if drops and k not in named and kinds.get(k) == "names":
-                reasons[title] = _why_no_categories(texts[k])
-                continue
+                slips = _checked_slips(column, title, name, is_read_so=kinds[k] == "categories")
+                if drops and kinds[k] == "names":
+                    reasons[title] = _why_no_categories(texts[k]) + (f", but {slips.first}" if slips else "")
+                    continue
             feature = Feature(title, missing=missing == "level" or k in may_miss)
             if k in chosen:
                 categories = categories_of(column, f"{title!r} of {name}")
@@ -543,6 +544,25 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
 def _numbers_of(parameter: str, given: Any, names: Sequence[str]) -> set[int]:
     """Return the numbers of the columns that a parameter names; none for None and for a text."""
     return set() if given is None or isinstance(given, str) else set(column_numbers(given, names, parameter))
+
+
+def _checked_slips(column: Any, title: str, name: str, *, is_read_so: bool) -> Slips | None:
+    """Return the slips of a column of text; refuse those among typed numbers, and warn of those by which it is categories."""
+    slips = slips_of(cells_of(column))
+    if slips is None:
+        return None
+    if slips.typed:
+        raise InputError(
+            f"column {title!r} of {name} is of {slips.kind}, but {slips.first}: correct or empty such cells. If the column "
+            "holds categories, name it in Columns(categorical=) or categorical_features=, or leave it out of the table"
+        )
+    if is_read_so:
+        warn(
+            f"column {title!r} of {name} is of {slips.kind}, but {slips.first}, so that it is read as categories: correct or "
+            "empty such cells, or name the column in Columns(categorical=) if it holds categories",
+            cause="slips",
+        )
+    return slips
 
 
 def _why_no_categories(texts: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import Floats
-from ..data.columns import Category
+from ..data.columns import Category, spellings
 from ..data.schema import Feature
 from ..data.times import SCALE
 
@@ -113,7 +113,7 @@ class Dialect(ABC):
         if isinstance(category, bool):
             return [self.text(str(category).lower()), self.text(str(int(category)))]
         if {str, bool} & {type(c) for c in feature.categories}:
-            return [self.text(str(category))]
+            return list(map(self.text, spellings(category, feature.categories)))
         return [str(category) if isinstance(category, int) else self.number(float(category))]
 
     def power(self, base: str, exponent: float) -> str:
@@ -236,7 +236,7 @@ class SQLite(Dialect):
 
     def category_literals(self, feature: Feature, category: Category) -> list[str]:
         if str in {type(c) for c in feature.categories}:
-            return [self.text(str(category))]
+            return list(map(self.text, spellings(category, feature.categories)))
         return [str(int(category)) if isinstance(category, int) else self.threshold(float(category))]
 
     def time(self, feature: Feature, column: str) -> str:

@@ -212,6 +212,15 @@ def mean(values: Floats, weight: Floats) -> float:
     return float(np.average(values, weights=weight))
 
 
+def _median(values: Floats, weight: Floats) -> float:
+    """Return the weighted median: half of the weight is at most there, and half at least."""
+    order = np.argsort(values, kind="stable")
+    below, half = np.cumsum(weight[order]), weight.sum() / 2
+    k = int(np.searchsorted(below, half))
+    tied = np.isclose(below[k], half, rtol=1e-12) and k + 1 < len(values)
+    return float(values[order[k : k + 1 + tied]].mean())
+
+
 def _auc(positive: NDArray[np.bool_], score: Floats, weight: Floats) -> float:
     """Return the area under the ROC curve, NaN if one of the classes is absent."""
     _, number = np.unique(score, return_inverse=True)
@@ -265,8 +274,8 @@ def _of_values(assessed: Assessed, rng: np.random.Generator) -> dict[str, Any]:
     off = np.abs(true / unit - found / unit)
     center = float(np.average(true / unit, weights=weight))
 
-    def half(off: Floats) -> float:
-        return unit * float(np.median(off))
+    def half(off: Floats, weight: Floats) -> float:
+        return unit * _median(off, weight)
 
     def mean_error(off: Floats, weight: Floats) -> float:
         return unit * mean(off, weight)
@@ -277,7 +286,7 @@ def _of_values(assessed: Assessed, rng: np.random.Generator) -> dict[str, Any]:
 
     blind = unit * float(np.average(np.abs(true / unit - center), weights=weight))
     figures = [
-        figure("median error", half(off), bootstrap(half, rng, off), "half of the items are off by less"),
+        figure("median error", half(off, weight), bootstrap(half, rng, off, weight), "half of the items are off by less"),
         figure("mean absolute error", mean_error(off, weight), bootstrap(mean_error, rng, off, weight),
                 f"predicting the mean for every item gives {blind:.3g}"),
         figure("root mean squared error", unit * float(np.sqrt(np.average(off**2, weights=weight))), None,

@@ -118,3 +118,11 @@ def test_columns_that_are_left_out_may_be_there():
         assert_array_equal(reader.read(given_as), [[1.0, 1.0]])
     assert reader.read(row | {"color": "red"}) is None
     assert reader.read(pd.DataFrame([row])) is None
+
+
+@pytest.mark.parametrize("cell", ["7", 7, 7.0, "7.0", np.int64(7), "07", "8", True, "x"])
+def test_numbers_and_their_texts_are_read_as_by_the_schema(cell):
+    for categories in (["7", "x"], [7, 9]):
+        schema = Schema.fit(pd.DataFrame({"c": pd.Series(categories * 3, dtype=object)}), categorical_features=["c"])
+        row = RowReader(schema).read({"c": cell})
+        assert row is None or row[0, 0] == schema.encode(pd.DataFrame({"c": pd.Series([cell], dtype=object)}))[0, 0]

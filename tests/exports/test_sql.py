@@ -453,3 +453,12 @@ def test_candidates_of_the_index_are_ranked_by_the_exact_distance(postgres, name
     )
     new = postgres.rows(sql.nearest(1, 20, of=f"(SELECT {names})"))
     assert new[0][1] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "cells", [[1.0, 2.0, 3.0, 4.0], [1, 2, 3, 4], ["1", "2.0", "03", "4"]], ids=["floats", "integers", "texts"]
+)
+def test_numbers_that_texts_write_are_their_categories(base, cells):
+    rng = np.random.default_rng(0)
+    d = Semimetric.gower(pd.DataFrame({"floor": rng.choice(["1", "2", "3"], 60), "size": rng.random(60)}))
+    assert_as_python(base, d, pd.DataFrame({"floor": cells, "size": [0.5, 0.5, 0.25, 0.0]}))

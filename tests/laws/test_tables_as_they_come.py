@@ -310,37 +310,45 @@ def test_which_columns_are_features(name):
     assert Schema.fit(frame, missing="auto", drop="auto").names == used
 
 
-SLIPS = {
-    "numbers as text": ([f"{k}.5" for k in range(39)] + ["free"], "is of numbers, but row 39 has 'free'"),
-    "numbers with a text": ([*np.arange(39) / 4, "free"], "is of numbers, but row 39 has 'free'"),
-    "whole numbers that repeat": ([*np.arange(600) % 30, "?"], r"is of numbers, but row 600 has '\?'"),
-    "two": (["?", "?", *map(str, range(60))], "row 0 has .*, and 1 more rows have text: correct them, or leave them empty"),
-    "times": (
-        [f"2024-01-{k % 28 + 1:02d}T{k % 24:02d}:00" for k in range(39)] + ["soon"],
-        "is of times, but row 39 has 'soon'",
-    ),
+TYPED = {
+    "numbers": ([*np.arange(39) / 4, "free"], "is of numbers, but row 39 has 'free', which is none: correct"),
+    "whole numbers that repeat": ([*np.arange(600) % 30, "nan"], "is of numbers, but row 600 has 'nan', which is none"),
+    "truth": ([*np.arange(39) / 4, True, "a"], "row 39 has True, which is none, as 1 more row has"),
 }
 
 
-@pytest.mark.parametrize("name", SLIPS)
-def test_a_text_among_numbers_is_a_slip(name):
-    cells, message = SLIPS[name]
+@pytest.mark.parametrize("name", TYPED)
+def test_a_text_among_typed_numbers_is_refused(name):
+    cells, message = TYPED[name]
     frame = pd.DataFrame({"x": np.arange(len(cells)) % 7, "cost": pd.Series(cells, dtype=object)})
-    with pytest.raises(InputError, match=message):
-        Schema.fit(frame, drop="auto")
-    with pytest.raises(InputError, match=message):
-        Schema.fit(frame.to_numpy())
+    for table, options in ((frame, {"drop": "auto"}), (frame, {}), (frame.to_numpy(), {})):
+        with pytest.raises(InputError, match=message):
+            Schema.fit(table, **options)
     assert Schema.fit(frame, drop=["cost"]).names == ("x",)
-    assert Schema.fit(frame, categorical_features=["cost"]).kinds == ("numeric", "categorical")
 
 
-def test_few_numbers_and_a_text_are_categories_and_many_texts_are_names():
+def test_a_warning_says_what_spoils_a_column_of_text():
     n = 60
-    frame = pd.DataFrame(
-        {"stars": ([1, 2, 3, 4, 5] * n)[: n - 1] + ["none"], "part": [f"{k}" for k in range(n - 9)] + ["A"] * 9}
+    frame = pd.DataFrame({"x": np.arange(n) % 7, "cost": [f"{k}.5" for k in range(n - 1)] + ["free"]})
+    frame["when"] = [f"2024-01-{k % 28 + 1:02d}T{k % 24:02d}:00" for k in range(n - 1)] + ["soon"]
+    frame["part"] = [f"{k}" for k in range(n - 9)] + ["A"] * 9
+    message = (
+        r"'cost' \(60 .* 59 of them numbers, but row 59 has 'free', which is none\); "
+        r"'when' \(.* 59 of them times, but row 59 has 'soon', .*\); "
+        r"'part' \(52 different texts in 60 rows, 51 of them numbers\)"
     )
-    with pytest.warns(SemimetricWarning, match=r"'part' \(52 different texts in 60 rows, 51 of them numbers\)"):
-        assert Schema.fit(frame.astype({"stars": object}), drop="auto").kinds == ("categorical",)
+    with pytest.warns(SemimetricWarning, match=message):
+        assert Schema.fit(frame, drop="auto").names == ("x",)
+    zips = pd.DataFrame({"zip": [f"{10_000 + k % 30}" for k in range(600)] + ["10002-1234"]})
+    with pytest.warns(SemimetricWarning, match="'zip' of X is of numbers, but row 600 has '10002-1234', .* read as categories"):
+        assert Schema.fit(zips).kinds == ("categorical",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Schema.fit(zips, categorical_features=["zip"]).kinds == ("categorical",)
+        stars = pd.DataFrame({"stars": pd.Series(([1, 2, 3, 4, 5] * n)[: n - 1] + ["none"], dtype=object)})
+        assert Schema.fit(stars).kinds == ("categorical",)
+    tags = pd.DataFrame({"x": np.arange(100.0), "tags": pd.Series([["a"]] * 95 + ["b"] * 5)})
+    assert_refused(lambda: Schema.fit(tags), "no categories", "text or numbers", "")
 
 
 def test_text_of_few_values_dates_and_numbers():

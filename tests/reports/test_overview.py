@@ -1,6 +1,7 @@
 """The first tab of a report: which items judge the model, its figures against those of scikit-learn, bars and cases."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.metrics import confusion_matrix, log_loss, mean_absolute_error, med
 
 import semimetric as sm
 from semimetric._foundation.text import number_text
-from semimetric.reports.quality import _auc, wilson
+from semimetric.reports.quality import _auc, _median, wilson
 
 TABS = ["overview", "columns", "items", "neighbors", "data", "evidence"]
 
@@ -151,8 +152,9 @@ def test_bars_are_of_refits_of_halves(cancer):
 def test_refits_are_machines_of_one_half_that_predict_the_other(target):
     """The twin fits the learner itself to a half, and computes every distance and every prediction anew."""
     rng = np.random.default_rng(3)
-    X = rng.integers(0, 4, (90, 3)).astype(float)  # all halves have the same range
-    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=pd.Categorical(rng.choice(["x", "y", "z"], 90)))
+    of_all = np.array(list(product(range(4), range(4), range(4), range(3))))[rng.permutation(192)[:90]]  # no row repeats
+    X = of_all[:, :3].astype(float)  # all halves have the same range
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=pd.Categorical(np.array(["x", "y", "z"])[of_all[:, 3]]))
     y = X[:, 0] * (X[:, 1] - 1.5) + (table["d"] == "x")
     known = y if target == "values" else (y > y.median()).to_numpy().astype(int)
     model = sm.SemimetricRegressor() if target == "values" else sm.SemimetricClassifier(predictor="kernel_ridge")
@@ -317,3 +319,12 @@ def test_the_area_is_that_of_scikit_learn_with_ties(pairs):
 )  # fmt: skip
 def test_numbers_are_written_as_people_write_them(value, text):
     assert number_text(value) == text
+
+
+def test_the_median_counts_weights():
+    values, weight = np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    assert _median(values, weight) == np.median(values)
+    assert _median(values[:3], weight[:3]) == 2.0
+    assert _median(values, np.array([1.0, 5.0, 1.0, 1.0])) == 1.0
+    repeated = np.repeat(values, [2, 1, 3, 2])
+    assert _median(values, np.array([2.0, 1.0, 3.0, 2.0])) == np.median(repeated)

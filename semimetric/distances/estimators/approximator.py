@@ -30,6 +30,7 @@ from ..._foundation.errors import (
     InputError,
     NotSupportedError,
     ObjectError,
+    SemimetricError,
     SemimetricWarning,
     silent,
     warn,
@@ -716,12 +717,14 @@ def feature_rows(features: Any, objects: Objects, n_features: int | None = None,
 def _called(features: Callable[[Objects], Any], objects: Objects) -> Any:
     """Return the features of all objects by one call of a function."""
     one_call = (
-        "a function is called once with the list of all objects, and returns a row for each: write "
-        "features=lambda objects: [f(x) for x in objects]"
+        "a function is called once with the list of all objects, and returns a row of features for each, such as "
+        "features=lambda objects: [[len(x)] for x in objects]"
     )
     try:
         found = features(objects)
         shape = found.shape if hasattr(found, "shape") else np.shape(found)
+    except SemimetricError:
+        raise
     except Exception as error:  # a user's function may raise anything
         raise InputError(f"features= failed on {len(objects)} objects ({type(error).__name__}: {error}); {one_call}") from error
     if len(shape) != 2 or shape[0] != len(objects):

@@ -142,7 +142,7 @@ class KernelRidgeLearner(LearnedCoordinates):
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 is as good as the item three times, and one of weight 0 as good as absent. Multiples of all
-            weights are the same.
+            weights give the same, unless columns are so coarse that rows coincide: weights are numbers of rows there.
 
         Raises
         ------

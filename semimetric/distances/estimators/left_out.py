@@ -14,6 +14,7 @@ from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, number_text, text_table
 from ..._foundation.types import Floats, Integers
+from ...data.rows import Copies
 from ...data.schema import Feature, Schema
 from ..learning.gradient_scales import BaseScales, GapCoordinates
 from ..learning.kernel_machine import Calibration, Fit, KernelMachine, Targets, kernel_of, solve
@@ -136,7 +137,7 @@ def _cross_calibrated(left_out: Floats, targets: Targets, rng: np.random.Generat
     return out
 
 
-def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> LeftOutPredictions:
+def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors], copies: Copies) -> LeftOutPredictions:
     """Predict items that were held out of the fit of a distance, by votes of the others; rows are not known.
 
     Parameters
@@ -144,6 +145,8 @@ def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> Left
     rule : VoteRule
     parts : sequence of HeldOutNeighbors
         All of classes, or all of values.
+    copies : Copies
+        Those among all items.
     """
     found = [_voted(rule, part)[part.weight > 0] for part in parts]
     targets, weight = (np.concatenate([getattr(p, name)[p.weight > 0] for p in parts]) for name in ("targets", "weight"))
@@ -151,13 +154,14 @@ def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> Left
         f"Each of {len(targets):,} items was held out of a fit of the distance, and is predicted by votes of the others. The "
         f"settings were chosen by these items: {_OTHERS}"
     )
-    return LeftOutPredictions(np.full(len(targets), -1), np.concatenate(found), targets, weight, how)
+    return LeftOutPredictions(np.full(len(targets), -1), np.concatenate(found), targets, copies.scale * weight, how)
 
 
-def errors_of_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors]) -> LeftOutErrors:
-    """Return the errors of votes for values of items that were held out."""
+def errors_of_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors], copies: Copies) -> LeftOutErrors:
+    """Return the errors of votes for values of items that were held out; ``copies`` are those among all items."""
+    scale = copies.scale
     found = [
-        rule_votes(rule, part.distances, part.neighbor_targets, part.targets, part.neighbor_weight, part.weight)
+        rule_votes(rule, part.distances, part.neighbor_targets, part.targets, part.neighbor_weight, scale * part.weight)
         for part in parts
     ]
     return joined_errors(found)

@@ -16,7 +16,7 @@ from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_weights, weight_option
 from ...data.identical_items import identities
-from ...data.rows import distinct_rows, effective_counts, left_out_weight
+from ...data.rows import Copies, distinct_rows, effective_counts, left_out_weight
 from ...data.splits import sample_pairs
 from ..learning.settings import Columns
 from ..learning.value_intervals import LeftOutErrors, Nearby, ValueIntervals, positions_of
@@ -161,7 +161,8 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
-            divided by ``min(1, max(sample_weight))``. A machine is the same for all multiples of the weights.
+            divided by ``min(1, max(sample_weight))``. Multiples of all weights give the same machine,
+            unless columns are so coarse that rows coincide: weights are numbers of rows there.
 
         Raises
         ------
@@ -189,7 +190,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         chosen = choose_value_votes(parts, self.n_neighbors, self.weights, self.average)[0] if parts else self._rule_for_few
         self.vote_rule_ = self._averaged(chosen)
         if parts:
-            self.intervals_ = errors_of_votes(self.vote_rule_, parts)
+            self.intervals_ = errors_of_votes(self.vote_rule_, parts, self._copies())
         return self
 
     def _set_targets(self, targets: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any]:
@@ -352,7 +353,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         chosen = np.arange(n) if n <= _MOST_LEFT_OUT else np.sort(rng.choice(n, _MOST_LEFT_OUT, replace=False))
         rows, weight = distinct.rows[chosen], weight[chosen]
         found = []
-        for voters in self._voters(items[rows], OwnRows.of(rows, items, self._known, counts)):
+        for voters in self._voters(items[rows], OwnRows(rows, Copies.of(items, self._known, counts))):
             own = rows[voters.queries]
             near = voters.distances, self._targets[voters.indices], self._targets[own], voters.weight
             found.append(rule_votes(self.vote_rule_, *near, weight[voters.queries]))

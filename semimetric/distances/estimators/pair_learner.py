@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats, Pairs
@@ -173,7 +174,9 @@ class PairLearner(ClassifierMixin, TupleLearner):
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
         self.fit_data(recipe, ComparisonData.of(LabeledPairs(checked.take(used), weight[used], labels)), names)
-        return self if calibration_params is None else self.calibrate_threshold(pairs, y, **calibration_params)
+        if calibration_params is None:
+            return self
+        return self.calibrate_threshold(pairs, y, **calibration_params, sample_weight=sample_weight)
 
     def _set_extra(self, extra: Floats) -> None:
         self.classes_, self.threshold_ = np.array([-1, 1]), float(extra[0])
@@ -215,6 +218,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         strategy: str = "accuracy",
         min_rate: float | None = None,
         beta: float = 1.0,
+        sample_weight: ArrayLike | None = None,
     ) -> PairLearner:
         """Set ``threshold_`` to what is best on held-out pairs; of equally good ones the smallest.
 
@@ -228,13 +232,18 @@ class PairLearner(ClassifierMixin, TupleLearner):
             For "max_tpr" and "max_tnr".
         beta : float, default 1
             For "f_beta": the weight of recall beside precision; its sign plays no part.
+        sample_weight : as in `fit`
         """
         check_is_fitted(self, "semimetric_")
         self.validate_calibration_params(strategy, min_rate, beta)
         distances = self.pair_distance(pairs_valid)
-        labels = check_judgements(y_valid, len(distances))
-        fpr, tpr, negative = roc_curve(labels, -distances, pos_label=1, drop_intermediate=False)
-        similar = float((labels > 0).mean())
+        weight = check_weights(sample_weight, len(distances))
+        used = weight > 0
+        distances, weight = distances[used], weight[used]
+        labels = check_judgements(y_valid, len(used))[used]
+        weights = None if sample_weight is None else weight
+        fpr, tpr, negative = roc_curve(labels, -distances, pos_label=1, drop_intermediate=False, sample_weight=weights)
+        similar = float(np.average(labels > 0, weights=weights))
         merit = {
             "accuracy": similar * tpr + (1 - similar) * (1 - fpr),
             "f_beta": _f_beta(tpr * similar, fpr * (1 - similar), similar, beta),
@@ -245,7 +254,13 @@ class PairLearner(ClassifierMixin, TupleLearner):
         self.threshold_ = float(-negative[best]) if best else float(np.nextafter(distances.min(), -np.inf))
         return self
 
-    def calibrate_probabilities(self, pairs_valid: ArrayLike, y_valid: ArrayLike, method: str = "sigmoid") -> PairLearner:
+    def calibrate_probabilities(
+        self,
+        pairs_valid: ArrayLike,
+        y_valid: ArrayLike,
+        method: str = "sigmoid",
+        sample_weight: ArrayLike | None = None,
+    ) -> PairLearner:
         """Learn the probability of being similar as a function of the distance, for `predict_proba`.
 
         Parameters
@@ -254,12 +269,15 @@ class PairLearner(ClassifierMixin, TupleLearner):
             Pairs that `fit` has not seen, of other items: on its own pairs the distances are too good.
         method : {"sigmoid", "isotonic"}, default "sigmoid"
             Logistic regression on the distance (Platt 1999), or isotonic, from about 1,000 pairs on.
+        sample_weight : as in `fit`
         """
         check_choice("method", method, ("sigmoid", "isotonic"))
         distances = self.pair_distance(pairs_valid)
         labels = check_judgements(y_valid, len(distances))
+        used = check_weights(sample_weight, len(distances)) > 0
+        weights = None if sample_weight is None else as_floats(sample_weight, "sample_weight")[used]
         model: Any = LogisticRegression() if method == "sigmoid" else isotonic()
-        self.calibrator_ = model.fit(-distances[:, None], labels > 0)
+        self.calibrator_ = model.fit(-distances[used, None], labels[used] > 0, sample_weight=weights)
         return self
 
     @available_if(_is_calibrated)

@@ -32,7 +32,7 @@ from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
 from ...data.identical_items import identities
-from ...data.rows import single_row
+from ...data.rows import Copies, single_row
 from ...data.schema import Schema, column_numbers
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions
@@ -357,7 +357,12 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
                 n_items=n_items, random_state=0, n_jobs=self.n_jobs,
             )  # fmt: skip
         parts = [part for part in getattr(self.learner_, "held_out_neighbors_", None) or [] if self._can_judge(part)]
-        return left_out_by_votes(self.vote_rule_, parts) if parts else None
+        return left_out_by_votes(self.vote_rule_, parts, self._copies()) if parts else None
+
+    def _copies(self) -> Copies:
+        """Return the copies among the indexed items."""
+        items = self.index_.encoded_items_
+        return Copies.of(items, self._known, np.ones(len(items)) if self._weight is None else self._weight)
 
     def _can_judge(self, part: HeldOutNeighbors) -> bool:
         """Return True if the neighbors of a part vote as those of this model do."""
@@ -388,7 +393,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         if not isinstance(self.learner_, KernelRidgeLearner) or not hasattr(self, "machine_"):
             return None
         items = self.index_.encoded_items_
-        used = np.arange(len(items)) if self._weight is None else np.flatnonzero(self._weight > 0)
+        used = self._copies().rows
         n_scored = max(min(200, 10_000 // items.shape[1]), 50) if n_scored is None else n_scored
         options = {"n_refits": n_refits, "n_items": n_items, "n_scored": n_scored, "n_shown": n_shown, "seed": 0}
         return refitted_columns(self.learner_, self.semimetric_.schema, items[used], self._known[used], **options)

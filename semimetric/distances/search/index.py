@@ -224,7 +224,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         items = other._read(X, view.semimetric, reset=True)
         n = len(items)
         given = np.arange(n) if ids is None else check_ids(ids, n)
-        check_same_rows(payload, row_labels(X, n) if hasattr(X, "iloc") else given, "payload", "X")
+        if hasattr(X, "iloc"):
+            check_same_rows(payload, row_labels(X, n), "payload", "X")
+        elif ids is not None:
+            check_same_rows(payload, given, "payload", "ids")
         beside = None if payload is None else Payload.read(payload, n, other._column_names(view.semimetric))
         other.fit_encoded(view, items.rows, given, objects=items.objects, payload=beside)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
@@ -752,7 +755,10 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         """
         new, segments = self._queries(X), list(self.segments_)
         items, objects, given = new.rows, new.objects, new_ids(ids, len(new), self.ids_)
-        check_same_rows(payload, row_labels(X, len(new)) if hasattr(X, "iloc") else given, "payload", "X")
+        if hasattr(X, "iloc"):
+            check_same_rows(payload, row_labels(X, len(new)), "payload", "X")
+        elif ids is not None:
+            check_same_rows(payload, given, "payload", "ids")
         beside = Payload.added(payload, len(new), segments[0].payload)
         # Segments at the end join the new items if they are small, or not twice as large as these.
         while segments and len(segments[-1]) < max(2 * len(given), _TAIL):

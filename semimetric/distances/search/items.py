@@ -513,7 +513,7 @@ def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[N
         wanted = check_ids(given, None, parts[0].ids.dtype.kind, unique=False)
         return [np.isin(part.ids, wanted) for part in parts]
     ids = np.concatenate([part.ids[part.alive] for part in parts]) if hasattr(where, "iloc") else np.empty(0)
-    if ids.dtype.kind == "U":
+    if not np.array_equal(ids, np.arange(len(ids))):  # default numbers are no labels
         check_same_rows(where, ids, "where", "ids_")
     counts = [int(part.alive.sum()) for part in parts]
     if given.shape != (sum(counts),):

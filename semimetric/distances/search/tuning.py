@@ -26,6 +26,7 @@ from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.text import html_table, text_table
 from ..._foundation.types import Floats
 from ..._foundation.validation import check_count
+from ...data.identical_items import identities
 from .items import Neighbors, Queries, Recall
 
 CONFIDENCE = 0.95  # of the lower bound
@@ -161,10 +162,11 @@ def tune(
     share = real_number(recall)
     if share is None or not 0 < share <= 1:
         raise InputError(f"recall={shown(recall)}: a share of the true neighbours above 0 and up to 1 is required")
+    queries = queries.take(identities(queries.rows).first)
     if len(queries) < _LEAST_QUERIES:
         raise InputError(
-            f"X has {len(queries)} queries; {_LEAST_QUERIES} or more are required, a third to choose a search and the others "
-            "to test it: give more"
+            f"X has {len(queries)} different queries; {_LEAST_QUERIES} or more are required, a third to choose a search and "
+            "the others to test it: give more"
         )
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(queries))[: max(check_count("max_queries", max_queries), _LEAST_QUERIES)]

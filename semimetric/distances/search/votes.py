@@ -29,8 +29,7 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ...data.identical_items import identities
-from ...data.rows import come_again
+from ...data.rows import Copies
 from .index import NeighborIndex
 
 WEIGHTS = ("uniform", "distance", "kernel")
@@ -225,25 +224,13 @@ class OwnRows(NamedTuple):
     """Queries that are items themselves, and what of these has no vote for them."""
 
     rows: Integers  # (n_queries,): their rows
-    number: Integers  # (n_items,): rows of one number are copies of an item, which has a single value
-    repeats: NDArray[np.bool_]  # (n_items,): True where an item may `come_again`, so that one row of it is left out
-
-    @classmethod
-    def of(cls, rows: Integers, items: Floats, known: NDArray[Any], counts: Floats) -> OwnRows:
-        """Return some rows of encoded items (n_items, n_features) with these classes or values and counts, (n_items,)."""
-        place = identities(items).number
-        copies = identities(np.column_stack([place, known]).astype(np.float64)).number
-        used = np.flatnonzero(counts > 0)
-        different = used[np.unique(copies[used], return_index=True)[1]]
-        there, first, item = np.unique(place[different], return_index=True, return_inverse=True)
-        repeats = np.zeros(len(items), dtype=np.bool_)
-        repeats[there] = come_again(items[different[first]], item)
-        return cls(rows, copies, repeats[place])
+    copies: Copies  # of all items
 
     def counts(self, queries: Integers, ids: Integers, counts: Floats) -> Floats:
         """Return how much of the counts (n, K) of items has no vote for some of the queries, (n,)."""
         own = self.rows[queries, None]
-        copies = (self.number[ids] == self.number[own]) & ~self.repeats[own]
+        number, repeats, _ = self.copies
+        copies = (number[ids] == number[own]) & ~repeats[own]
         return np.where(copies, counts, np.minimum(counts, 1.0) * (ids == own))
 
 

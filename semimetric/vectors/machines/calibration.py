@@ -120,7 +120,10 @@ def calibrate(
     folds = list(items.folds(min(_FOLDS, int(counts.min())), seed))
     for train, test in folds:
         weight = None if sample_weight is None else sample_weight[train]
-        fitted = clone(machine).fit(take_rows(X, train), y[train], weight)
+        fitted = clone(machine)
+        if "embedding" in machine.get_params(deep=False):  # a fitted one is used as it is; a clone would unfit it
+            fitted.set_params(embedding=machine.embedding)
+        fitted.fit(take_rows(X, train), y[train], weight)
         scores[test] = fitted.decision_function(take_rows(X, test)).reshape(len(test), -1)
     frozen = FrozenEstimator(_ScoresAsFeatures(classes).fit(scores, y))
     calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], cv=folds, ensemble=False)

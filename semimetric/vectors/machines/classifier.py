@@ -205,7 +205,12 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     def _calibrate(self, X: ArrayLike, labels: np.ndarray, weight: Floats | None) -> None:
         """Set ``_calibrator``; warn where Ctrl-C comes before that, and raise KeyboardInterrupt."""
-        uncalibrated = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
+        uncalibrated = clone(self).set_params(
+            calibration=None,
+            warm_start=False,
+            verbose=False,
+            embedding=self.embedding,  # which a clone would unfit
+        )
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         try:
             self._raise_if_interrupted()

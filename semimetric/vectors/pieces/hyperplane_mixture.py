@@ -17,6 +17,7 @@ from ..._foundation.estimator import SavedEstimator, ShortRepr, check_names
 from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
+from ...data.identical_items import identities
 from .gibbs_chains import ChainsResult, Schedule
 from .mixture_em import Planes, fit_planes
 from .mixture_fit import sample_planes, warn_if_fewer, warn_unless_converged
@@ -272,7 +273,13 @@ def _checked(directions: ArrayLike, items: Floats) -> Floats:
 
 
 def _local_normals(items: Floats, n_neighbors: int, n_jobs: int | None) -> Floats:
-    """Return the normals of planes through the nearest neighbours of each point, as long as these planes are thick."""
+    """Return the normals of planes through the nearest neighbours of each point, as long as these planes are thick.
+
+    Points that coincide are one among the neighbours.
+    """
+    found = identities(items)
+    if len(found.first) < len(items):
+        return _local_normals(items[found.first], n_neighbors, n_jobs)[found.number]
     unit = np.abs(items - items.mean(axis=0)).max()
     if unit == 0:
         raise InputError("all points coincide, so that no plane lies through them; give points that differ, or directions")

@@ -20,6 +20,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.stored import check_array, storable
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_finite_number
+from ...data.identical_items import identities
 from .mixture_prior import WPrior
 from .two_classes import TwoClasses
 
@@ -131,13 +132,28 @@ def choose_pieces(
     if not n_decisions:
         nothing = np.full(n, np.nan)
         return _choice(options, machines, nothing, nothing, nothing, 0)
-    more = errors - errors[errors.sum(axis=1).argmin()]
+    more = _by_place(errors - errors[errors.sum(axis=1).argmin()], problems)
     error = more.std(axis=1, ddof=1) * np.sqrt(more.shape[1])
     good = np.flatnonzero(more.sum(axis=1) <= _STANDARD_ERRORS * error + 1e-9)
     of_candidates = np.repeat(n_components, len(machines))
     chosen = good[np.lexsort((good, errors.sum(axis=1)[good], of_candidates[good]))[0]]
     accuracy = 1 - errors.sum(axis=1) / n_decisions
     return _choice(options, machines, of_candidates, accuracy, error / n_decisions, int(chosen))
+
+
+def _by_place(errors: Floats, problems: Sequence[TwoClasses]) -> Floats:
+    """Return the sums of errors (n_candidates, n_items) over items of one place, (n_candidates, n_places).
+
+    Items of one place are on one side of every fold, so that copies say nothing new.
+    """
+    items = np.full((errors.shape[1], problems[0].items.shape[1]), np.nan)
+    for problem in problems:
+        items[problem.rows] = problem.items
+    own = np.flatnonzero(np.isnan(items).all(axis=1))  # items of no problem
+    first = identities(items).first[identities(items).number]
+    first[own] = own
+    places = np.unique(first)
+    return np.stack([np.bincount(first, weights=row, minlength=len(items))[places] for row in errors])
 
 
 def _held_out(

@@ -161,3 +161,20 @@ def test_bad_input_is_refused(name):
 def test_missing_values_are_refused():
     with pytest.raises(ValueError, match="NaN"):
         PairLearner().fit(np.vstack([ITEMS[PAIRS], NAN]), np.append(Y, 1))
+
+
+@pytest.mark.parametrize("strategy", ["accuracy", "f_beta", "max_tpr"])
+def test_pairs_of_weight_0_set_no_threshold(strategy):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2, 3))
+    y = np.where(np.abs(X[:, 0] - X[:, 1]).sum(axis=1) < 3, 1, -1)
+    weight = np.append(rng.integers(1, 3, 200), np.zeros(100))
+    wrong = np.append(y[:200], -y[200:])
+    params = {"strategy": strategy} | ({"min_rate": 0.8} if strategy == "max_tpr" else {})
+    weighted = PairLearner(n_knots=3, alpha=1e-2, directions=None).fit(X, wrong, weight, params)
+    repeated = np.repeat(np.arange(300), weight.astype(int))
+    twin = PairLearner(n_knots=3, alpha=1e-2, directions=None).fit(X[repeated], y[repeated], None, params)
+    assert weighted.threshold_ == pytest.approx(twin.threshold_, rel=1e-6)
+    weighted.calibrate_probabilities(X, wrong, sample_weight=weight)
+    twin.calibrate_probabilities(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.predict_proba(X), twin.predict_proba(X), atol=1e-4)

@@ -1,13 +1,15 @@
 """A weight is the same as repetition, and neither is evidence: what is left out takes its copies along."""
 
+from itertools import pairwise
 from math import prod
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from semimetric import SemimetricClassifier, SemimetricRegressor
+from semimetric import SemimetricClassifier, SemimetricRegressor, report
 from semimetric._foundation.errors import InputError
-from semimetric.data.rows import come_again, effective_counts, left_out_weight
+from semimetric.data.rows import Copies, come_again, effective_counts, left_out_weight
 
 N, LEVEL = 150, 0.9
 
@@ -71,7 +73,7 @@ def test_copies_of_a_row_have_no_vote_for_it(values, weights):
 
 
 def test_weights_buy_no_levels():
-    X, y = np.arange(8.0)[:, None], np.arange(8.0) % 3
+    X, y = np.random.default_rng(0).random((8, 1)), np.arange(8.0) % 3
     model = SemimetricRegressor().fit(X, y, sample_weight=np.full(8, 100.0))
     with pytest.raises(InputError, match="there are 8; fit more items"):
         model.predict(X, interval=0.98)
@@ -89,34 +91,117 @@ def test_the_accuracy_of_weighted_items_is_that_of_new_ones(values, weight):
     assert found.weight.sum() == pytest.approx(N)
 
 
-def test_rows_of_coarse_columns_did_come_several_times():
+def coarse_tables():
+    """Tables whose rows coincide, and classes that they determine: without all rows of a place nothing would be known of it."""
     rng = np.random.default_rng(3)
-    X = rng.integers(0, 3, (400, 3)).astype(np.float64)
-    y = X.sum(axis=1) % 2  # leaving a whole place out would say that nothing is known there
+    city, plan = rng.integers(0, 10, 400), rng.integers(0, 3, 400)
+    classes = np.array([0, 1, 1, 0, 1, 0, 0, 1, 0, 1])[city]
+    names = np.array(list("abcdefghij"))
+    columns = {"city": names[city], "region": names[city // 3], "price": np.array([9.99, 14.5, 30.0])[plan]}
+    three = rng.integers(0, 3, (400, 3)).astype(float)
+    return {
+        "three columns": (three, three.sum(axis=1) % 2),
+        "one column": (city[:, None].astype(float), classes),
+        "two values": (plan[:, None] % 2.0, plan % 2),
+        "indicators": (np.eye(10)[city], classes),
+        "columns that depend on one another": (pd.DataFrame(columns), classes),
+    }
+
+
+@pytest.mark.parametrize("name", coarse_tables())
+def test_rows_of_coarse_columns_did_come_several_times(name):
+    X, y = coarse_tables()[name]
     found = SemimetricClassifier(predictor="kernel_ridge").fit(X, y).left_out_predictions()
     assert np.average(found.predicted.argmax(axis=1) == found.targets, weights=found.weight) > 0.95
     assert found.weight.sum() == pytest.approx(400)
+    predicted, lower, upper = SemimetricRegressor().fit(X, np.asarray(y, float)).predict(X, interval=0.9)
+    assert np.abs(predicted - y).max() < 0.05
+    assert (upper - lower).max() < 0.1
 
 
-@pytest.mark.parametrize("kind", ["fine", "coarse", "mixed", "one column"])
+def test_weights_of_rows_of_many_coarse_columns_are_left_out_with_them():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (200, 20)).astype(float)
+    y = (X[:, 0] + X[:, 1] > 0) ^ (rng.random(200) < 0.25)
+    plain, twice = (
+        SemimetricClassifier(predictor="kernel_ridge").fit(X, y, sample_weight=weight).predict_proba(X)
+        for weight in (None, np.full(200, 2.0))
+    )
+    np.testing.assert_allclose(twice, plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["fine", "coarse", "mixed", "one column", "irregular", "steps"])
 def test_which_items_come_again_as_counted_slowly(kind):
     rng = np.random.default_rng(4)
-    fine, coarse = rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 3)).astype(np.float64)
-    items = {"fine": fine, "coarse": coarse, "mixed": np.hstack([fine, coarse]), "one column": coarse[:, :1]}[kind]
-    items = np.unique(items, axis=0)
+    fine, coarse = rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 3)).astype(float)
+    irregular, steps = rng.random(6)[rng.integers(0, 6, (60, 2))], 0.1 * rng.integers(0, 30, (60, 1))
+    tables = {"fine": fine, "coarse": coarse, "mixed": np.hstack([fine, coarse]), "one column": coarse[:, :1]}
+    items = np.unique((tables | {"irregular": irregular, "steps": steps})[kind], axis=0)
     number = np.append(np.arange(len(items)), 0)  # the first has two targets
-    expected = []
-    for item in items:
-        shares = [np.mean(column == value) for column, value in zip(items.T, item, strict=True)]
-        by_chance = items.shape[1] > 1 and len(items) * prod(shares) >= 0.5
-        expected.append(bool(by_chance or not len(expected)))
-    assert come_again(items, number).tolist() == expected
-    weight = rng.uniform(0.5, 4, len(number))
-    left_out = left_out_weight(items, number, weight)
-    assert (left_out == np.where(np.array(expected)[number], np.minimum(weight, 1.0), weight)).all()
+
+    def is_coarse(column):
+        values = sorted(set(column))
+        if len(values) <= 2 or (len(values) <= 20 and 2 * len(values) <= len(items)):
+            return True
+        least = min(b - a for a, b in pairwise(values))
+        whole = all(abs((b - a) / least - round((b - a) / least)) < 1e-6 * (b - a) / least for a, b in pairwise(values))
+        return whole and (values[-1] - values[0]) / least + 1 <= 2 * len(values)
+
+    for weight in (rng.uniform(0.5, 2, len(number)), rng.uniform(3, 9, len(number))):
+        expected = []
+        for item in items:
+            shares = [np.mean(column == value) for column, value in zip(items.T, item, strict=True)]
+            by_chance = items.shape[1] > 1 and len(items) * prod(shares) >= 0.5
+            all_coarse = weight.sum() >= 3 * len(items) and all(map(is_coarse, items.T))
+            expected.append(bool(by_chance or all_coarse or not len(expected)))
+        assert come_again(items, number, weight).tolist() == expected
+        left_out = left_out_weight(items, number, weight)
+        assert (left_out == np.where(np.array(expected)[number], np.minimum(weight, 1.0), weight)).all()
 
 
 def test_effective_counts_are_those_of_kish():
     weight = np.array([1.0, 2.0, 5.0])
     assert effective_counts(weight, weight).sum() == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
     assert effective_counts(weight, np.ones(3)).tolist() == weight.tolist()
+
+
+@pytest.mark.parametrize("times", [{"rows": 8}, {"weight": 50.0}])
+def test_a_report_of_votes_counts_items_once(values, times):
+    X, _, _, _ = values
+    y = (X[:, 0] + 0.7 * np.random.default_rng(6).normal(size=N) > 0).astype(int)
+    rows = np.repeat(np.arange(N), times.get("rows", 1))
+    weight = np.full(len(rows), times.get("weight", 1.0))
+    model = SemimetricClassifier(effort="fast", predictor="neighbors").fit(X[rows], y[rows], sample_weight=weight)
+    quality = report(model).facts["overview"]["quality"]
+    assert quality["n"] <= N
+    accuracy = quality["figures"][0]
+    assert accuracy["high"] - accuracy["low"] > 0.08
+
+
+def test_columns_of_noise_do_not_matter_because_rows_repeat():
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(100, 4)), rng.normal(size=100)
+    model = SemimetricRegressor(effort="fast").fit(np.repeat(X, 6, axis=0), np.repeat(y, 6))
+    found = model.refitted_columns()
+    assert found.n_items == 50
+    assert (found.importances < 2 * found.deviations + 0.02).all()
+
+
+def test_copies_as_counted_slowly():
+    rng = np.random.default_rng(8)
+    items = rng.integers(0, 40, (60, 2)).astype(float)[rng.integers(0, 60, 100)]
+    known, weight = rng.integers(0, 2, 100), rng.integers(0, 3, 100).astype(float)
+    copies = Copies.of(items, known, weight)
+    groups = {}
+    for row in np.flatnonzero(weight > 0):
+        groups.setdefault((*items[row], known[row]), []).append(row)
+    total = sum(weight[rows].sum() for rows in groups.values())
+    parts, kept = 0.0, []
+    for rows in groups.values():
+        of_group = weight[rows].sum()
+        assert len(set(copies.number[rows])) == 1
+        assert len(set(copies.repeats[rows])) == 1
+        parts += of_group * (min(of_group, 1.0) if copies.repeats[rows[0]] else of_group)
+        kept += rows if copies.repeats[rows[0]] else rows[:1]
+    assert copies.scale == pytest.approx(total / parts)
+    assert copies.rows.tolist() == sorted(kept)

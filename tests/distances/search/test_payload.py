@@ -350,7 +350,7 @@ def test_a_damaged_or_missing_file_of_a_payload_is_refused(tmp_path):
 def test_rows_in_another_order_are_refused():
     items = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=["x", "y", "z"])
     beside = pd.DataFrame({"n": ["Z", "Y", "X"]}, index=["z", "y", "x"])
-    with pytest.raises(InputError, match="payload has the row labels of X in another order: the first is z, and there x"):
+    with pytest.raises(InputError, match="payload has the row labels of X in another order: row 0 is z, and there x"):
         NeighborIndex("l1").fit(items, payload=beside)
     index = NeighborIndex("l1").fit(items, payload=beside.loc[items.index], ids=["x", "y", "z"])
     assert index.get_payload(["x"])["n"].tolist() == ["X"]
@@ -359,4 +359,17 @@ def test_rows_in_another_order_are_refused():
     with pytest.raises(InputError, match="where has the row labels of ids_ in another order"):
         index.kneighbors(items[:1], 1, where=pd.Series([True, False, False], index=["z", "y", "x"]))
     assert index.kneighbors(items[:1], 1, where=pd.Series([False, False, True], index=["x", "y", "z"]))[1].tolist() == [["z"]]
-    assert NeighborIndex("l1").fit(items, payload=beside.reset_index(drop=True)).get_payload([0])["n"].tolist() == ["Z"]
+    for payload in (beside.reset_index(drop=True), {"n": beside["n"].to_numpy()}):
+        assert NeighborIndex("l1").fit(items, payload=payload).get_payload([0])["n"].tolist() == ["Z"]
+
+
+def test_only_labels_that_items_have_are_compared():
+    items, beside = np.arange(3.0)[:, None], pd.DataFrame({"n": ["C", "B", "A"]}, index=[2, 1, 0])
+    assert NeighborIndex("l1").fit(items, payload=beside).get_payload([0])["n"].tolist() == ["C"]  # arrays have none
+    with pytest.raises(InputError, match="payload has the row labels of X in another order: row 0 is 2"):
+        NeighborIndex("l1").fit(pd.DataFrame(items), payload=beside)
+    with pytest.raises(InputError, match="payload has the row labels of ids in another order: row 0 is 2"):
+        NeighborIndex("l1").fit(items, payload=beside, ids=[0, 1, 2])
+    index = NeighborIndex("l1").fit(items, ids=[10, 20, 30])
+    with pytest.raises(InputError, match="where has the row labels of ids_"):
+        index.kneighbors(items[:1], 1, where=pd.Series([True, False, False], index=[30, 20, 10]))

@@ -153,5 +153,12 @@ def test_a_recall_that_is_no_share_is_refused(recall):
 
 def test_few_queries_are_refused():
     index = NeighborIndex(Semimetric.l1(X[:50])).fit(X[:50])
-    with pytest.raises(InputError, match="19 queries; 20 or more"):
+    with pytest.raises(InputError, match="19 different queries; 20 or more"):
         index.tune(QUERIES[:19])
+
+
+def test_copies_of_queries_prove_nothing():
+    rng = np.random.default_rng(0)
+    index = NeighborIndex("l1").fit(rng.normal(size=(300, 3)))
+    with pytest.raises(InputError, match="X has 2 different queries; 20 or more are required"):
+        index.tune(np.repeat(rng.normal(size=(2, 3)), 150, axis=0), recall=0.95)

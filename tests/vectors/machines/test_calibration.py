@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
-from semimetric import EmbeddedLinearClassifier
+from semimetric import EmbeddedLinearClassifier, PL1Embedding
 from semimetric.vectors.machines.calibration import calibrate
 
 SCALED = X / X.max(axis=0)
@@ -62,3 +62,14 @@ def test_copies_of_a_row_are_never_scored_by_a_machine_that_has_seen_them(monkey
         "class 0 has one row, or identical ones",
         "that differ",
     )
+
+
+def test_probabilities_of_a_fitted_embedding_are_those_of_its_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.normal(size=200) > 0
+    embedding = PL1Embedding(n_knots=5).fit(X[:50])
+    machine = EmbeddedLinearClassifier(embedding, calibration="logistic").fit(X, y)
+    columns = embedding.transform(X)
+    linear = EmbeddedLinearClassifier("linear", calibration="logistic").fit(columns, y)
+    np.testing.assert_allclose(machine.predict_proba(X), linear.predict_proba(columns), atol=2e-3)

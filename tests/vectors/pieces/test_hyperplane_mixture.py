@@ -6,6 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from semimetric import ConvergenceWarning, HyperplaneMixture, SemimetricWarning
 from semimetric.vectors.pieces import hyperplane_mixture
+from semimetric.vectors.pieces.hyperplane_mixture import _local_normals
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 NORMALS = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
@@ -87,3 +88,11 @@ def test_it_says_what_it_cannot_do(monkeypatch):
     with pytest.warns(SemimetricWarning, match=r"n_components=28 pieces were asked for"):
         HyperplaneMixture(28).fit(X)
     assert hyperplane_mixture._local_normals(X, 99, None).shape == X.shape
+
+
+def test_points_that_coincide_are_one_among_the_neighbours():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (60, 3))
+    points[:, 2] = 0.3 * rng.normal(size=60)
+    found = _local_normals(np.repeat(points, 5, axis=0), 10, None)
+    np.testing.assert_array_equal(found, np.repeat(_local_normals(points, 10, None), 5, axis=0))

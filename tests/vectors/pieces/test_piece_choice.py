@@ -94,3 +94,21 @@ def test_a_choice_that_disagrees_with_itself_is_refused():
     assert_refused(short.check, "float64 of shape (2,)", "shape (4,) is required", "restore the file", StorageError)
     beyond = PieceChoice(whole, one, one, one, one, one, one, 4)
     assert_refused(beyond.check, "candidate 4 of 4 is to be the chosen one", "restore the file")
+
+
+def test_copies_of_items_narrow_no_standard_error():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    options, machines = options_to_try("auto", "auto", "svm")[:3], machines_to_try(1.0, 1.0, "svm")
+
+    def evaluate(_, items, options, machines):
+        decisions = [items[:, 0] + 0.5 * k * np.sin(9 * items[:, 1]) for k in range(len(options) * len(machines))]
+        return np.array(decisions), np.arange(1.0, 1 + len(options))
+
+    found = []
+    for times in (1, 8):
+        (problem,) = split_classes(np.repeat(X, times, axis=0), np.repeat(y, times), np.arange(2), "ovo")
+        found.append(choose_pieces([problem], options, machines, evaluate, random_state=0))
+    np.testing.assert_allclose(found[1].accuracy, found[0].accuracy, rtol=1e-12)
+    np.testing.assert_allclose(found[1].standard_error, found[0].standard_error, rtol=1e-12)
