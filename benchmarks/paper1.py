@@ -9,8 +9,8 @@ LIBLINEAR (`LinearSVC`, hinge) and LIBSVM (`SVC` on the matrix of the min kernel
 Splines are embedded on the fly, Fourier and Hermite stored, as in the paper. Times are processor seconds of one fit in one
 thread, that of the embedding included. LIBLINEAR stops at a violation of 0.1, its own default, and ours at a relative gap of
 0.1, or after 200 passes; on stored splines LIBLINEAR ends about as far from the optimum: objectives and gaps are shown, and
-`additive_speed.py` compares machines that are equally near to it. At 7,291 rows order 0 on the fly takes 7 to 11 times as long
-as LIBLINEAR's linear machine on the gradients, of which two thirds are 0, and 2.8 (10 bins) or 2.2 times (20) on the pixels.
+`additive_speed.py` compares machines that are equally near to it. At 7,291 rows order 0 on the fly takes 4 to 11 times as long
+as LIBLINEAR's linear machine on the gradients, of which two thirds are 0, and 3.4 (10 bins) or 2.4 times (20) on the pixels.
 The kept rows of Table 2 have --rows 1000, those of Table 5 --rows 1000 --grid 1.
 
     python benchmarks/paper1.py [--features pyramid|pixels] [--parts toy table2 ...] [--rows 7291] [--grid 0.1 1 10]
