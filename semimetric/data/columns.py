@@ -106,7 +106,7 @@ class Slips(NamedTuple):
     row: int  # of the first
     cell: Any  # the first
     n: int
-    typed: bool  # True if numbers are no text, so that nobody wrote them as names
+    typed: bool  # True if most are numbers and no text, so that nobody wrote them as names
 
     @property
     def first(self) -> str:
@@ -129,8 +129,8 @@ def slips_of(cells: Sequence[Any]) -> Slips | None:
     for kind, is_one in (("numbers", _is_number), ("times", _is_time)):
         others = [(row, cell) for row, cell in known if not is_one(cell)]
         if others and len(others) <= _SLIPS * len(known):
-            typed = kind == "numbers" and any(not isinstance(cell, str) and _is_number(cell) for _, cell in known)
-            return Slips(kind, *others[0], len(others), typed)
+            n_typed = sum(not isinstance(cell, str) and _is_number(cell) for _, cell in known)
+            return Slips(kind, *others[0], len(others), kind == "numbers" and 2 * n_typed > len(known))
     return None
 
 

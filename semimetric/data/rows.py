@@ -28,9 +28,9 @@ from .times import SCALE, times_of, with_texts_read
 _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
 
 
+_SEVERAL = 0.05  # of the items that repeat
+_TIMES = 3.0  # rows of an item, in the mean
 _EXPECTED = np.log(0.5)  # rows of an item by chance
-_TIMES = 3.0  # rows of an item of coarse columns, in the mean: a sample with replacement has 1.6
-_FEW_VALUES = 20  # of a coarse column
 
 
 class DistinctRows(NamedTuple):
@@ -39,6 +39,7 @@ class DistinctRows(NamedTuple):
     # (m,), their numbers, in the order of the hashes of their items; rows of one item in the order of their targets.
     rows: Integers
     weight: Floats  # (m,), the sum of the weights of all rows that are equal to each
+    times: Integers  # (m,), how many these are
 
 
 def distinct_rows(
@@ -57,17 +58,22 @@ def distinct_rows(
     is_first = np.append(True, (item[1:] != item[:-1]) | (np.diff(targets[rows]) != 0))
     if may_be_left and is_first.all():
         return None
-    return DistinctRows(rows[is_first], np.add.reduceat(weight[rows], np.flatnonzero(is_first)))
+    first = np.flatnonzero(is_first)
+    return DistinctRows(rows[first], np.add.reduceat(weight[rows], first), np.diff(np.append(first, len(rows))))
 
 
-def come_again(items: Floats, item: Integers, weight: Floats) -> NDArray[np.bool_]:
-    """Return True for each distinct item that may come several times, and is no row that was copied, shape (n_items,).
+def come_again(items: Floats, item: Integers, times: Integers) -> NDArray[np.bool_]:
+    """Return True for each distinct item whose rows came one by one, and are no copies of a row, shape (n_items,).
 
-    The copies of a row that was drawn anew, or has a larger weight, say nothing of new items. An item did come several times
-    if it has several classes or values. It may have if all columns are coarse, and an item has a weight of 3 or more in the
-    mean, or if rows coincide by chance, ``n prod_f p_f(x_f) >= 1/2`` over two columns or more, where p_f is the share of the
-    items with that value. A coarse column has two values, or values at equal steps of which half or more occur, or at most 20
-    and half as many as items.
+    The copies of a row that was drawn anew say nothing of new items. A table alone does not show where its rows came from, so
+    these are rules of thumb. Rows of an item came one by one if it has several classes or values. All did
+
+    - if a twentieth or more of the items that repeat have several;
+    - if an item has three rows or more in the mean, and not all have equally many. (A sample with replacement has 1.6. What all
+      numbers of rows have as a factor is divided out, so that a table that stands there twice is none.)
+
+    Those of one item may have if rows coincide by chance, ``n prod_f p_f(x_f) >= 1/2`` over two columns or more, where p_f is
+    the share of the items with that value.
 
     Parameters
     ----------
@@ -75,33 +81,30 @@ def come_again(items: Floats, item: Integers, weight: Floats) -> NDArray[np.bool
         Distinct, encoded.
     item : ndarray of shape (n_rows,)
         The number of the item of each row; a row is an item with one class or value.
-    weight : ndarray of shape (n_rows,)
+    times : ndarray of shape (n_rows,)
+        How many rows of the table each is; weights play no part.
     """
     n = len(items)
-    several, expected, n_varied = np.bincount(item, minlength=n) > 1, np.full(n, np.log(n)), 0
-    coarse = weight.sum() >= _TIMES * n
+    several, rows = np.bincount(item, minlength=n) > 1, np.bincount(item, weights=times, minlength=n).astype(np.int64)
+    repeated = rows > 1
+    if not repeated.any():
+        return several
+    rows //= np.gcd.reduce(rows)
+    if several[repeated].mean() >= _SEVERAL or (rows.mean() >= _TIMES and np.ptp(rows) > 0):
+        return np.ones(n, dtype=np.bool_)
+    expected, n_varied = np.full(n, np.log(n)), 0
     for column in items.T:
-        values, number, counts = np.unique(column, return_inverse=True, return_counts=True)
-        n_varied += len(values) > 1
+        _, number, counts = np.unique(column, return_inverse=True, return_counts=True)
+        n_varied += len(counts) > 1
         expected += np.log(counts[number] / n)
-        coarse = coarse and _is_coarse(values[~np.isnan(values)], n)
-        if not coarse and n_varied > 1 and expected.max() < _EXPECTED:
+        if n_varied > 1 and expected.max() < _EXPECTED:
             return several
-    by_chance = (expected >= _EXPECTED) & (n_varied > 1)
-    return several | by_chance | bool(coarse and n_varied)
+    return several | ((expected >= _EXPECTED) & (n_varied > 1))
 
 
-def _is_coarse(values: Floats, n_items: int) -> bool:
-    """Return True for the different values of a coarse column, increasing, see `come_again`."""
-    if len(values) <= 2 or len(values) <= min(_FEW_VALUES, n_items / 2):
-        return True
-    steps = np.diff(values) / np.diff(values).min()
-    return bool(steps.sum() + 1 <= 2 * len(values) and (np.abs(steps - np.round(steps)) <= 1e-6 * steps).all())
-
-
-def left_out_weight(items: Floats, item: Integers, weight: Floats) -> Floats:
-    """Return how much of the weight of each row is left out at a time, (n_rows,): all, or one row of what may `come_again`."""
-    return np.where(come_again(items, item, weight)[item], np.minimum(weight, 1.0), weight)
+def left_out_weight(items: Floats, item: Integers, weight: Floats, times: Integers) -> Floats:
+    """Return how much of the weight of each row is left out at a time, (n_rows,): all, or that of one that may `come_again`."""
+    return np.where(come_again(items, item, times)[item], weight / times, weight)
 
 
 def effective_counts(weight: Floats, left_out: Floats) -> Floats:
@@ -109,7 +112,8 @@ def effective_counts(weight: Floats, left_out: Floats) -> Floats:
 
     With w_i / u_i parts of the weight u_i it is ``(sum_i w_i)^2 / sum_i w_i u_i`` (Kish 1965), the same for all multiples.
     """
-    counts: Floats = weight * (weight.sum() / (weight @ left_out))
+    most = weight.max()  # so that squares do not overflow
+    counts: Floats = weight / most * ((weight / most).sum() / ((weight / most) @ (left_out / most)))
     return counts
 
 
@@ -117,7 +121,7 @@ class Copies(NamedTuple):
     """Which rows are copies of one another, so that they are evidence once, or are left out together."""
 
     number: Integers  # (n_rows,): rows of one number have the same values and the same class or value
-    repeats: NDArray[np.bool_]  # (n_rows,): True where the item may `come_again`, so that each of its rows is evidence
+    repeats: NDArray[np.bool_]  # (n_rows,): True where its rows `come_again`, so that each is evidence
     weight: Floats  # (n_rows,)
 
     @classmethod
@@ -128,19 +132,20 @@ class Copies(NamedTuple):
         used = np.flatnonzero(weight > 0)
         different = used[np.unique(number[used], return_index=True)[1]]
         there, first, item = np.unique(place[different], return_index=True, return_inverse=True)
-        total = np.bincount(number, weights=weight).astype(np.float64)[number[different]]
+        times = np.bincount(number[used])[number[different]]
         repeats = np.zeros(len(items), dtype=np.bool_)
-        repeats[there] = come_again(items[different[first]], item, total)
+        repeats[there] = come_again(items[different[first]], item, times)
         return cls(number, repeats[place], weight)
 
     @property
     def scale(self) -> float:
         """The factor by which weights become `effective_counts`."""
-        used = self.weight > 0
-        _, first = np.unique(self.number[used], return_index=True)
-        total = np.bincount(self.number, weights=self.weight)[self.number[used][first]]
-        left_out = np.where(self.repeats[used][first], np.minimum(total, 1.0), total)
-        return float(total.sum() / (total @ left_out))
+        used = np.flatnonzero(self.weight > 0)
+        different = used[np.unique(self.number[used], return_index=True)[1]]
+        groups = self.number[different]
+        total = np.bincount(self.number, weights=self.weight)[groups].astype(np.float64)
+        left_out = np.where(self.repeats[different], total / np.bincount(self.number[used])[groups], total)
+        return float(effective_counts(total, left_out)[0] / total[0])
 
     @property
     def rows(self) -> Integers:

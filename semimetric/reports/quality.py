@@ -214,11 +214,11 @@ def mean(values: Floats, weight: Floats) -> float:
 
 def _median(values: Floats, weight: Floats) -> float:
     """Return the weighted median: half of the weight is at most there, and half at least."""
-    order = np.argsort(values, kind="stable")
-    below, half = np.cumsum(weight[order]), weight.sum() / 2
-    k = int(np.searchsorted(below, half))
-    tied = np.isclose(below[k], half, rtol=1e-12) and k + 1 < len(values)
-    return float(values[order[k : k + 1 + tied]].mean())
+    order = np.flatnonzero(weight > 0)
+    order = order[np.argsort(values[order], kind="stable")]
+    below = np.cumsum(weight[order])
+    first, last = np.searchsorted(below, below[-1] / 2 * np.array([1 - 1e-12, 1 + 1e-12]))  # which differ at a tie
+    return float((values[order[first]] + values[order[min(last, len(order) - 1)]]) / 2)
 
 
 def _auc(positive: NDArray[np.bool_], score: Floats, weight: Floats) -> float:

@@ -14,7 +14,7 @@ RNG = np.random.default_rng(0)
 
 def table(items, targets, found):
     """Every distinct row with its target, and its weight."""
-    return {(*items[r].tolist(), targets[r]): w for r, w in zip(*found, strict=True)}
+    return {(*items[r].tolist(), targets[r]): w for r, w in zip(found.rows, found.weight, strict=True)}
 
 
 @given(
@@ -38,6 +38,8 @@ def test_weights_are_summed_as_by_a_dictionary(rows):
     else:
         assert table(items, targets, found) == want
         np.testing.assert_array_equal(found.rows, held.rows)
+        keys = [(*item, target) for item, target, w in zip(items.tolist(), targets, weight, strict=True) if w]
+        assert found.times.tolist() == [keys.count((*items[r].tolist(), targets[r])) for r in found.rows]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -328,3 +328,8 @@ def test_the_median_counts_weights():
     assert _median(values, np.array([1.0, 5.0, 1.0, 1.0])) == 1.0
     repeated = np.repeat(values, [2, 1, 3, 2])
     assert _median(values, np.array([2.0, 1.0, 3.0, 2.0])) == np.median(repeated)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.sampled_from([0.1, 0.7, 1 / 3, 1.0, 1e-9]))
+def test_the_median_of_equal_weights_is_the_plain_one(values, weight):
+    assert _median(np.array(values, float), np.full(len(values), weight)) == np.median(values)

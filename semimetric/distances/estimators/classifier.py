@@ -160,7 +160,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             An item of weight 3 learns and predicts like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor predicts. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
             weights that sum to 1 leave the number of neighbours what it is. Multiples of all weights give the same
-            machine, unless columns are so coarse that rows coincide: weights are numbers of rows there.
+            machine. A larger weight is no more evidence of errors: it is left out whole.
 
         Raises
         ------

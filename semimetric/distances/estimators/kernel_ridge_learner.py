@@ -142,7 +142,7 @@ class KernelRidgeLearner(LearnedCoordinates):
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 is as good as the item three times, and one of weight 0 as good as absent. Multiples of all
-            weights give the same, unless columns are so coarse that rows coincide: weights are numbers of rows there.
+            weights give the same. A larger weight is no more evidence of errors: it is left out whole.
 
         Raises
         ------
@@ -258,7 +258,7 @@ def item_targets(
     assert found is not None  # there always are
     rows, weight = found.rows, found.weight
     identity = identities(items[rows])
-    unit = left_out_weight(items[rows[identity.first]], identity.number, weight)
+    unit = left_out_weight(items[rows[identity.first]], identity.number, weight, found.times)
     scale = effective_counts(weight, unit) / weight
     weight, unit = scale * weight, scale * unit
     if known.dtype.kind != "i":

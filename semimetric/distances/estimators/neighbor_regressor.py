@@ -161,8 +161,8 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
-            divided by ``min(1, max(sample_weight))``. Multiples of all weights give the same machine,
-            unless columns are so coarse that rows coincide: weights are numbers of rows there.
+            divided by ``min(1, max(sample_weight))``. Multiples of all weights give the same machine.
+            A larger weight is no more evidence of errors: it is left out whole.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
                 f"interval= needs {_FEWEST_LEFT_OUT} different items that have a weight, and there is {n}; fit more items"
             )
         identity = identities(items[distinct.rows])
-        part = left_out_weight(items[distinct.rows[identity.first]], identity.number, distinct.weight)
+        part = left_out_weight(items[distinct.rows[identity.first]], identity.number, distinct.weight, distinct.times)
         weight = effective_counts(distinct.weight, part)
         chosen = np.arange(n) if n <= _MOST_LEFT_OUT else np.sort(rng.choice(n, _MOST_LEFT_OUT, replace=False))
         rows, weight = distinct.rows[chosen], weight[chosen]

@@ -17,7 +17,6 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import as_floats
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.stored import Stored, storable
 from ..._foundation.types import ArrayLike, Floats, Pairs
@@ -241,6 +240,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         distances, weight = distances[used], weight[used]
         labels = check_judgements(y_valid, len(used))[used]
+        check_judgements(labels, len(labels))
         weights = None if sample_weight is None else weight
         fpr, tpr, negative = roc_curve(labels, -distances, pos_label=1, drop_intermediate=False, sample_weight=weights)
         similar = float(np.average(labels > 0, weights=weights))
@@ -274,8 +274,10 @@ class PairLearner(ClassifierMixin, TupleLearner):
         check_choice("method", method, ("sigmoid", "isotonic"))
         distances = self.pair_distance(pairs_valid)
         labels = check_judgements(y_valid, len(distances))
-        used = check_weights(sample_weight, len(distances)) > 0
-        weights = None if sample_weight is None else as_floats(sample_weight, "sample_weight")[used]
+        weight = check_weights(sample_weight, len(distances))
+        used = weight > 0
+        check_judgements(labels[used], int(used.sum()))
+        weights = None if sample_weight is None else weight[used] * used.sum()  # of mean 1
         model: Any = LogisticRegression() if method == "sigmoid" else isotonic()
         self.calibrator_ = model.fit(-distances[used, None], labels[used] > 0, sample_weight=weights)
         return self

@@ -226,7 +226,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         given = np.arange(n) if ids is None else check_ids(ids, n)
         if hasattr(X, "iloc"):
             check_same_rows(payload, row_labels(X, n), "payload", "X")
-        elif ids is not None:
+        if ids is not None:
             check_same_rows(payload, given, "payload", "ids")
         beside = None if payload is None else Payload.read(payload, n, other._column_names(view.semimetric))
         other.fit_encoded(view, items.rows, given, objects=items.objects, payload=beside)
@@ -757,7 +757,7 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
         items, objects, given = new.rows, new.objects, new_ids(ids, len(new), self.ids_)
         if hasattr(X, "iloc"):
             check_same_rows(payload, row_labels(X, len(new)), "payload", "X")
-        elif ids is not None:
+        if ids is not None:
             check_same_rows(payload, given, "payload", "ids")
         beside = Payload.added(payload, len(new), segments[0].payload)
         # Segments at the end join the new items if they are small, or not twice as large as these.

@@ -231,7 +231,7 @@ class OwnRows(NamedTuple):
         own = self.rows[queries, None]
         number, repeats, _ = self.copies
         copies = (number[ids] == number[own]) & ~repeats[own]
-        return np.where(copies, counts, np.minimum(counts, 1.0) * (ids == own))
+        return counts * (copies | (ids == own))
 
 
 def find_voters(

@@ -123,7 +123,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         items = embedding.encode(X, reset=not hasattr(embedding, "n_columns_"))
         counts = np.ones(len(targets)) if weight is None else weight
         found = distinct_rows(items, targets, counts, always=self.warm_start)
-        return (X, slice(None), weight) if found is None else (take_rows(X, found.rows), *found)
+        return (X, slice(None), weight) if found is None else (take_rows(X, found.rows), found.rows, found.weight)
 
     def _embedded_rows(self, X: ArrayLike) -> EmbeddedRows:
         return EmbeddedRows(self.embedding_, self.embedding_.encode(X), self.block_size)

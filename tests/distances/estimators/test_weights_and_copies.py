@@ -1,7 +1,6 @@
 """A weight is the same as repetition, and neither is evidence: what is left out takes its copies along."""
 
-from itertools import pairwise
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 import pandas as pd
@@ -130,39 +129,68 @@ def test_weights_of_rows_of_many_coarse_columns_are_left_out_with_them():
     np.testing.assert_allclose(twice, plain, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["fine", "coarse", "mixed", "one column", "irregular", "steps"])
-def test_which_items_come_again_as_counted_slowly(kind):
+@pytest.mark.parametrize("times", ["once", "copies", "drawn", "three in the mean", "three each", "several"])
+@pytest.mark.parametrize("kind", ["fine", "coarse", "mixed", "one column"])
+def test_which_items_come_again_as_counted_slowly(kind, times):
     rng = np.random.default_rng(4)
     fine, coarse = rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 3)).astype(float)
-    irregular, steps = rng.random(6)[rng.integers(0, 6, (60, 2))], 0.1 * rng.integers(0, 30, (60, 1))
     tables = {"fine": fine, "coarse": coarse, "mixed": np.hstack([fine, coarse]), "one column": coarse[:, :1]}
-    items = np.unique((tables | {"irregular": irregular, "steps": steps})[kind], axis=0)
-    number = np.append(np.arange(len(items)), 0)  # the first has two targets
+    items = np.unique(tables[kind], axis=0)
+    n = len(items)
+    number = np.append(np.arange(n), 0) if times != "several" else np.append(np.arange(n), np.arange(0, n, 8))
+    rows = {
+        "once": np.ones(len(number), int), "copies": np.full(len(number), 4), "three each": 3 + (np.arange(len(number)) == 0),
+        "drawn": 1 + (rng.random(len(number)) < 0.5), "three in the mean": rng.integers(1, 9, len(number)),
+        "several": np.full(len(number), 2),
+    }[times]  # fmt: skip
+    of_item = [rows[number == k].sum() for k in range(n)]
+    several = [(number == k).sum() > 1 for k in range(n)]
+    repeated = [k for k in range(n) if of_item[k] > 1]
+    least = [count // gcd(*map(int, of_item)) for count in of_item]
+    everywhere = repeated and (
+        np.mean([several[k] for k in repeated]) >= 0.05 or (np.mean(least) >= 3 and min(least) < max(least))
+    )
+    expected = []
+    for k, item in enumerate(items):
+        shares = [np.mean(column == value) for column, value in zip(items.T, item, strict=True)]
+        by_chance = repeated and items.shape[1] > 1 and n * prod(shares) >= 0.5
+        expected.append(bool(everywhere or several[k] or by_chance))
+    assert come_again(items, number, rows).tolist() == expected
+    weight = rng.uniform(0.5, 9, len(number))
+    left_out = left_out_weight(items, number, weight, rows)
+    assert (left_out == np.where(np.array(expected)[number], weight / rows, weight)).all()
 
-    def is_coarse(column):
-        values = sorted(set(column))
-        if len(values) <= 2 or (len(values) <= 20 and 2 * len(values) <= len(items)):
-            return True
-        least = min(b - a for a, b in pairwise(values))
-        whole = all(abs((b - a) / least - round((b - a) / least)) < 1e-6 * (b - a) / least for a, b in pairwise(values))
-        return whole and (values[-1] - values[0]) / least + 1 <= 2 * len(values)
 
-    for weight in (rng.uniform(0.5, 2, len(number)), rng.uniform(3, 9, len(number))):
-        expected = []
-        for item in items:
-            shares = [np.mean(column == value) for column, value in zip(items.T, item, strict=True)]
-            by_chance = items.shape[1] > 1 and len(items) * prod(shares) >= 0.5
-            all_coarse = weight.sum() >= 3 * len(items) and all(map(is_coarse, items.T))
-            expected.append(bool(by_chance or all_coarse or not len(expected)))
-        assert come_again(items, number, weight).tolist() == expected
-        left_out = left_out_weight(items, number, weight)
-        assert (left_out == np.where(np.array(expected)[number], np.minimum(weight, 1.0), weight)).all()
+@pytest.mark.parametrize("values", ["places", "prices", "rare errors"])
+def test_places_that_come_again_are_learned(values):
+    """Fine values do come again too, such as the places of shops: a model is to know what it has seen there."""
+    rng = np.random.default_rng(1)
+    if values == "prices":
+        places = np.sort(rng.uniform(1, 50, 30))[:, None]
+    else:
+        places = rng.normal(size=(60, 2))
+    row, known = rng.integers(0, len(places), 900), rng.integers(0, 2, len(places))
+    y = known[row] ^ (rng.random(900) < 0.02) if values == "rare errors" else known[row]
+    model = SemimetricClassifier(predictor="kernel_ridge").fit(places[row], y)
+    assert (model.predict(places) == known).mean() > 0.98
+
+
+@pytest.mark.parametrize("weight", [3.0, 50.0, "integers"])
+def test_weights_of_coarse_rows_tell_no_false_accuracy(weight):
+    rng = np.random.default_rng(9)
+    X, y = rng.integers(0, 4, (150, 10)).astype(float), rng.integers(0, 2, 150)  # pure noise
+    weights = rng.integers(1, 8, 150) if weight == "integers" else np.full(150, weight)
+    found = SemimetricClassifier(predictor="kernel_ridge").fit(X, y, sample_weight=weights).left_out_predictions()
+    assert (found.predicted.argmax(axis=1) == found.targets).mean() < 0.65
+    assert found.weight.sum() <= 150 + 1e-9
 
 
 def test_effective_counts_are_those_of_kish():
     weight = np.array([1.0, 2.0, 5.0])
     assert effective_counts(weight, weight).sum() == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
-    assert effective_counts(weight, np.ones(3)).tolist() == weight.tolist()
+    np.testing.assert_allclose(effective_counts(weight, np.ones(3)), weight)
+    np.testing.assert_allclose(effective_counts(1e155 * weight, 1e155 * weight), effective_counts(weight, weight))
+    assert effective_counts(np.ones(7), np.ones(7)).tolist() == [1.0] * 7
 
 
 @pytest.mark.parametrize("times", [{"rows": 8}, {"weight": 50.0}])
@@ -201,7 +229,7 @@ def test_copies_as_counted_slowly():
         of_group = weight[rows].sum()
         assert len(set(copies.number[rows])) == 1
         assert len(set(copies.repeats[rows])) == 1
-        parts += of_group * (min(of_group, 1.0) if copies.repeats[rows[0]] else of_group)
+        parts += of_group * (of_group / len(rows) if copies.repeats[rows[0]] else of_group)
         kept += rows if copies.repeats[rows[0]] else rows[:1]
     assert copies.scale == pytest.approx(total / parts)
     assert copies.rows.tolist() == sorted(kept)
