@@ -323,10 +323,9 @@ def unoccluded(codes, pairs, items, near, factor, edges):
 
 
 @kernel
-def edges_back(edges):
-    """Return the items whose edges lead to each item: where those of an item start (n + 1,), and all of them."""
+def edges_back(edges, starts):
+    """Return the items whose edges lead to each item; fill ``starts`` (n + 1,), zeros, with where those of an item start."""
     n = edges.shape[0]
-    starts = np.zeros(n + 1, np.int64)
     for i in range(n):
         for j in edges[i]:
             if j >= 0:
@@ -339,7 +338,7 @@ def edges_back(edges):
             if j >= 0:
                 rows[at[j]] = i
                 at[j] += 1
-    return starts, rows
+    return rows
 
 
 @kernel

@@ -500,47 +500,45 @@ def _lists_within(above, room, lists, searched):
     return found[np.argsort(promise[found])], bounds
 
 
-class Collected(NamedTuple):
-    """Items that may be within the limits: rows and sums, or estimates of them, of each query (B, R), and how many (B,)."""
-
-    rows: np.ndarray
-    sums: np.ndarray
-    found: np.ndarray
-
-
 class ListAnswers(NamedTuple):
     """The nearest of each query: sums and rows (B, k), how many sums or estimates were computed (B,), and what was collected.
 
-    ``at_once`` (B,) says where no list beyond the near ones had some of the nearest.
+    ``at_once`` (B,) says where no list beyond the near ones had some of the nearest. ``found`` (B,) is the number of items that
+    were collected.
     """
 
     sums: np.ndarray
     rows: np.ndarray
     refined: np.ndarray
     at_once: np.ndarray
-    collected: Collected
+    found: np.ndarray
+
+    @classmethod
+    def empty(cls, n, k):
+        """Return the answers of n queries, k each, before a search."""
+        counts = np.zeros(n, np.int64), np.ones(n, np.bool_), np.zeros(n, np.int64)
+        return cls(np.full((n, k), np.inf), np.full((n, k), -1, np.int64), *counts)
 
 
 @kernel
-def _larger(collected):
-    """Return arrays of the same items with twice the room."""
-    n, room = collected.rows.shape
-    out = Collected(np.empty((n, 2 * room), np.int64), np.empty((n, 2 * room)), collected.found.copy())
+def _larger(collected, found):
+    """Return an array of the same items with twice the room."""
+    n, room = collected.shape[1:]
+    out = np.empty((2, n, 2 * room))
     for b in range(n):  # What no query has found stays untouched, and takes no memory.
-        found = collected.found[b]
-        out.rows[b, :found], out.sums[b, :found] = collected.rows[b, :found], collected.sums[b, :found]
+        out[:, b, : found[b]] = collected[:, b, : found[b]]
     return out
 
 
 @kernel
-def _compacted(collected, b, limit):
+def _compacted(collected, found, b, limit):
     """Leave out those items of query b whose sum or estimate is above the limit."""
     n = 0
-    for r in range(collected.found[b]):
-        if collected.sums[b, r] <= limit:
-            collected.rows[b, n], collected.sums[b, n] = collected.rows[b, r], collected.sums[b, r]
+    for r in range(found[b]):
+        if collected[1, b, r] <= limit:
+            collected[:, b, n] = collected[:, b, r]
             n += 1
-    collected.found[b] = n
+    found[b] = n
 
 
 @kernel
@@ -663,21 +661,23 @@ def _room(limit, least, slack, unit):
 
 
 @kernel
-def search_lists(scales, profiles, searched, bins, limits, near, k):
-    """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest.
+def search_lists(scales, profiles, searched, bins, limits, near, answers):
+    """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest: fill the answers.
 
     The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. So many lists ``near`` all queries
     together are visited first.
 
     With items whose positions are known nothing is collected. With places, or k = 0, items whose sums, or estimates of them,
     may be within the limits are collected, and the sums are the smallest estimates.
+
+    Return the rows and sums, or estimates of these, of the items that were collected for each query, (2, B, R). They are one
+    array, because numba makes arrays by calls of Python, in which Ctrl-C may come: the second of two would end the process.
     """
     items, places, lists, keep = searched
     n, n_parts, coded, unit = profiles.position.shape[0], bins.low.shape[0], places.codes.shape[0] > 0, limits.unit
+    (sums, rows, refined, at_once, found), k = answers, answers.sums.shape[1]
     gather = coded or k == 0
-    sums, rows = np.full((n, k), np.inf), np.full((n, k), -1, np.int64)
-    refined, at_once, first = np.zeros(n, np.int64), np.ones(n, np.bool_), n if gather else 0
-    collected = Collected(np.empty((first, 256), np.int64), np.empty((first, 256)), np.zeros(n, np.int64))
+    collected = np.empty((2, n if gather else 0, 256))
     above, cells = np.empty((n, n_parts, BINS), np.float32), np.empty((n, 16 * n_parts), np.float32)
     of_queries = BinTables(above, cells, np.zeros((n, scales.size.shape[0] + 1)), np.empty(n))
     integers, made_for = np.empty((n, 16 * n_parts), np.uint8), np.full(n, np.inf)
@@ -731,18 +731,17 @@ def search_lists(scales, profiles, searched, bins, limits, near, k):
                         at_once[b] = at_once[b] and (not stage or value > of_query.sums[k - 1])
                         _keep_smallest(value, of_query.sums)
                         limit[b] = min(limit[b], max(of_query.sums[k - 1] + limits.room[b], items.least))
-                    if collected.found[b] == collected.rows.shape[1]:
-                        _compacted(collected, b, limit[b] + limits.room[b])
-                        if 2 * collected.found[b] > collected.rows.shape[1]:
-                            collected = _larger(collected)
-                    at_end = collected.found[b]
-                    collected.rows[b, at_end], collected.sums[b, at_end] = row, value
-                    collected.found[b] += 1
+                    if found[b] == collected.shape[2]:
+                        _compacted(collected, found, b, limit[b] + limits.room[b])
+                        if 2 * found[b] > collected.shape[2]:
+                            collected = _larger(collected, found)
+                    collected[0, b, found[b]], collected[1, b, found[b]] = row, value
+                    found[b] += 1
                 room[b] = _room(limit[b], rest[0], of_queries.slack[b], unit)
     if gather:
         for b in range(n):
-            _compacted(collected, b, limit[b] + limits.room[b])
-    return ListAnswers(sums, rows, refined, at_once, collected)
+            _compacted(collected, found, b, limit[b] + limits.room[b])
+    return collected
 
 
 @kernel

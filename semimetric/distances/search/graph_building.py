@@ -121,7 +121,8 @@ def _edges(
         done(block.stop - block.start)
 
     map_blocks(choose, n, size=_BLOCK, n_jobs=n_jobs)
-    back = edges_back(chosen)
+    starts = np.zeros(len(chosen) + 1, np.int64)
+    back = starts, edges_back(chosen, starts)
 
     def choose_again(block: slice) -> None:
         with_edges_back(codes, pairs, (block.start, block.stop), back, _FACTOR, chosen, edges)

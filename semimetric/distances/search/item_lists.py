@@ -25,7 +25,6 @@ from ..._kernels.list_scan import (
     QUERIES,
     BinRanges,
     BinTables,
-    Collected,
     Cuts,
     ListAnswers,
     ListArrays,
@@ -279,10 +278,10 @@ class ListScan:
         answer = SegmentResult.empty(len(queries), k)
         sums = np.full(len(queries), np.inf) if limits is None else limits
         near = 0 if np.isfinite(sums).all() else _NEAR
-        for part, found in self._searched(queries, sums, eligible, near, k):
+        for part, found, collected in self._searched(queries, sums, eligible, near, k):
             answer.refined[part], answer.at_once[part] = found.refined, found.at_once
             if isinstance(self.refinement, CodedRefinement):
-                rows, starts = _flat(found.collected)
+                rows, starts = _flat(collected[0], found.found)
                 self.refinement.keep(queries, np.arange(part.start, part.stop), rows, NO_VALUES, starts, answer)
             else:
                 answer.sums[part], answer.rows[part] = found.sums, found.rows
@@ -291,21 +290,19 @@ class ListScan:
     def within(self, queries: QueryBlock, limit: float, eligible: Mask) -> list[tuple[Floats, Integers]]:
         """Return for each query sums and rows of at least all eligible items whose sum is <= ``limit``."""
         sums, found = np.full(len(queries), limit), []
-        for part, answers in self._searched(queries, sums, eligible, 0, 0):
-            collected = answers.collected
-            for q, n, rows, values in zip(
-                range(part.start, part.stop), collected.found, collected.rows, collected.sums, strict=True
-            ):
+        for part, answers, collected in self._searched(queries, sums, eligible, 0, 0):
+            for q, n, numbers, values in zip(range(part.start, part.stop), answers.found, *collected, strict=True):
+                rows = numbers[:n].astype(np.int64)
                 if isinstance(self.refinement, CodedRefinement):
-                    found.append(self.refinement.within(queries, q, rows[:n], limit))
+                    found.append(self.refinement.within(queries, q, rows, limit))
                 else:
-                    found.append((values[:n].copy(), rows[:n].copy()))
+                    found.append((values[:n].copy(), rows))
         return found
 
     def _searched(
         self, queries: QueryBlock, sums: Floats, eligible: Mask, near: int, k: int
-    ) -> Iterator[tuple[slice, ListAnswers]]:
-        """Search for some queries after others; yield their slice and their answers."""
+    ) -> Iterator[tuple[slice, ListAnswers, Floats]]:
+        """Search for some queries after others; yield their slice, answers, and what was collected, see `search_lists`."""
         room = np.zeros(len(queries))
         if isinstance(self.refinement, CodedRefinement):
             room = estimate_errors(self.refinement.codes, self.view, queries.profiles)
@@ -314,10 +311,11 @@ class ListScan:
         for part in short_blocks(len(queries), most):
             profiles = Profiles(*(array[part] for array in queries.profiles))
             limits = limits_of(self.view, sums[part], room[part])
-            yield part, search_lists(self.view.scales, profiles, searched, self.bins, limits, near, k)
+            answers = ListAnswers.empty(part.stop - part.start, k)
+            yield part, answers, search_lists(self.view.scales, profiles, searched, self.bins, limits, near, answers)
 
 
-def _flat(collected: Collected) -> tuple[Integers, Integers]:
-    """Return the rows that were collected for all queries, one after another, and where those of each start."""
-    chosen = np.arange(collected.rows.shape[1]) < collected.found[:, None]
-    return collected.rows[chosen], np.append(0, np.cumsum(collected.found))
+def _flat(rows: Floats, found: Integers) -> tuple[Integers, Integers]:
+    """Return the rows (B, R) that were collected for all queries, one after another, and where those of each start."""
+    chosen = np.arange(rows.shape[1]) < found[:, None]
+    return rows[chosen].astype(np.int64), np.append(0, np.cumsum(found))

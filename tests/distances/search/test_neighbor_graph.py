@@ -240,7 +240,8 @@ def test_tuning_considers_the_graph(problem, monkeypatch):
 
 def test_edges_back_are_those_of_all_others():
     edges = np.array([[1, 2, -1], [2, -1, -1], [0, 1, -1]], np.int32)
-    starts, rows = edges_back(edges)
+    starts = np.zeros(len(edges) + 1, np.int64)
+    rows = edges_back(edges, starts)
     assert [sorted(rows[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)] == [[2], [0, 2], [0, 1]]
 
 
