@@ -429,15 +429,16 @@ class Reader:
     def _bases(self, stored: Any, name: str) -> Any:
         part = Members(stored)
         n, kind = part.whole("callables"), tuple if part.flag("tuple") else list
-        names = self.value(part.any("names"), list[str | None], f"{name}.names") if "names" in part else [None] * n
+        given = self.value(part.any("names"), list[str | None], f"{name}.names") if "names" in part else None
         part.done()
-        if names.count(None) != n:
-            raise StorageError(f"{name} has {n} base distances without a name, but {names.count(None)} places; {_ADVICE}")
+        if given is not None and given.count(None) != n:
+            raise StorageError(f"{name} has {n} base distances without a name, but {given.count(None)} places; {_ADVICE}")
         if n not in (0, len(self._callables)):
             raise StorageError(
                 f"{name} has {n} base distances, which are Python functions, but {len(self._callables)} were given; in Python, "
                 "give the same callables, in the same order: semimetric.load(path, base_distances=[...])"
             )
+        names = [None] * n if given is None else given  # n may be any number before it is that of the callables
         functions = iter(self._callables)
         return kind(next(functions) if each is None else each for each in names) if n == len(self._callables) else kind(names)
 

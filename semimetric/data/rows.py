@@ -30,6 +30,7 @@ _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measure
 
 _SEVERAL = 0.05  # of the items that repeat
 _TIMES = 3.0  # rows of an item, in the mean
+_MOST_TIMES = 2**31  # larger weights are no numbers of rows
 _EXPECTED = np.log(0.5)  # rows of an item by chance
 
 
@@ -39,7 +40,7 @@ class DistinctRows(NamedTuple):
     # (m,), their numbers, in the order of the hashes of their items; rows of one item in the order of their targets.
     rows: Integers
     weight: Floats  # (m,), the sum of the weights of all rows that are equal to each
-    times: Integers  # (m,), how many these are
+    times: Integers  # (m,), how many these are, see `Times`
 
 
 def distinct_rows(
@@ -59,7 +60,23 @@ def distinct_rows(
     if may_be_left and is_first.all():
         return None
     first = np.flatnonzero(is_first)
-    return DistinctRows(rows[first], np.add.reduceat(weight[rows], first), np.diff(np.append(first, len(rows))))
+    times = Times.of(weight[rows], np.repeat(np.arange(len(first)), np.diff(np.append(first, len(rows)))))
+    return DistinctRows(rows[first], np.add.reduceat(weight[rows], first), times.of_group)
+
+
+class Times(NamedTuple):
+    """How many rows groups of equal rows are. Whole weights are numbers of rows; a factor of all groups is divided out."""
+
+    of_group: Integers  # (n_groups,)
+    unit: float  # the weight that a row stands for, at most; infinite where weights are no numbers of rows
+
+    @classmethod
+    def of(cls, weight: Floats, group: Integers) -> Times:
+        """Return those of rows with these weights > 0 and numbers of groups, 0, 1, ..., both (n_rows,)."""
+        is_count = bool((weight % 1 == 0).all() and weight.max() < _MOST_TIMES)
+        of_group = np.bincount(group, weights=weight if is_count else None).astype(np.int64)
+        factor = int(np.gcd.reduce(of_group))
+        return cls(of_group // factor, float(factor) if is_count else np.inf)
 
 
 def come_again(items: Floats, item: Integers, times: Integers) -> NDArray[np.bool_]:
@@ -69,8 +86,7 @@ def come_again(items: Floats, item: Integers, times: Integers) -> NDArray[np.boo
     these are rules of thumb. Rows of an item came one by one if it has several classes or values. All did
 
     - if a twentieth or more of the items that repeat have several;
-    - if an item has three rows or more in the mean, and not all have equally many. (A sample with replacement has 1.6. What all
-      numbers of rows have as a factor is divided out, so that a table that stands there twice is none.)
+    - if an item has three rows or more in the mean, and not all have equally many. (A sample with replacement has 1.6.)
 
     Those of one item may have if rows coincide by chance, ``n prod_f p_f(x_f) >= 1/2`` over two columns or more, where p_f is
     the share of the items with that value.
@@ -82,7 +98,7 @@ def come_again(items: Floats, item: Integers, times: Integers) -> NDArray[np.boo
     item : ndarray of shape (n_rows,)
         The number of the item of each row; a row is an item with one class or value.
     times : ndarray of shape (n_rows,)
-        How many rows of the table each is; weights play no part.
+        How many rows of the table each is, see `Times`.
     """
     n = len(items)
     several, rows = np.bincount(item, minlength=n) > 1, np.bincount(item, weights=times, minlength=n).astype(np.int64)
@@ -123,6 +139,8 @@ class Copies(NamedTuple):
     number: Integers  # (n_rows,): rows of one number have the same values and the same class or value
     repeats: NDArray[np.bool_]  # (n_rows,): True where its rows `come_again`, so that each is evidence
     weight: Floats  # (n_rows,)
+    unit: float  # the weight that a row stands for, see `Times`
+    scale: float  # the factor by which weights become `effective_counts`
 
     @classmethod
     def of(cls, items: Floats, known: NDArray[Any], weight: Floats) -> Copies:
@@ -132,20 +150,14 @@ class Copies(NamedTuple):
         used = np.flatnonzero(weight > 0)
         different = used[np.unique(number[used], return_index=True)[1]]
         there, first, item = np.unique(place[different], return_index=True, return_inverse=True)
-        times = np.bincount(number[used])[number[different]]
+        group = np.unique(number[used], return_inverse=True)[1]
+        times = Times.of(weight[used], group)
         repeats = np.zeros(len(items), dtype=np.bool_)
-        repeats[there] = come_again(items[different[first]], item, times)
-        return cls(number, repeats[place], weight)
-
-    @property
-    def scale(self) -> float:
-        """The factor by which weights become `effective_counts`."""
-        used = np.flatnonzero(self.weight > 0)
-        different = used[np.unique(self.number[used], return_index=True)[1]]
-        groups = self.number[different]
-        total = np.bincount(self.number, weights=self.weight)[groups].astype(np.float64)
-        left_out = np.where(self.repeats[different], total / np.bincount(self.number[used])[groups], total)
-        return float(effective_counts(total, left_out)[0] / total[0])
+        repeats[there] = come_again(items[different[first]], item, times.of_group)
+        repeats = repeats[place]
+        total = np.bincount(group, weights=weight[used]).astype(np.float64)
+        left_out = np.where(repeats[different], total / times.of_group, total)
+        return cls(number, repeats, weight, times.unit, float(effective_counts(total, left_out)[0] / total[0]))
 
     @property
     def rows(self) -> Integers:

@@ -229,9 +229,9 @@ class OwnRows(NamedTuple):
     def counts(self, queries: Integers, ids: Integers, counts: Floats) -> Floats:
         """Return how much of the counts (n, K) of items has no vote for some of the queries, (n,)."""
         own = self.rows[queries, None]
-        number, repeats, _ = self.copies
+        number, repeats = self.copies.number, self.copies.repeats
         copies = (number[ids] == number[own]) & ~repeats[own]
-        return counts * (copies | (ids == own))
+        return np.where(copies, counts, np.minimum(counts, self.copies.unit) * (ids == own))
 
 
 def find_voters(

@@ -8,7 +8,7 @@ import pytest
 
 from semimetric import SemimetricClassifier, SemimetricRegressor, report
 from semimetric._foundation.errors import InputError
-from semimetric.data.rows import Copies, come_again, effective_counts, left_out_weight
+from semimetric.data.rows import Copies, Times, come_again, effective_counts, left_out_weight
 
 N, LEVEL = 150, 0.9
 
@@ -175,11 +175,11 @@ def test_places_that_come_again_are_learned(values):
     assert (model.predict(places) == known).mean() > 0.98
 
 
-@pytest.mark.parametrize("weight", [3.0, 50.0, "integers"])
+@pytest.mark.parametrize("weight", [3.0, 50.0, "any numbers"])
 def test_weights_of_coarse_rows_tell_no_false_accuracy(weight):
     rng = np.random.default_rng(9)
     X, y = rng.integers(0, 4, (150, 10)).astype(float), rng.integers(0, 2, 150)  # pure noise
-    weights = rng.integers(1, 8, 150) if weight == "integers" else np.full(150, weight)
+    weights = rng.uniform(1, 8, 150) if weight == "any numbers" else np.full(150, weight)
     found = SemimetricClassifier(predictor="kernel_ridge").fit(X, y, sample_weight=weights).left_out_predictions()
     assert (found.predicted.argmax(axis=1) == found.targets).mean() < 0.65
     assert found.weight.sum() <= 150 + 1e-9
@@ -224,12 +224,21 @@ def test_copies_as_counted_slowly():
     for row in np.flatnonzero(weight > 0):
         groups.setdefault((*items[row], known[row]), []).append(row)
     total = sum(weight[rows].sum() for rows in groups.values())
+    factor = gcd(*(int(weight[rows].sum()) for rows in groups.values()))
     parts, kept = 0.0, []
     for rows in groups.values():
         of_group = weight[rows].sum()
         assert len(set(copies.number[rows])) == 1
         assert len(set(copies.repeats[rows])) == 1
-        parts += of_group * (of_group / len(rows) if copies.repeats[rows[0]] else of_group)
+        parts += of_group * (factor if copies.repeats[rows[0]] else of_group)
         kept += rows if copies.repeats[rows[0]] else rows[:1]
     assert copies.scale == pytest.approx(total / parts)
     assert copies.rows.tolist() == sorted(kept)
+
+
+def test_whole_weights_are_numbers_of_rows_without_a_common_factor():
+    group = np.array([0, 0, 1, 2])
+    assert Times.of(np.array([2.0, 4.0, 6.0, 3.0]), group).of_group.tolist() == [2, 2, 1]
+    assert Times.of(np.array([2.0, 4.0, 6.0, 3.0]), group).unit == 3
+    assert Times.of(np.array([2.0, 4.0, 6.5, 3.0]), group).of_group.tolist() == [2, 1, 1]
+    assert Times.of(np.full(4, 1e12), group).of_group.tolist() == [2, 1, 1]
