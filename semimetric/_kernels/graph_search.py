@@ -323,22 +323,27 @@ def unoccluded(codes, pairs, items, near, factor, edges):
 
 
 @kernel
-def edges_back(edges, starts):
-    """Return the items whose edges lead to each item; fill ``starts`` (n + 1,), zeros, with where those of an item start."""
+def count_edges_back(edges, starts):
+    """Fill ``starts`` (n + 1,) with where the edges that lead to each item start, if all are put one after another."""
     n = edges.shape[0]
+    starts[:] = 0
     for i in range(n):
         for j in edges[i]:
             if j >= 0:
                 starts[j + 1] += 1
     for i in range(n):
         starts[i + 1] += starts[i]
-    rows, at = np.empty(starts[n], np.int32), starts[:n].copy()
-    for i in range(n):
+
+
+@kernel
+def edges_back(edges, starts, rows):
+    """Fill ``rows`` with the items whose edges lead to each item, from its place in ``starts`` on: see `count_edges_back`."""
+    at = starts[:-1].copy()
+    for i in range(edges.shape[0]):
         for j in edges[i]:
             if j >= 0:
                 rows[at[j]] = i
                 at[j] += 1
-    return rows
 
 
 @kernel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.graph_search import add_edges, edges_back, level_pairs, unoccluded, with_edges_back
+from ..._kernels.graph_search import add_edges, count_edges_back, edges_back, level_pairs, unoccluded, with_edges_back
 from .neighbor_graph import DEGREE, LEVELS, GraphWalk, NeighborGraph, layer_starts
 from .query_tables import ItemArrays, QueryView
 from .segment import Segment
@@ -121,8 +121,10 @@ def _edges(
         done(block.stop - block.start)
 
     map_blocks(choose, n, size=_BLOCK, n_jobs=n_jobs)
-    starts = np.zeros(len(chosen) + 1, np.int64)
-    back = starts, edges_back(chosen, starts)
+    starts = np.empty(len(chosen) + 1, np.int64)
+    count_edges_back(chosen, starts)
+    back = starts, np.empty(starts[-1], np.int32)
+    edges_back(chosen, *back)
 
     def choose_again(block: slice) -> None:
         with_edges_back(codes, pairs, (block.start, block.stop), back, _FACTOR, chosen, edges)

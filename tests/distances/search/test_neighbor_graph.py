@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from searches import rough_distance, search_problem
 
 from semimetric import Grid, InputError, NeighborIndex, NotSupportedError, Semimetric, StorageError, load
-from semimetric._kernels.graph_search import add_edges, edges_back
+from semimetric._kernels.graph_search import add_edges, count_edges_back, edges_back
 from semimetric.distances.search import graph_building, neighbor_graph, segment, tuning
 from semimetric.distances.search import index as index_module
 from semimetric.distances.search.neighbor_graph import DEGREE, layer_starts
@@ -240,8 +240,10 @@ def test_tuning_considers_the_graph(problem, monkeypatch):
 
 def test_edges_back_are_those_of_all_others():
     edges = np.array([[1, 2, -1], [2, -1, -1], [0, 1, -1]], np.int32)
-    starts = np.zeros(len(edges) + 1, np.int64)
-    rows = edges_back(edges, starts)
+    starts = np.empty(len(edges) + 1, np.int64)
+    count_edges_back(edges, starts)
+    rows = np.empty(starts[-1], np.int32)
+    edges_back(edges, starts, rows)
     assert [sorted(rows[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)] == [[2], [0, 2], [0, 1]]
 
 
