@@ -104,13 +104,13 @@ class Slips(NamedTuple):
 
     kind: str  # "numbers" or "times"
     row: int  # of the first
-    cell: Any  # the first
+    cell: object  # the first
     n: int
     typed: bool  # True if most are numbers and no text, so that nobody wrote them as names
 
     @property
     def first(self) -> str:
-        """What the first row has, and how many there are."""
+        """The cell of the first row, and the number of rows."""
         more = "" if self.n == 1 else ", as 1 more row has" if self.n == 2 else f", as {self.n - 1:,} more rows have"
         return f"row {self.row} has {self.cell!r:.40}, which is none{more}"
 

@@ -65,7 +65,7 @@ def distinct_rows(
 
 
 class Times(NamedTuple):
-    """How many rows groups of equal rows are. Whole weights are numbers of rows; a factor of all groups is divided out."""
+    """Numbers of rows of groups of equal rows. Whole weights are numbers of rows; a factor of all groups is divided out."""
 
     of_group: Integers  # (n_groups,)
     unit: float  # the weight that a row stands for, at most; infinite where weights are no numbers of rows
@@ -134,7 +134,7 @@ def effective_counts(weight: Floats, left_out: Floats) -> Floats:
 
 
 class Copies(NamedTuple):
-    """Which rows are copies of one another, so that they are evidence once, or are left out together."""
+    """Rows that are copies of one another, so that they are evidence once, or are left out together."""
 
     number: Integers  # (n_rows,): rows of one number have the same values and the same class or value
     repeats: NDArray[np.bool_]  # (n_rows,): True where its rows `come_again`, so that each is evidence

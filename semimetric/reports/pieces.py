@@ -212,8 +212,8 @@ class SupportPointsSubject(_PiecesSubject):
     def summary(self) -> list[str]:
         points = f"{len(self._points):,} support points, {self.model.support_share_:.1%} of the items of the fit"
         bound = self.model.generalization_bound_
-        told = [f"the error on new items is expected to be at most {bound:.1%} (theorem 2)"] if bound == bound else []
-        return [" ".join(repr(self.model).split()), points, *told]
+        known = [f"the error on new items is expected to be at most {bound:.1%} (theorem 2)"] if bound == bound else []
+        return [" ".join(repr(self.model).split()), points, *known]
 
     def codes(self, scores: Floats) -> Integers:
         return np.asarray(scores.argmin(axis=1), dtype=np.int64)

@@ -77,7 +77,7 @@ class Targets(NamedTuple):
 
     @property
     def counts(self) -> Floats:
-        """How many items each row is, by `effective_counts`, shape (n_rows,)."""
+        """The number of items that each row is, by `effective_counts`, shape (n_rows,)."""
         return effective_counts(self.weight, self.unit)
 
     def of_items(self) -> tuple[Floats, Floats]:
