@@ -3,8 +3,6 @@
 Every message has three parts: it says what was given, what is required, and what to do.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the package, with the separator at its end
 _LIBRARIES = ("sklearn", "joblib")  # that call the package for someone, to whose line a warning points
@@ -129,7 +127,7 @@ class ObjectError(InputError):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.position, self.problem)
 
-    def at(self, position: int) -> ObjectError:
+    def at(self, position: int) -> Self:
         """Return the error of the same object at another place."""
         return type(self)(position, self.problem)
 

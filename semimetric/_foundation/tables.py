@@ -167,7 +167,10 @@ def no_numbers(cells: Sequence[Any], title: str, source: str, error: Exception) 
     if len(wrong) >= n_numbers:
         return refused(f"{given}; {offer(cells)}")
     them = "it" if len(wrong) == 1 else "them"
-    return refused(f"{given}; all others are numbers: correct {them}, or leave {them} empty if the column may have gaps")
+    return refused(
+        f"{given}; all others are numbers: correct {them}, or leave {them} empty if the column may have gaps; if it holds "
+        "categories, name it in Columns(categorical=)"
+    )
 
 
 def texts_of(cells: Sequence[Any]) -> list[str]:

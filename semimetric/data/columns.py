@@ -171,12 +171,14 @@ def _codes_as_written(categories: Sequence[Category]) -> dict[str | None, float]
     return {text: float(k) for k, text in enumerate(texts) if text is not None and times[text] == 1}
 
 
-def spellings(category: Category, categories: Sequence[Category]) -> list[str]:
-    """Return the texts that `codes_of` takes for a category, itself first: a whole number is written with and without ".0"."""
-    number = _as_written(category)
-    alike = [] if number is None or number not in _codes_as_written(categories) else [number]
-    alike += [f"{text}.0" for text in alike if re.fullmatch(r"-?\d+", text)]
-    return list(dict.fromkeys([str(category), *(text for text in alike if text not in categories)]))
+def spellings(categories: Sequence[Category]) -> list[list[str]]:
+    """Return the texts that `codes_of` takes for each category, itself first: 7 is written with and without ".0"."""
+    known, codes = set(map(str, categories)), _codes_as_written(categories)
+    out = [[str(category)] for category in categories]
+    for text, code in codes.items():
+        alike = [text, f"{text}.0"] if re.fullmatch(r"-?\d+", str(text)) else [text]
+        out[int(code)] += [str(each) for each in alike if each not in known]
+    return out
 
 
 def _as_written(cell: Any) -> str | None:

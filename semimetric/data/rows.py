@@ -28,19 +28,13 @@ from .times import SCALE, times_of, with_texts_read
 _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
 
 
-_SEVERAL = 0.05  # of the items that repeat
-_TIMES = 3.0  # rows of an item, in the mean
-_MOST_TIMES = 2**31  # larger weights are no numbers of rows
-_EXPECTED = np.log(0.5)  # rows of an item by chance
-
-
 class DistinctRows(NamedTuple):
     """The rows that stand for all rows of a weight > 0."""
 
     # (m,), their numbers, in the order of the hashes of their items; rows of one item in the order of their targets.
     rows: Integers
     weight: Floats  # (m,), the sum of the weights of all rows that are equal to each
-    times: Integers  # (m,), how many these are, see `Times`
+    times: Integers  # (m,), how many these are
 
 
 def distinct_rows(
@@ -60,111 +54,7 @@ def distinct_rows(
     if may_be_left and is_first.all():
         return None
     first = np.flatnonzero(is_first)
-    times = Times.of(weight[rows], np.repeat(np.arange(len(first)), np.diff(np.append(first, len(rows)))))
-    return DistinctRows(rows[first], np.add.reduceat(weight[rows], first), times.of_group)
-
-
-class Times(NamedTuple):
-    """Numbers of rows of groups of equal rows. Whole weights are numbers of rows; a factor of all groups is divided out."""
-
-    of_group: Integers  # (n_groups,)
-    unit: float  # the weight that a row stands for, at most; infinite where weights are no numbers of rows
-
-    @classmethod
-    def of(cls, weight: Floats, group: Integers) -> Times:
-        """Return those of rows with these weights > 0 and numbers of groups, 0, 1, ..., both (n_rows,)."""
-        is_count = bool((weight % 1 == 0).all() and weight.max() < _MOST_TIMES)
-        of_group = np.bincount(group, weights=weight if is_count else None).astype(np.int64)
-        factor = int(np.gcd.reduce(of_group))
-        return cls(of_group // factor, float(factor) if is_count else np.inf)
-
-
-def come_again(items: Floats, item: Integers, times: Integers) -> NDArray[np.bool_]:
-    """Return True for each distinct item whose rows came one by one, and are no copies of a row, shape (n_items,).
-
-    The copies of a row that was drawn anew say nothing of new items. A table alone does not show where its rows came from, so
-    these are rules of thumb. Rows of an item came one by one if it has several classes or values. All did
-
-    - if a twentieth or more of the items that repeat have several;
-    - if an item has three rows or more in the mean, and not all have equally many. (A sample with replacement has 1.6.)
-
-    Those of one item may have if rows coincide by chance, ``n prod_f p_f(x_f) >= 1/2`` over two columns or more, where p_f is
-    the share of the items with that value.
-
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        Distinct, encoded.
-    item : ndarray of shape (n_rows,)
-        The number of the item of each row; a row is an item with one class or value.
-    times : ndarray of shape (n_rows,)
-        How many rows of the table each is, see `Times`.
-    """
-    n = len(items)
-    several, rows = np.bincount(item, minlength=n) > 1, np.bincount(item, weights=times, minlength=n).astype(np.int64)
-    repeated = rows > 1
-    if not repeated.any():
-        return several
-    rows //= np.gcd.reduce(rows)
-    if several[repeated].mean() >= _SEVERAL or (rows.mean() >= _TIMES and np.ptp(rows) > 0):
-        return np.ones(n, dtype=np.bool_)
-    expected, n_varied = np.full(n, np.log(n)), 0
-    for column in items.T:
-        _, number, counts = np.unique(column, return_inverse=True, return_counts=True)
-        n_varied += len(counts) > 1
-        expected += np.log(counts[number] / n)
-        if n_varied > 1 and expected.max() < _EXPECTED:
-            return several
-    return several | ((expected >= _EXPECTED) & (n_varied > 1))
-
-
-def left_out_weight(items: Floats, item: Integers, weight: Floats, times: Integers) -> Floats:
-    """Return how much of the weight of each row is left out at a time, (n_rows,): all, or that of one that may `come_again`."""
-    return np.where(come_again(items, item, times)[item], weight / times, weight)
-
-
-def effective_counts(weight: Floats, left_out: Floats) -> Floats:
-    """Return weights of rows whose sum is the effective number of the parts that are left out, shape (n_rows,).
-
-    With w_i / u_i parts of the weight u_i it is ``(sum_i w_i)^2 / sum_i w_i u_i`` (Kish 1965), the same for all multiples.
-    """
-    most = weight.max()  # so that squares do not overflow
-    counts: Floats = weight / most * ((weight / most).sum() / ((weight / most) @ (left_out / most)))
-    return counts
-
-
-class Copies(NamedTuple):
-    """Rows that are copies of one another, so that they are evidence once, or are left out together."""
-
-    number: Integers  # (n_rows,): rows of one number have the same values and the same class or value
-    repeats: NDArray[np.bool_]  # (n_rows,): True where its rows `come_again`, so that each is evidence
-    weight: Floats  # (n_rows,)
-    unit: float  # the weight that a row stands for, see `Times`
-    scale: float  # the factor by which weights become `effective_counts`
-
-    @classmethod
-    def of(cls, items: Floats, known: NDArray[Any], weight: Floats) -> Copies:
-        """Return the copies among encoded items (n_rows, n_features) with classes or values and weights, (n_rows,)."""
-        place = identities(items).number
-        number = identities(np.column_stack([place, known]).astype(np.float64)).number
-        used = np.flatnonzero(weight > 0)
-        different = used[np.unique(number[used], return_index=True)[1]]
-        there, first, item = np.unique(place[different], return_index=True, return_inverse=True)
-        group = np.unique(number[used], return_inverse=True)[1]
-        times = Times.of(weight[used], group)
-        repeats = np.zeros(len(items), dtype=np.bool_)
-        repeats[there] = come_again(items[different[first]], item, times.of_group)
-        repeats = repeats[place]
-        total = np.bincount(group, weights=weight[used]).astype(np.float64)
-        left_out = np.where(repeats[different], total / times.of_group, total)
-        return cls(number, repeats, weight, times.unit, float(effective_counts(total, left_out)[0] / total[0]))
-
-    @property
-    def rows(self) -> Integers:
-        """The rows of a weight > 0 without copies that say nothing new, increasing."""
-        used = np.flatnonzero(self.weight > 0)
-        first = used[np.unique(self.number[used], return_index=True)[1]]
-        return np.union1d(first, used[self.repeats[used]])
+    return DistinctRows(rows[first], np.add.reduceat(weight[rows], first), np.diff(np.append(first, len(rows))))
 
 
 def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:

@@ -28,7 +28,7 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.real_numbers import real_number, shown
 from .._foundation.stored import storable
-from .._foundation.tables import is_number, is_time, kind_of_texts, named_rows, read_table, without_columns
+from .._foundation.tables import is_number, is_time, kind_of_texts, named_rows, no_numbers, read_table, without_columns
 from .._foundation.text import cell_text, html_table
 from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
@@ -552,10 +552,7 @@ def _checked_slips(column: Any, title: str, name: str, *, is_read_so: bool) -> S
     if slips is None:
         return None
     if slips.typed:
-        raise InputError(
-            f"column {title!r} of {name} is of {slips.kind}, but {slips.first}: correct or empty such cells. If the column "
-            "holds categories, name it in Columns(categorical=) or categorical_features=, or leave it out of the table"
-        )
+        raise no_numbers(cells_of(column), f"{title!r}", name, ValueError())
     if is_read_so:
         warn(
             f"column {title!r} of {name} is of {slips.kind}, but {slips.first}, so that it is read as categories: correct or "

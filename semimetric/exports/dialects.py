@@ -13,7 +13,7 @@ import numpy as np
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import Floats
-from ..data.columns import Category, spellings
+from ..data.columns import spellings
 from ..data.schema import Feature
 from ..data.times import SCALE
 
@@ -108,13 +108,14 @@ class Dialect(ABC):
         """Return a column as text that is compared letter by letter."""
         return f"CAST({column} AS {self.string})"
 
-    def category_literals(self, feature: Feature, category: Category) -> list[str]:
-        """Return the values of `category` that stand for one."""
-        if isinstance(category, bool):
-            return [self.text(str(category).lower()), self.text(str(int(category)))]
+    def category_literals(self, feature: Feature) -> list[list[str]]:
+        """Return for each category the values of `category` that stand for it."""
         if {str, bool} & {type(c) for c in feature.categories}:
-            return list(map(self.text, spellings(category, feature.categories)))
-        return [str(category) if isinstance(category, int) else self.number(float(category))]
+            return [
+                [self.text(str(c).lower()), self.text(str(int(c)))] if isinstance(c, bool) else list(map(self.text, texts))
+                for c, texts in zip(feature.categories, spellings(feature.categories), strict=True)
+            ]
+        return [[str(c) if isinstance(c, int) else self.number(float(c))] for c in feature.categories]
 
     def power(self, base: str, exponent: float) -> str:
         """Return a power of a number >= 0."""
@@ -234,10 +235,10 @@ class SQLite(Dialect):
     def category(self, feature: Feature, column: str) -> str:
         return super().as_text(column) + " COLLATE BINARY" if str in {type(c) for c in feature.categories} else column
 
-    def category_literals(self, feature: Feature, category: Category) -> list[str]:
+    def category_literals(self, feature: Feature) -> list[list[str]]:
         if str in {type(c) for c in feature.categories}:
-            return list(map(self.text, spellings(category, feature.categories)))
-        return [str(int(category)) if isinstance(category, int) else self.threshold(float(category))]
+            return [list(map(self.text, texts)) for texts in spellings(feature.categories)]
+        return [[str(int(c)) if isinstance(c, int) else self.threshold(float(c))] for c in feature.categories]
 
     def time(self, feature: Feature, column: str) -> str:
         offset = _OFFSET.fullmatch("+00:00" if feature.zone in ("", "UTC") else feature.zone)

@@ -287,12 +287,13 @@ class _Writer(ABC):
             turned = self.say.turned(value, 0.0, feature.period) if feature.kind == "periodic" else value
             return f"{turned} <= {self.say.threshold(threshold)}"
         n, column = len(feature.categories), self.say.category(feature, value)
-        inside = [c for k, c in enumerate(feature.categories) if k <= threshold]
-        outside = [c for k, c in enumerate(feature.categories) if k > threshold]
+        literals = self.say.category_literals(feature)
+        inside = [texts for k, texts in enumerate(literals) if k <= threshold]
+        outside = [texts for k, texts in enumerate(literals) if k > threshold]
         chosen, word = (outside, "NOT IN") if n <= threshold else (inside, "IN")
         if not chosen:
             return f"{value} IS NOT NULL" if word == "NOT IN" else f"{value} IS NULL AND {value} IS NOT NULL"
-        return f"{column} {word} ({', '.join(text for c in chosen for text in self.say.category_literals(feature, c))})"
+        return f"{column} {word} ({', '.join(text for texts in chosen for text in texts)})"
 
     def odd(self, column: Callable[[int], str]) -> str:
         """Return the condition under which a row has no coordinates."""
@@ -327,9 +328,7 @@ class _Writer(ABC):
             return value  # the leaf of a tree
         if kind == "categorical":
             feature = self.d.schema.features[f]
-            codes = [
-                (text, str(k)) for k, c in enumerate(feature.categories) for text in self.say.category_literals(feature, c)
-            ]
+            codes = [(text, str(k)) for k, texts in enumerate(self.say.category_literals(feature)) for text in texts]
             return case(missing, case(codes, str(len(feature.categories)), of=self.say.category(feature, value)))
         if kind == "periodic":
             value = self.say.turned(value, float(knots[0]), float(knots[-1] - knots[0]))

@@ -211,9 +211,11 @@ class SupportPointsSubject(_PiecesSubject):
     @property
     def summary(self) -> list[str]:
         points = f"{len(self._points):,} support points, {self.model.support_share_:.1%} of the items of the fit"
-        bound = self.model.generalization_bound_
-        known = [f"the error on new items is expected to be at most {bound:.1%} (theorem 2)"] if bound == bound else []
-        return [" ".join(repr(self.model).split()), points, *known]
+        shown = [" ".join(repr(self.model).split()), points]
+        if self.model.neighbors is None:  # else it is not proved
+            bound = self.model.generalization_bound_
+            shown.append(f"the error on new items is expected to be at most {bound:.1%} (theorem 2)")
+        return shown
 
     def codes(self, scores: Floats) -> Integers:
         return np.asarray(scores.argmin(axis=1), dtype=np.int64)

@@ -311,9 +311,15 @@ def test_which_columns_are_features(name):
 
 
 TYPED = {
-    "numbers": ([*np.arange(39) / 4, "free"], "is of numbers, but row 39 has 'free', which is none: correct"),
-    "whole numbers that repeat": ([*np.arange(600) % 30, "nan"], "is of numbers, but row 600 has 'nan', which is none"),
-    "truth": ([*np.arange(39) / 4, True, "a"], "row 39 has True, which is none, as 1 more row has"),
+    "numbers": (
+        [*np.arange(39) / 4, "free"],
+        "'(cost|x1)' of X is not of numbers: row 39 has 'free'; all others are numbers: correct it",
+    ),
+    "whole numbers that repeat": (
+        [*np.arange(600) % 30, "nan"],
+        "'(cost|x1)' of X is not of numbers: row 600 has 'nan'; all others are",
+    ),
+    "truth": ([*np.arange(39) / 4, True, "a"], "'(cost|x1)' of X is not of numbers: row 40 has 'a'; all others are"),
 }
 
 

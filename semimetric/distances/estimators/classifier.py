@@ -160,7 +160,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             An item of weight 3 learns and predicts like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor predicts. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
             weights that sum to 1 leave the number of neighbours what it is. Multiples of all weights give the same
-            machine. A larger weight is no more evidence of errors: it is left out whole.
+            machine. A larger weight is no more evidence: it is left out whole.
 
         Raises
         ------

@@ -14,8 +14,9 @@ from ..._foundation.stored import Stored, StoredIfSet, storable
 from ..._foundation.threads import one_blas_thread, thread_count
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_weights
+from ...data.copies import come_again, effective_counts
 from ...data.identical_items import identities
-from ...data.rows import distinct_rows, effective_counts, items_named, left_out_weight
+from ...data.rows import distinct_rows, items_named
 from ...data.schema import Schema
 from ..learning.gradient_scales import BaseScales, Round, weight_rounds
 from ..learning.items import encode_class_labels
@@ -142,7 +143,7 @@ class KernelRidgeLearner(LearnedCoordinates):
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 is as good as the item three times, and one of weight 0 as good as absent. Multiples of all
-            weights give the same. A larger weight is no more evidence of errors: it is left out whole.
+            weights give the same. A larger weight is no more evidence: it is left out whole.
 
         Raises
         ------
@@ -258,7 +259,8 @@ def item_targets(
     assert found is not None  # there always are
     rows, weight = found.rows, found.weight
     identity = identities(items[rows])
-    unit = left_out_weight(items[rows[identity.first]], identity.number, weight, found.times)
+    again = come_again(items[rows[identity.first]], identity.number, found.times)[identity.number]
+    unit = np.where(again, weight / found.times, weight)
     scale = effective_counts(weight, unit) / weight
     weight, unit = scale * weight, scale * unit
     if known.dtype.kind != "i":

@@ -14,7 +14,7 @@ from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, number_text, text_table
 from ..._foundation.types import Floats, Integers
-from ...data.rows import Copies
+from ...data.copies import Copies
 from ...data.schema import Feature, Schema
 from ..learning.gradient_scales import BaseScales, GapCoordinates
 from ..learning.kernel_machine import Calibration, Fit, KernelMachine, Targets, kernel_of, solve

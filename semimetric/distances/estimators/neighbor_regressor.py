@@ -15,8 +15,7 @@ from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.tables import numbered_rows, take_rows
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_weights, weight_option
-from ...data.identical_items import identities
-from ...data.rows import Copies, distinct_rows, effective_counts, left_out_weight
+from ...data.rows import distinct_rows
 from ...data.splits import sample_pairs
 from ..learning.settings import Columns
 from ..learning.value_intervals import LeftOutErrors, Nearby, ValueIntervals, positions_of
@@ -162,7 +161,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
             divided by ``min(1, max(sample_weight))``. Multiples of all weights give the same machine.
-            A larger weight is no more evidence of errors: it is left out whole.
+            A larger weight is no more evidence: it is left out whole.
 
         Raises
         ------
@@ -340,20 +339,16 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
                 return some.between[np.ix_(left, right)]
 
             return LeftOutErrors.of_machine(some.targets, some.left_out, distances, some.rows, machine.rows, machine.width, rng)
-        distinct = distinct_rows(items, self._known, counts, always=True)
-        assert distinct is not None  # there always are
-        n = len(distinct.rows)
+        copies = self._copies()
+        n = len(copies.first)
         if n < _FEWEST_LEFT_OUT:
             raise InputError(
                 f"interval= needs {_FEWEST_LEFT_OUT} different items that have a weight, and there is {n}; fit more items"
             )
-        identity = identities(items[distinct.rows])
-        part = left_out_weight(items[distinct.rows[identity.first]], identity.number, distinct.weight, distinct.times)
-        weight = effective_counts(distinct.weight, part)
         chosen = np.arange(n) if n <= _MOST_LEFT_OUT else np.sort(rng.choice(n, _MOST_LEFT_OUT, replace=False))
-        rows, weight = distinct.rows[chosen], weight[chosen]
+        rows, weight = copies.first[chosen], copies.counts[chosen]
         found = []
-        for voters in self._voters(items[rows], OwnRows(rows, Copies.of(items, self._known, counts))):
+        for voters in self._voters(items[rows], OwnRows(rows, copies)):
             own = rows[voters.queries]
             near = voters.distances, self._targets[voters.indices], self._targets[own], voters.weight
             found.append(rule_votes(self.vote_rule_, *near, weight[voters.queries]))

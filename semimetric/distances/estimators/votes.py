@@ -31,8 +31,9 @@ from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
+from ...data.copies import Copies
 from ...data.identical_items import identities
-from ...data.rows import Copies, single_row
+from ...data.rows import single_row
 from ...data.schema import Schema, column_numbers
 from ...data.splits import ItemClasses, leaves_enough
 from ..features.linear_directions import Directions

@@ -9,8 +9,7 @@ r = y - m - (K + lambda S^-1) a, the objective is at most ``sum_i s_i r_i^2`` ab
 
 The prediction of an item by all others needs no other fit. With A = K + lambda S^-1 and the leverage
 H_i = 1 - lambda (A^-1)_ii / s_i, its error is (y_i - m - f(x_i)) / (1 - H_i) (Allen 1974). Items that coincide are one row of
-the kernel with the sum of their weights. An error leaves out the whole of an item that has one target, and one row of an item
-that has several.
+the kernel with the sum of their weights. An error leaves out a part of these, see `data.copies`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha
-from ...data.rows import effective_counts
+from ...data.copies import effective_counts
 
 WIDTHS = (0.5, 2.0)  # of the kernel, in median distances; wider ones differ little, as exp(-d / h) is then a straight line
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)

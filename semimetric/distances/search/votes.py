@@ -29,7 +29,7 @@ from ..._foundation.stored import storable
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ...data.rows import Copies
+from ...data.copies import Copies
 from .index import NeighborIndex
 
 WEIGHTS = ("uniform", "distance", "kernel")
@@ -230,8 +230,7 @@ class OwnRows(NamedTuple):
         """Return how much of the counts (n, K) of items has no vote for some of the queries, (n,)."""
         own = self.rows[queries, None]
         number, repeats = self.copies.number, self.copies.repeats
-        copies = (number[ids] == number[own]) & ~repeats[own]
-        return np.where(copies, counts, np.minimum(counts, self.copies.unit) * (ids == own))
+        return counts * ((ids == own) | (number[ids] == number[own]) & ~repeats[own])
 
 
 def find_voters(

@@ -102,6 +102,11 @@ class _ScoresAsFeatures(ClassifierMixin, BaseEstimator):
         return X[:, 0] if X.shape[1] == 1 else X
 
 
+def anew(machine: BaseEstimator, **params: Any) -> Any:
+    """Return an unfitted machine with these parameters changed, whose embedding stays fitted if it was given so."""
+    return clone(machine).set_params(embedding=machine.embedding, **params)
+
+
 def calibrate(
     machine: BaseEstimator, X: ArrayLike, y: np.ndarray, sample_weight: Floats | None, method: str, seed: int
 ) -> ScoreCurves:
@@ -120,10 +125,7 @@ def calibrate(
     folds = list(items.folds(min(_FOLDS, int(counts.min())), seed))
     for train, test in folds:
         weight = None if sample_weight is None else sample_weight[train]
-        fitted = clone(machine)
-        if "embedding" in machine.get_params(deep=False):  # a fitted one is used as it is; a clone would unfit it
-            fitted.set_params(embedding=machine.embedding)
-        fitted.fit(take_rows(X, train), y[train], weight)
+        fitted = anew(machine).fit(take_rows(X, train), y[train], weight)
         scores[test] = fitted.decision_function(take_rows(X, test)).reshape(len(test), -1)
     frozen = FrozenEstimator(_ScoresAsFeatures(classes).fit(scores, y))
     calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], cv=folds, ensemble=False)

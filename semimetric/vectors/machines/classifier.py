@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +20,7 @@ from ..._foundation.validation import check_choice
 from ..._kernels.coordinate_descent import Problem
 from ..embeddings.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
-from .calibration import ScoreCurves, calibrate
+from .calibration import ScoreCurves, anew, calibrate
 from .rows import classification_problem
 
 
@@ -205,12 +205,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     def _calibrate(self, X: ArrayLike, labels: np.ndarray, weight: Floats | None) -> None:
         """Set ``_calibrator``; warn where Ctrl-C comes before that, and raise KeyboardInterrupt."""
-        uncalibrated = clone(self).set_params(
-            calibration=None,
-            warm_start=False,
-            verbose=False,
-            embedding=self.embedding,  # which a clone would unfit
-        )
+        uncalibrated = anew(self, calibration=None, warm_start=False, verbose=False)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         try:
             self._raise_if_interrupted()

@@ -150,7 +150,8 @@ def _by_place(errors: Floats, problems: Sequence[TwoClasses]) -> Floats:
     for problem in problems:
         items[problem.rows] = problem.items
     own = np.flatnonzero(np.isnan(items).all(axis=1))  # items of no problem
-    first = identities(items).first[identities(items).number]
+    found = identities(items)
+    first = found.first[found.number]
     first[own] = own
     places = np.unique(first)
     return np.stack([np.bincount(first, weights=row, minlength=len(items))[places] for row in errors])

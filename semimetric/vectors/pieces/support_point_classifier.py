@@ -130,8 +130,9 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         self.stored_array("_codes", n, least=0, most=len(self.classes_) - 1)
         if not n:
             raise InputError("there are no support points; restore the file")
-        bound = 0.0 if self.neighbors is not None else self.generalization_bound_
-        if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and 0 <= bound <= 1):
+        bound = self.generalization_bound_
+        is_bound = 0 <= bound <= 1 or (np.isnan(bound) and self.neighbors is not None)
+        if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and is_bound):
             raise InputError("the unit of support points is not positive, or a share is not between 0 and 1; restore the file")
         if (np.diff(self.support_) <= 0).any():
             raise InputError("support_ are not different rows in ascending order; restore the file")

@@ -108,7 +108,7 @@ def test_intervals_of_given_votes_equal_votes_of_all_others(average, weighted):
         return found[0], (votes * np.abs(of - found[:, None])).sum(), votes.sum()
 
     found = []
-    left_out = np.ones(40, int)  # a third of the items have several values, so that all rows came one by one
+    left_out = counts  # each row has its own value; a weight is left out with its row
     for i in range(40):
         others = np.delete(every, np.flatnonzero(every == i)[: left_out[i]])
         found.append(voted(d[i, others], y[others]))
