@@ -662,7 +662,7 @@ def _room(limit, least, slack, unit):
 
 @kernel
 def search_lists(scales, profiles, searched, bins, limits, near, answers):
-    """Find for at most 64 near queries the items in lists whose sums can be within limits, and the k nearest: fill the answers.
+    """Fill the answers of at most 64 near queries: the items in lists whose sums can be within limits, and the k nearest.
 
     The limit of a query is that of ``limits``, or its k-th sum so far where this is smaller. So many lists ``near`` all queries
     together are visited first.
