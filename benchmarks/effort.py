@@ -75,7 +75,7 @@ def distances(n: int, effort: str, seed: int) -> float:
     pairs = rng.random((n + 1000, 2, 5))
     y = np.abs(pairs[:, 0] ** 3 - pairs[:, 1] ** 3).sum(axis=1) * (1 + 0.05 * rng.normal(size=len(pairs)))
     y = np.maximum(y, 0.0)
-    return DistanceRegressor(effort=effort).fit(pairs[:n], y[:n]).score(pairs[n:], y[n:])
+    return DistanceRegressor(effort=effort, tables="full").fit(pairs[:n], y[:n]).score(pairs[n:], y[n:])
 
 
 def triplets(n: int, effort: str, seed: int) -> float:

@@ -183,7 +183,7 @@ def learned(
     from semimetric._foundation.errors import TooFewError
     from semimetric.distances.learning import concave_link
 
-    parameters = {"validation_fraction": 0, "verbose": False} | parameters
+    parameters = {"validation_fraction": 0, "verbose": False, "tables": "full"} | parameters
     for link in links:
         start = time.process_time()
         model = DistanceRegressor(link=link, **parameters).fit(pairs, y)

@@ -1,8 +1,9 @@
 """Do near pairs pay: drawn near by the features, or by a distance that was learned first, or given more weight?
 
-Every seed draws 1,500 items. All defaults, and 20,000 calls, learn from the first 1,000. The last 60 ask the first 1,440 for
-their ten nearest. Ways: ``near=`` 0, .25 (the default), .5 and .75; `Program(relative=True)`, which weights near pairs; and
-rounds, where so many of the pairs are drawn among the 30 nearest of the distance that the other pairs have taught.
+Every seed draws 1,500 items. All defaults but a table for each feature, and 20,000 calls, learn from the first 1,000. The last
+60 ask the first 1,440 for their ten nearest. Ways: ``near=`` 0, .25 (the default), .5 and .75; `Program(relative=True)`, which
+weights near pairs; and rounds, where so many of the pairs are drawn among the 30 nearest of the distance that the other pairs
+have taught.
 
 Columns: the share of the true ten that is found, the median relative error of these distances, that of the true ten alone, and
 seconds of the processor for the fit, calls included. Means over seeds. Some distances are there to choose by, others report
@@ -122,7 +123,7 @@ def evaluated(problem: Problem, pairs: np.ndarray) -> np.ndarray:
 
 
 def approximator(problem: Problem, seed: int, *, relative: bool = False, **options: Any) -> DistanceApproximator:
-    learner = DistanceRegressor(directions=problem.directions, program=Program(relative=relative))
+    learner = DistanceRegressor(directions=problem.directions, tables="full", program=Program(relative=relative))
     return DistanceApproximator(problem.distance, learner, features=problem.features, random_state=seed, **options)
 
 
@@ -143,7 +144,7 @@ def learned(problem: Problem, way: str, seed: int) -> tuple[Any, Any]:
     offered = {tuple(sorted((i, int(j)))) for i in range(len(first)) for j in nearest[i] if i != j} - known
     near = np.random.default_rng(seed).permutation(np.array(sorted(offered)))[:n_near]
     pairs, y = np.concatenate([model.pairs_, near]), np.concatenate([model.distances_, evaluated(problem, near)])
-    again = DistanceRegressor(directions=problem.directions, preprocessor=rows[: len(first)])
+    again = DistanceRegressor(directions=problem.directions, tables="full", preprocessor=rows[: len(first)])
     return again.fit(pairs, y).semimetric_, rows
 
 

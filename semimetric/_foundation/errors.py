@@ -29,7 +29,7 @@ class SemimetricError(Exception):
     ...     DistanceRegressor(tables="flat").fit([[[0.0], [1.0]]], [1.0])
     ... except SemimetricError as error:
     ...     print(error)
-    tables='flat' is not known; use one of 'full', 'warped'
+    tables='flat' is not known; use one of 'full', 'warped', 'shared', 'auto'
     """
 
 

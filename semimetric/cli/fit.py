@@ -90,9 +90,17 @@ def _fit_and_check(
         train, test = parts
         fit_model(model, pairs[train], y[train])
         check = _errors(y[test], model.semimetric_.paired_by_index(encoded, pairs[test], n_jobs=arguments.n_jobs))
-        model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
+        _give_what_was_chosen(model)
         with silent(*ABOUT_COLUMNS):  # by the fit before
             return fit_model(model, pairs, y), check
+
+
+def _give_what_was_chosen(model: DistanceRegressor) -> None:
+    """Give a fitted model the settings of its recipe as parameters, so that the next fit makes what was checked."""
+    recipe = model.recipe_
+    model.set_params(n_knots=recipe.n_knots, alpha=recipe.alpha, tables__kind=recipe.tables)
+    if model.link in ("auto", "power"):
+        model.set_params(link=recipe.link)
 
 
 def _check_signs(arguments: Namespace, target: Floats) -> None:

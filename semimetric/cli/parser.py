@@ -192,7 +192,12 @@ def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Name
 
 def _add_model_options(group: Any) -> None:
     add = partial(group.add_argument, action=_StoreGiven)
-    add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
+    add(
+        "--tables",
+        choices=("auto", "full", "shared", "warped"),
+        default="auto",
+        help="warped: a metric, with fewer weights; shared: one table of all features, of measured distances",
+    )
     add("--n-knots", type=_number(int, auto=True), default="auto", metavar="N", help="knots a feature, or auto (auto)")
     groups = "singles, pairs, auto, or groups of columns joined by commas: --groups lat,lon depth (singles)"
     add("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)

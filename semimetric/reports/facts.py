@@ -68,7 +68,13 @@ def evidence_facts(model: Any) -> Iterator[dict[str, Any]]:
         shown |= {"votes": getattr(model, "vote_rule_", None), "machine": getattr(model, "machine_", None)}
         yield fact_table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
     source = getattr(model, "learner_", model)
-    for name, of in (("link_choices_", " for the link"), ("choices_", ""), ("group_choices_", " for groups")):
+    compared = {
+        "table_choices_": " for tables",
+        "link_choices_": " for the link",
+        "choices_": "",
+        "group_choices_": " for groups",
+    }
+    for name, of in compared.items():
         title = f"What was compared{of}"
         for held in dict.fromkeys((source, model)):
             if choices := getattr(held, name, None):

@@ -29,6 +29,22 @@ def test_fit_learns_reports_what_it_held_out_and_saves(folder, tmp_path, capsys)
     assert d([1.0, 0.2], [6.0, 0.7]) == pytest.approx(6.5, rel=0.02)
 
 
+def test_what_is_saved_has_the_tables_and_the_link_that_were_checked(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X, index = rng.dirichlet(np.full(5, 0.3), 120), rng.integers(0, 120, (1_500, 2))
+    x, y = X[index.T]
+    pd.DataFrame(X, columns=list("abcde")).assign(id=np.arange(120)).to_csv(tmp_path / "items.csv", index=False)
+    apart = np.sqrt(((x - y) ** 2 / (x + y + 0.02)).sum(axis=1))
+    pd.DataFrame({"left": index[:, 0], "right": index[:, 1], "distance": apart}).to_csv(tmp_path / "pairs.csv", index=False)
+    files = tmp_path / "items.csv", tmp_path / "pairs.csv"
+    values = answer(capsys, "fit", *files, "--id", "id", "--effort", "fast", "--output", tmp_path / "m.smm")
+    assert values["held_out"]["median_relative_error"] < 0.002
+    d = semimetric.load(tmp_path / "m.smm")
+    first, *others = d.tables().values()
+    assert all(np.array_equal(table.values, first.values) for table in others)
+    assert np.median(np.abs(d.paired(x, y) / np.where(apart > 0, apart, 1.0) - 1.0)[apart > 0]) < 0.002
+
+
 @pytest.mark.slow
 def test_fit_says_it_in_words(folder, tmp_path, capsys):
     model = tmp_path / "m.smm"

@@ -100,11 +100,14 @@ def test_defaults_of_slow_distances(results):
     def times(ratio):
         return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{float(f'{ratio:.1g}'):g}".lstrip("0")
 
+    def percent(share):
+        return f"{100 * share:.1f} %" if share >= 5e-4 else f"{100 * share:.1g} %"
+
     for name, figures in of_data.items():
         learned, proved = (results["row"]("expensive", data=name, method=method) for method in ("learned", "proved"))
         peers = {row["method"]: row["ms_query"] for row in results["kept_rows"]("expensive") if row["data"] == name}
         fastest = min(ms for method, ms in peers.items() if method in ("aeon", "tslearn", "rapidfuzz", "POT", "SciPy"))
-        percents = [f"{100 * share:.1f} %" for share in (learned["error"], learned["error_told"], proved["called"])]
+        percents = [percent(share) for share in (learned["error"], learned["error_told"], proved["called"])]
         ratios = [times(fastest / row["ms_query"]) for row in (learned, proved)]
         assert figures == [f"{learned['recall']:.2f}".lstrip("0"), *percents, *ratios], name
 

@@ -451,6 +451,8 @@ class DistanceApproximator(MeasuredLearner):
         auto = self.auto_numbers
         if auto["knots"]:
             recipe = replace(recipe, n_knots=2)
+        if recipe.tables == "auto":
+            recipe = replace(recipe, tables="full")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
             structure = build_structure(without_joint(recipe), items, schema)
@@ -495,7 +497,7 @@ class DistanceApproximator(MeasuredLearner):
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         check_triangles(recipe, structure.embedding, weights)
         self.n_features_in_, self.recipe_ = items.shape[1], recipe
-        self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
+        self.choices_ = self.group_choices_ = self.link_choices_ = self.table_choices_ = Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         examples = Pairs(items, np.array([[0, 1]]))
         d = assemble(recipe, structure, weights, delta, examples=examples)

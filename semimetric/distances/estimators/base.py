@@ -131,7 +131,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
             self._recipe()
             self.recipe_.checked()
         check_names(self, self.semimetric_.n_features)
-        for name in ("choices_", "group_choices_", "link_choices_"):
+        for name in ("choices_", "group_choices_", "link_choices_", "table_choices_"):
             _check_printable(getattr(self, name, Choices()))
 
     def _recipe(self) -> Any:

@@ -20,6 +20,7 @@ from ..learning.measured import MeasuredDistances
 from ..learning.measured_fit import choose, learn, warn_of_divergence
 from ..learning.options import Recipe
 from ..learning.screening import fit_screened
+from ..learning.search import Choices
 from ..learning.settings import recipe_values
 from ..learning.structure import check_varied
 from ..model.item_statistics import warn_outside_once
@@ -37,6 +38,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
     verbose: bool | None
     error_: StoredIfSet[DistanceErrors]
     intervals_: StoredIfSet[CalibratedIntervals]
+    table_choices_: StoredIfSet[Choices]
 
     def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
         """Return learned distances, and intervals that hold the true ones.
@@ -101,15 +103,18 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
     def _recipe(self) -> Recipe:
         given = self.parameter_source
         link = "identity" if given.link == "auto" and not self._compares_links else given.link
+        values = recipe_values(given.columns, given.tables, given.program)
+        if values["tables"] == "auto" and not self._compares_links:
+            values["tables"] = "full"
         return Recipe(
-            **recipe_values(given.columns, given.tables, given.program), **self._numbers(),
+            **values, **self._numbers(),
             directions=given.directions, axioms=given.axioms, link=link, loss=given.loss,
             n_jobs=given.n_jobs, random_state=given.random_state, effort=given.effort, verbose=given.verbose,
         ).checked()  # fmt: skip
 
     @property
     def _compares_links(self) -> bool:
-        """True if ``link="auto"`` holds pairs out, which it does only where others of the settings are "auto"."""
+        """True if "auto" links and tables hold pairs out, which they do only where others of the settings are "auto"."""
         return any(self.auto_numbers.values())
 
     def fit_data(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
@@ -122,7 +127,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         with one_blas_thread(), self._own_knots():
             wide = fit_screened(recipe, data, names, **auto)
             chosen = choose(recipe, data, names, **auto) if wide is None else wide.chosen
-            self.recipe_, self.choices_, self.link_choices_, self.group_choices_ = chosen
+            self.recipe_, self.choices_, self.link_choices_, self.group_choices_, self.table_choices_ = chosen
             if wide is not None:
                 learned = wide.learned
             elif recipe.link == "concave":
@@ -137,7 +142,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         self._record(*learned)
         if data.tuples.in_memory is not None:
             warn_of_divergence(self.recipe_, self.semimetric_, data)
-        return wide is not None
+        return wide is not None and wide.has_seen_all
 
     def _note_parts(self) -> None:
         self._forget_errors()

@@ -51,7 +51,8 @@ def check_choices(model: Any, by_comparing: Collection[str] = ()) -> None:
     """Refuse parameters that need all data at once: "auto", directions of these names, kinds of features, groups."""
     if any(model.auto_numbers.values()):
         raise NotSupportedError(
-            f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_'
+            f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_ '
+            "with its tables and link"
         )
     if isinstance(model.directions, str) and model.directions in by_comparing:
         raise NotSupportedError(

@@ -52,17 +52,22 @@ class DistanceRegressor(MeasuredLearner):
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
         Features that join the raw ones: `UniformDirections`, `HistogramFeatures`, `PartitionFeatures` or other leaves of fitted
         trees, any linear scikit-learn map, or a list of these.
-    tables : {"full", "warped"} or Tables, default "full"
-        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1. `Tables` says
-        besides which features share one, where knots are, and what counts outside of them.
+    tables : {"auto", "full", "shared", "warped"} or Tables, default "auto"
+        A full table for each feature; one full table that all features share; or one monotone scale a feature: fewer weights,
+        a metric, and an exact `transform` into L1. "auto" compares the first two by relative errors of held-out distances, and
+        takes the shared one if it has a tenth less. It compares them for two or more features that are all numbers, where
+        ``n_knots`` or ``alpha`` is "auto". It is "full" with ``axioms`` "metric", "quasimetric" or None, with directions, joint
+        groups, constraints, a prior or base distances, with given knots, one number of knots a feature, the symmetry "swap",
+        and ``link="concave"``. More than 600 features, which would be screened, share one if its error is below 2 %.
+        `Tables` says besides which features have a joint table, where knots are, and what counts outside of them.
     axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
         Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by
         construction for scales. "quasimetric" and "premetric" are a metric and a semimetric without symmetry. None guarantees
-        nothing and allows negative targets. The last three need ``tables="full"``.
+        nothing and allows negative targets. The last three do not go with ``tables="warped"``.
     link : {"auto", "identity", "sqrt", "power", "concave"}, float, PowerLink or ConcaveLink, default "auto"
         Function of the learned sum. "auto" compares the sum itself, its square root, and powers between, by relative errors of
-        held-out distances. The sum itself is taken unless a power has a tenth less. This is for full tables, where ``n_knots``
-        or ``alpha`` is "auto". Elsewhere, without axioms, beside ``prior=``, and where more than 600 features with
+        held-out distances. The sum itself is taken unless a power has a tenth less. This is for full or shared tables, where
+        ``n_knots`` or ``alpha`` is "auto". Elsewhere, without axioms, beside ``prior=``, and where more than 600 features with
         directions are screened, or more than 400 are kept, "auto" is "identity".
         With "sqrt" the tables learn the squared distance. A number p is ``sum ** p``, and
         "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs; below 1 large differences count less, and a metric stays
@@ -114,6 +119,8 @@ class DistanceRegressor(MeasuredLearner):
         Groups of features of the distance.
     group_choices_ : Choices
         Groups that ``Tables(groups="auto")`` compared, step by step; printed, a table.
+    table_choices_ : Choices
+        Tables that ``tables="auto"`` compared, by the relative errors of held-out distances; printed, a table.
     link_choices_ : Choices
         Candidates of ``link="auto"``, ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed,
         a table.
@@ -135,7 +142,7 @@ class DistanceRegressor(MeasuredLearner):
         n_knots: KnotCounts = "auto",
         alpha: float | str = "auto",
         directions: Any = None,
-        tables: str | Tables = "full",
+        tables: str | Tables = "auto",
         axioms: str | None = "semimetric",
         link: LinkLike = "auto",
         loss: str | Loss = "squared",
@@ -259,7 +266,7 @@ class DistanceRegressor(MeasuredLearner):
                 sums = before.add(recipe, *block)
             learned = sums.solve(recipe)
         self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
-        self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
+        self.choices_ = self.group_choices_ = self.link_choices_ = self.table_choices_ = Choices()
         self._note_parts()
         self._record(*learned)
         self._sums = sums
@@ -279,8 +286,8 @@ class DistanceRegressor(MeasuredLearner):
             self.error_ = DistanceErrors(note=_SCREENED)
             return
         if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:
-            compared = f"only {n} fits compared settings" if n else "settings were given, so that nothing was compared"
-            note = f"{compared}, and folds of items would cost five more fits; validation_fraction=0.3 sets items aside"
+            few = f"only {n} fits compared settings" if n else "settings were given, so that nothing was compared"
+            note = f"{few}, and folds of items would cost five more fits; validation_fraction=0.3 sets items aside"
             self.error_ = DistanceErrors(note=note)
             return
         try:

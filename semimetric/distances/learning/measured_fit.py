@@ -43,7 +43,7 @@ from .search import (
     n_losses,
     with_defaults,
 )
-from .structure import Structure, build_structure
+from .structure import Structure, build_structure, may_pool
 
 
 def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> Learned:
@@ -112,7 +112,8 @@ _GAIN_OF_KNOTS = (
     0.95  # times the loss of the number of knots before: more weights than these are compared only after such a fall
 )
 _FAR_STRENGTH = 1.5  # times the least loss of every other strength with the knots before: one beyond is not tried with more
-_FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
+# where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
+_FEW_KNOTS = {"full": 3, "warped": 2, "shared": 3}
 
 
 _NEAR = 0.05  # mean distances: shorter ones count as this long, so that pairs of equal items do not decide
@@ -251,18 +252,121 @@ class Chosen(NamedTuple):
     numbers: Choices
     links: Choices = Choices()
     groups: Choices = Choices()
+    tables: Choices = Choices()
 
 
 def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
-    """Choose what is "auto": link and exponents, then numbers of knots and the strength of the penalty, then groups.
+    """Choose what is "auto": link and exponents, then numbers of knots and the strength of the penalty, tables, then groups.
 
     ``knots`` and ``alpha`` are True if they are to be chosen.
     """
-    singles, forms = compare_links(without_joint(recipe), data, names, knots=knots, alpha=alpha)
-    singles, links = choose_link(singles, data, names, knots=knots, alpha=alpha)
-    singles, numbers = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
-    decided, groups = choose_groups(recipe.groups, singles, HeldOutDistances(data, names), knots=knots)
-    return Chosen(decided, numbers, links or forms, groups)
+    singles = without_joint(recipe)
+    if recipe.tables == "auto" and compares_tables(recipe, data, names):
+        found = _choose_tables(singles, data, names, knots=knots, alpha=alpha)
+    else:
+        singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
+        found = _with_numbers(_with_link(singles, data, names, knots=knots, alpha=alpha), data, names, knots=knots, alpha=alpha)
+    decided, groups = choose_groups(recipe.groups, found.recipe, HeldOutDistances(data, names), knots=knots)
+    return found._replace(recipe=decided, groups=groups)
+
+
+def _with_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
+    """Choose link and exponents."""
+    recipe, forms = compare_links(recipe, data, names, knots=knots, alpha=alpha)
+    recipe, links = choose_link(recipe, data, names, knots=knots, alpha=alpha)
+    return Chosen(recipe, Choices(), links or forms)
+
+
+def _with_numbers(chosen: Chosen, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
+    """Choose numbers of knots and the strength of the penalty, under the link that was chosen."""
+    recipe, numbers = choose_numbers(chosen.recipe, data, names, knots=knots, alpha=alpha)
+    return chosen._replace(recipe=recipe, numbers=numbers)
+
+
+def compares_tables(recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+    """Return True if ``tables="auto"`` compares a table that all features share with one for each."""
+    schema, placed = Schema.of(names), isinstance(recipe.knots, str)
+    plain = schema.plain and len(schema.names) > 1 and not len(recipe.base_distances)
+    return recipe.may_share and plain and placed and recipe.link != "concave" and may_pool(data.items)
+
+
+@storable
+def full_unless_shared_gains(candidates: Sequence[Candidate]) -> Candidate:
+    """Tables of single features, unless one that all share has a tenth less relative error, by more than a standard error."""
+    full, shared = ([c for c in candidates if (c.settings["tables"] == "shared") is wanted] for wanted in (False, True))
+    if not (full and shared):
+        return candidates[0]
+    best, other = best_of(full), best_of(shared)
+    return other if other.loss < _GAIN * best.loss and other.better_than(best) else best
+
+
+def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
+    """Choose between tables of single features and one that all features share, by relative errors of held-out distances.
+
+    Both are compared with few knots first. Where that leaves no doubt, only one of them is chosen further.
+    """
+    seed = recipe.random_state
+    if seed is None:  # both are compared on the same folds
+        recipe = replace(recipe, random_state=int(np.random.default_rng().integers(1 << 31)))
+    full, shared = (_with_link(replace(recipe, tables=t), data, names, knots=knots, alpha=alpha) for t in ("full", "shared"))
+    if recipe.link == "auto" and full.links and shared.links:
+        first = [full.links.chosen, shared.links.chosen]
+    else:
+        first = [*_first_error(full.recipe, data, names, knots, alpha), *_first_error(shared.recipe, data, names, knots, alpha)]
+    scored = {candidate.settings["tables"]: candidate.loss for candidate in first}
+    at_once = len(first) == 2 and first[1].loss < min(_OUT_OF_REACH * first[0].loss, _NEARLY_EXACT)
+    if "shared" not in scored or ("full" in scored and scored["shared"] > _GAIN * scored["full"]):
+        found, tables = _with_numbers(full, data, names, knots=knots, alpha=alpha), _by_error(first)
+    elif "full" not in scored or (at_once and full_unless_shared_gains(first) is first[1]):
+        found, tables = _with_numbers(shared, data, names, knots=knots, alpha=alpha), _by_error(first)
+    else:
+        full, shared = (_with_numbers(each, data, names, knots=knots, alpha=alpha) for each in (full, shared))
+        tables = _by_error(_relative_errors([full.recipe, shared.recipe], data, names))
+        found = shared if tables and tables.chosen.settings["tables"] == "shared" else full
+    return found._replace(recipe=replace(found.recipe, random_state=seed), tables=tables)
+
+
+def _by_error(candidates: Sequence[Candidate]) -> Choices:
+    return Choices(candidates, measure="relative error", rule=full_unless_shared_gains)
+
+
+def _first_error(recipe: Recipe, data: MeasuredDistances, names: Names, knots: bool, alpha: bool) -> list[Candidate]:
+    """The relative error of a recipe with a link, at as many knots as links are compared with; none if all are too wide."""
+    strength = _LINK_ALPHAS[recipe.tables][0] if alpha else recipe.alpha
+    numbers = (_fewer(recipe),) if not knots else (_SHARED_KNOTS,) if recipe.tables == "shared" else _KNOTS
+    tried = (_relative_errors([replace(recipe, n_knots=n, alpha=strength)], data, names) for n in numbers)
+    return next(filter(None, tried), [])
+
+
+def _relative_errors(recipes: Sequence[Recipe], data: MeasuredDistances, names: Names) -> list[Candidate]:
+    """The relative errors of held-out distances of recipes in which everything is decided, without those too wide."""
+    data = data.sampled(min(distance_limits(recipes[0].effort).n_rows, _LINK_ROWS), recipes[0].random_state)
+    held_out = HeldOutDistances(data, names, links=True)
+    named = {"identity": PowerLink(1.0), "sqrt": PowerLink(0.5)}
+    trials = [Trial(replace(r, link=named.get(str(r.link), r.link), verbose=False), (r.alpha,)) for r in recipes]
+    try:
+        return compare(held_out, trials, verbose=recipes[0].verbose)
+    except TooFewError:
+        return []
+
+
+def choose_shared(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> Chosen | None:
+    """Choose a table that all of many features share; None unless it is nearly exact on held-out pairs.
+
+    It is not compared with what screening finds, which takes long.
+    """
+    if not compares_tables(recipe, data, names):
+        return None
+    links = ("identity", "sqrt") if recipe.link in ("auto", "power") else (recipe.link,)
+    few = data.sampled(_FEW_PAIRS, recipe.random_state)
+    roughly = [_first_error(replace(recipe, tables="shared", link=link), few, names, True, alpha) for link in links]
+    if min((each.loss for found in roughly for each in found), default=np.inf) > _NEAR_TO_EXACT:
+        return None
+    shared = _with_link(replace(recipe, tables="shared"), data, names, knots=True, alpha=alpha)
+    first = _first_error(shared.recipe, data, names, True, alpha)
+    if not first or first[0].loss > _NEARLY_EXACT:
+        return None
+    return _with_numbers(shared, data, names, knots=True, alpha=alpha)._replace(tables=_by_error(first))
 
 
 def choose_numbers(
@@ -339,7 +443,7 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
 _UNITS = 1e-100, 1e100  # of mean distances whose squares are numbers
 _COARSE, _BETWEEN = (1.0, 0.75, 0.5), (0.9, 0.8, 0.7, 0.6)  # exponents; the second only around the best of the first
 _STEP = 0.25  # from a coarse exponent to the next
-_LINK_ALPHAS, _LINK_ROWS = (1e-6, 1e-4, 1e-2), 5_000
+_LINK_ALPHAS, _LINK_ROWS = {"full": (1e-6, 1e-4, 1e-2), "shared": (1e-9, 1e-7, 1e-5)}, 5_000
 _GAIN = 0.9  # times the error of the sum itself: under a link that gains less, parts of the sum are no distances for little
 
 
@@ -357,7 +461,7 @@ def compares_links(recipe: Recipe, *, knots: bool, alpha: bool) -> bool:
     It is where numbers are given, so that nothing is held out, where scales are to have coordinates, and where another link
     cannot go with the rest of the recipe.
     """
-    allowed = recipe.tables == "full" and recipe.axioms is not None and recipe.prior is None
+    allowed = recipe.tables in ("full", "shared") and recipe.axioms is not None and recipe.prior is None
     return recipe.link == "auto" and allowed and (knots or alpha)
 
 
@@ -369,7 +473,8 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
     if not compares_links(recipe, knots=knots, alpha=alpha) or not _UNITS[0] < float(data.weight @ data.y) < _UNITS[1]:
         return plain, Choices()
     n_all, data = len(data.pairs), data.sampled(min(distance_limits(recipe.effort).n_rows, _LINK_ROWS), recipe.random_state)
-    held_out, alphas = HeldOutDistances(data, names, knots=knots, links=True), _LINK_ALPHAS if alpha else (recipe.alpha,)
+    held_out = HeldOutDistances(data, names, knots=knots, links=True)
+    alphas = _LINK_ALPHAS[recipe.tables] if alpha else (recipe.alpha,)
     first = replace(plain, verbose=False)
     if isinstance(first.base_exponents, str):  # which are chosen next
         first = replace(first, base_exponents=(1.0,) * len(first.base_distances))
@@ -383,7 +488,7 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
 
     found: list[Candidate] = []
     try:
-        for n_knots in _quick_knots(held_out, first) if knots else (_fewer(recipe.n_knots),):
+        for n_knots in _quick_knots(held_out, first) if knots else (_fewer(recipe),):
             if found := compared(_COARSE, n_knots):
                 between = sum_unless_link_gains(found).settings["link"] == _COARSE[1]
                 if between and not held_out.is_wide(replace(first, n_knots=n_knots)):
@@ -399,11 +504,17 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
 
 
 _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
+_SHARED_KNOTS = 12  # of a table that all features share, whose knots cost little
+_NEARLY_EXACT = 0.02  # the relative error with 12 knots, from which a table that all features share can be taken at once,
+_OUT_OF_REACH = 0.25  # if it is so many times that of tables of single features
+_NEAR_TO_EXACT, _FEW_PAIRS = 0.1, 2_000  # of many features: the error on so few pairs, above which it is not tried further
 _BENT = 3  # the fewest knots that let a table bend: with two a sum is little but a weighted L1 distance
 
 
 def _quick_knots(held_out: HeldOutDistances, first: Recipe) -> list[int]:
     """The numbers of knots that links are compared with, without fine ones whose fits take long."""
+    if first.tables == "shared":
+        return [_SHARED_KNOTS]
     return [n for n in _KNOTS if n <= _BENT or not held_out.is_wide(replace(first, n_knots=n))]
 
 
@@ -440,7 +551,7 @@ def choose_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots:
     coarse = list(product(_COARSE if link else (None,), _COARSE if bases else (None,)))
     found: list[Candidate] = []
     try:
-        for n_knots in _quick_knots(held_out, first) if knots else (_fewer(recipe.n_knots),):
+        for n_knots in _quick_knots(held_out, first) if knots else (_fewer(recipe),):
             first = replace(first, n_knots=n_knots)
             trials = [Trial(_with_exponents(first, *pair), alphas) for pair in coarse]
             if found := compare(held_out, trials, verbose=recipe.verbose):
@@ -475,10 +586,11 @@ def _check_width(given: Recipe, fewest: Recipe, data: MeasuredDistances, names: 
     check_width(given, structure)
 
 
-def _fewer(n_knots: Any) -> Any:
+def _fewer(recipe: Recipe) -> Any:
+    most, n_knots = _SHARED_KNOTS if recipe.tables == "shared" else _KNOTS[0], recipe.n_knots
     if isinstance(n_knots, (int, np.integer)):
-        return min(int(n_knots), _KNOTS[0])
-    return [min(int(n), _KNOTS[0]) for n in n_knots]
+        return min(int(n_knots), most)
+    return [min(int(n), most) for n in n_knots]
 
 
 def _with_exponents(recipe: Recipe, link: float | None, base: float | None) -> Recipe:

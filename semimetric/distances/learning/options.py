@@ -14,7 +14,7 @@ from ..._foundation.real_numbers import real_number, shown
 from ..._foundation.stored import storable
 from ..._foundation.types import FeatureChoice, Knots, Periods
 from ..._foundation.validation import check_alpha, check_choice, check_n_jobs
-from ...data.feature_groups import Groups, JointGroups, automatic
+from ...data.feature_groups import Groups, JointGroups, automatic, only_singles
 from ...data.knots import MOST_KNOTS, knot_counts
 from ..model.divergences import DIVERGENCES
 from ..model.links import Link, PowerLink, checked_link, link_function
@@ -157,9 +157,12 @@ class Limits:
 BESIDE = "full beside warped"
 
 
-def _same(value: tuple[float, ...], beside: tuple[float, ...] | None = None) -> Mapping[str, tuple[float, ...]]:
-    """The same strengths for both kinds of tables, and others for full ones that are compared beside scales."""
-    return MappingProxyType({"full": value, "warped": value} | ({} if beside is None else {BESIDE: beside}))
+def _same(
+    value: tuple[float, ...], beside: tuple[float, ...] = (), shared: tuple[float, ...] = ()
+) -> Mapping[str, tuple[float, ...]]:
+    """The same strengths for full tables and scales, others for full ones beside scales, and for one that features share."""
+    others = {kind: given for kind, given in ((BESIDE, beside), ("shared", shared)) if given}
+    return MappingProxyType({"full": value, "warped": value} | others)
 
 
 # Of labelled items the columns are scales ("warped"), tables of periodic numbers beside them ("tables"), scales with combined
@@ -205,21 +208,22 @@ COMPARISONS = {
 }  # fmt: skip
 
 _DISTANCE_ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
+_SHARED_ALPHAS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # every pair has a value of each feature to show
 DISTANCES = {
     "fast": Limits(
-        {"full": (3, 6), "warped": (2, 6)},
-        _same((1e-6, 1e-5, 1e-4, 1e-3, 1e-2)),
-        n_folds=2, n_rows=5_000, n_columns={"full": 3_000, "warped": 3_000},
+        {"full": (3, 6), "warped": (2, 6), "shared": (16, 32)},
+        _same((1e-6, 1e-5, 1e-4, 1e-3, 1e-2), shared=(1e-9, 1e-7, 1e-5, 1e-3)),
+        n_folds=2, n_rows=5_000, n_columns={"full": 3_000, "warped": 3_000, "shared": 3_000},
     ),
     "default": Limits(
-        {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)},
-        _same(_DISTANCE_ALPHAS),
-        n_folds=4, n_rows=20_000, n_columns={"full": 3_000, "warped": 3_000},
+        {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12), "shared": (8, 16, 32)},
+        _same(_DISTANCE_ALPHAS, shared=_SHARED_ALPHAS),
+        n_folds=4, n_rows=20_000, n_columns={"full": 3_000, "warped": 3_000, "shared": 3_000},
     ),
     "thorough": Limits(
-        {"full": (3, 4, 6, 8, 12, 16, 24), "warped": (2, 3, 4, 6, 8, 12, 16, 24)},
-        _same((*_DISTANCE_ALPHAS, 1.0)),
-        n_folds=8, n_rows=100_000, n_columns={"full": 6_000, "warped": 6_000},
+        {"full": (3, 4, 6, 8, 12, 16, 24), "warped": (2, 3, 4, 6, 8, 12, 16, 24), "shared": (8, 16, 32, 48)},
+        _same((*_DISTANCE_ALPHAS, 1.0), shared=_SHARED_ALPHAS),
+        n_folds=8, n_rows=100_000, n_columns={"full": 6_000, "warped": 6_000, "shared": 6_000},
     ),
 }  # fmt: skip
 
@@ -327,7 +331,7 @@ class Recipe:
             If a parameter is unknown, or two of them do not go together.
         """
         check_choice("axioms", self.axioms, _AXIOMS)
-        check_choice("tables", self.tables, ("full", "warped"))
+        check_choice("tables", self.tables, ("full", "warped", "shared", "auto"))
         check_choice("symmetry", self.symmetry, ("tie", "swap"))
         check_choice("outside", self.outside, ("extend", "clip"))
         if isinstance(self.missing, str):
@@ -352,6 +356,8 @@ class Recipe:
                 f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
                 'use Tables(groups="singles"), or tables="full"'
             )
+        if self.tables == "shared":
+            self._check_shared()
         check_link(self)
         if self.asks_triangle:
             self._check_metric_bases()
@@ -362,6 +368,33 @@ class Recipe:
             self._check_prior(penalties)
         link = resolved_link(self.link)
         return self if link == self.link else replace(self, link=link)
+
+    @property
+    def may_share(self) -> bool:
+        """True if nothing that is asked for needs tables of single features."""
+        return not self._against_sharing
+
+    @property
+    def _against_sharing(self) -> tuple[str, ...]:
+        """The parameters that need tables of single features, by name."""
+        asked = {
+            f"axioms={self.axioms!r}": self.asks_triangle or self.axioms is None,
+            "directions=": self.directions is not None,
+            "groups=": not only_singles(self.groups),
+            f"knots={self.knots!r:.40}": isinstance(self.knots, str) and self.knots != "quantile",
+            f"n_knots={self.n_knots!r:.40}": np.ndim(self.n_knots) > 0,
+            'symmetry="swap"': self.symmetry == "swap",
+            "constraints=": len(self.constraints) > 0,
+            "prior=": self.prior is not None,
+        }
+        return tuple(name for name, is_asked in asked.items() if is_asked)
+
+    def _check_shared(self) -> None:
+        if against := self._against_sharing:
+            raise NotSupportedError(
+                f'{against[0]} needs a table for each feature, and tables="shared" has one for all; leave it out, or use '
+                'tables="full"'
+            )
 
     def _check_metric_bases(self) -> None:
         """Refuse base distances without a known triangle inequality; what is no list, or no name, is refused later."""

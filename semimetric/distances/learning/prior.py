@@ -167,7 +167,7 @@ def fit_l1_prior(structure: Structure, moments: Moments) -> L1Prior:
     rise = least_squares(Moments(gram, cross, moments.square, total, moments.n_rows), penalty, np.zeros(n)).weights / rms
     slopes, spread = np.zeros(grid.n_features), np.ones(grid.n_features)
     slopes[varies] = rise[: n - n_base] / width[varies]
-    spread[varies] = rms[: n - n_base] * width[varies]
+    spread[varies] = rms[: n - n_base] * width[varies] / structure.embedding.n_sharing
     return L1Prior(slopes, spread)
 
 

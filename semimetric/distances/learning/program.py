@@ -75,7 +75,8 @@ def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:
     lower = np.where(structure.is_raw[embedding.group_of_column], delta, 0.0)
     if recipe.axioms is None:
         lower = np.full(len(weights), -np.inf)
-    unseen = embedding.prior(prior.unseen_slopes(len(embedding.groups))) if prior.given is None else weights
+    n_terms = len(embedding.groups) * embedding.n_sharing
+    unseen = embedding.prior(prior.unseen_slopes(n_terms)) if prior.given is None else weights
     factors = recipe.joint.penalty_factors(structure.names)
     columns = columns_of(embedding, prior, n_base, nonnegative=recipe.axioms is not None, shares=factors)
     columns = replace(columns, prior=weights, given=prior.given is not None)
@@ -97,7 +98,7 @@ def columns_of(
     weights = embedding.prior(prior.slopes)
     grid, owner, cells = embedding.grid, embedding.group_of_column, embedding.cells
     n_groups = max(len(np.unique(owner)), 1)
-    even = 1.0 / (prior.spread * n_groups)
+    even = 1.0 / (prior.spread * n_groups * embedding.n_sharing)
     unit = embedding.units(even)
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
     rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])

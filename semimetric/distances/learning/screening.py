@@ -32,7 +32,7 @@ from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..solvers.column_generation import generate_columns
 from .measured import MeasuredDistances, PairTargets
-from .measured_fit import Chosen, choose, choose_numbers, compare_links, fit_distances
+from .measured_fit import Chosen, choose, choose_numbers, choose_shared, compare_links, fit_distances, learn
 from .options import Recipe, is_chosen, wide
 from .program import Learned, proved
 from .search import Choices
@@ -304,12 +304,21 @@ class ScreenedFit(NamedTuple):
     chosen: Chosen
     learned: Learned
 
+    @property
+    def has_seen_all(self) -> bool:
+        """True if features were screened on all pairs; where all features share a table, none were."""
+        return self.chosen.recipe.tables != "shared"
+
 
 def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> ScreenedFit | None:
     """Learn by screening; None if features are few, or knots are given, or screening cannot give what the recipe asks for."""
     whole = _wide_structure(recipe, data, Schema.of(names)) if knots and _allows_screening(recipe) else None
     if whole is None:
         return None
+    if recipe.tables == "auto":
+        if (shared := choose_shared(recipe, data, names, alpha=alpha)) is not None:
+            return ScreenedFit(shared, learn(shared.recipe, data, names))
+        recipe = replace(recipe, tables="full")
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
     narrow = _screened(whole, data, plain)
     if whole.directions is not None or len(narrow.kept) > _MOST_WITH_TABLES:
@@ -395,6 +404,7 @@ def _allows_screening(recipe: Recipe) -> bool:
     beside = len(recipe.constraints) > 0 or len(recipe.base_distances) > 0 or recipe.prior is not None
     return (
         metric
+        and recipe.tables != "shared"
         and not beside
         and (recipe.link == "auto" or not is_chosen(recipe.link))
         and only_singles(recipe.groups)

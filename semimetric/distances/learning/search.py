@@ -285,7 +285,7 @@ class Choices(tuple[Candidate, ...]):
 
     def _at_ends(self) -> list[str]:
         """Advice for numbers whose choice is the least or the largest of those tried."""
-        if self.names:
+        if self.names or (len(self) < 3 and self._differing("tables")):
             return []
         notes = []
         for name in ("alpha", "n_knots"):

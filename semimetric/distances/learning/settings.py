@@ -137,9 +137,11 @@ class Tables(Settings):
 
     Parameters
     ----------
-    kind : {"full", "warped"}, default "full"
-        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1. Learners from
-        comparisons and from labels take "auto" too, and say what it chooses.
+    kind : {"full", "shared", "warped", "auto"}, default "full"
+        A full table for each feature, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into
+        L1. "shared" is one full table w of all features, ``d(x, y) = sum_f w · ID([x_f, y_f])``, for measured distances and
+        features that are numbers in one unit, as the bins of a histogram are. Unless its knots are given, they are centers of
+        k-means clusters of all values, on a scale that is half value and half rank. Learners say what "auto" chooses.
     groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
         Features with a joint table, by number or name; these need full tables. An integer k joins every k features (Pele
         & Ben-Aliz 2016, section 4). "auto" adds pairs while the held-out error falls by more than a standard error, see
@@ -147,7 +149,8 @@ class Tables(Settings):
         The error is the loss of a regressor, and the fraction of tuples, or votes, that are missed of other learners.
         Each step costs two fits and a few milliseconds a candidate pair, five times over.
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions.
+        Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions. Shared
+        tables have a placement of their own, or the same given knots for all features.
         Labeled items count a row each.
     symmetry : {"tie", "swap"}, default "tie"
         Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features). "swap" is for

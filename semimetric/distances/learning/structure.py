@@ -17,7 +17,7 @@ from ..._foundation.types import Floats, Integers
 from ...data.calls import UserDistance
 from ...data.feature_groups import common_size, resolve_groups
 from ...data.grid import Grid
-from ...data.knots import MOST_KNOTS, knot_counts
+from ...data.knots import MOST_KNOTS, knot_counts, knots_of_values
 from ...data.schema import Names, Schema
 from ..features.fitted_directions import fit_directions
 from ..features.linear_directions import Directions, with_directions
@@ -27,10 +27,12 @@ from ..pairs.full_tables import PairEmbedding
 from ..pairs.gower import GapEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..pairs.scales_and_tables import MixedEmbedding, scales_of
+from ..pairs.shared_table import SharedTable
 from ..pairs.triangle_inequality import Triangles
 from .options import Recipe
 
 _RANGES = (1e-305, 1e305)  # of features, over which slopes are numbers
+_MOST_VALUES = 20_000  # of all features together, among which the knots of a table are placed that they share
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +114,8 @@ def _check_ranges(grid: Grid, names: Sequence[str]) -> None:
 
 
 def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tuple[int, ...]]) -> Grid:
+    if recipe.tables == "shared" and isinstance(recipe.knots, str):
+        return _shared_grid(recipe, features, schema)
     if isinstance(recipe.knots, str):
         n_knots = recipe.n_knots
         if recipe.joint.n_knots is not None:
@@ -124,6 +128,46 @@ def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tup
     return Grid([f.whole_knots(k) for f, k in zip(schema.features, recipe.knots, strict=True)], schema.kinds, schema.missing)
 
 
+def _shared_grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
+    """The same knots for all features, at centers of clusters of their values on a scale that is half value and half rank.
+
+    Values alone leave few knots where most of them lie, and ranks alone leave none for large ones, which differ most.
+    """
+    if not schema.plain:
+        other = next(f for f in schema.features if f.kind != "numeric" or f.missing or f.time)
+        kind = f"{'a time' if other.time else other.kind}{' that may be missing' if other.missing else ''}"
+        raise NotSupportedError(
+            f'tables="shared" has one table of all features, and {other.name!r} is {kind}; numbers that are all there are '
+            'required: use tables="full"'
+        )
+    values = features.ravel()
+    if len(values) > _MOST_VALUES:
+        drawn = np.random.default_rng(recipe.random_state).choice(len(values), _MOST_VALUES, replace=False)
+        values = np.concatenate([values[drawn], [values.min(), values.max()]])
+    values, span = np.sort(values), pooled_range(features)
+    if not may_pool(features):
+        raise InputError(
+            f"all features together have a range of {span:g}; between {_RANGES[0]:g} and {_RANGES[1]:g} is required by "
+            'tables="shared": rescale them, or use tables="full"'
+        )
+    ranks = np.searchsorted(values, values)
+    scale = (values - values[0]) / span + ranks / ranks[-1]
+    (count,) = knot_counts(recipe.n_knots, 1, MOST_KNOTS)
+    knots = np.unique(np.interp(knots_of_values(scale, int(count), "kmeans"), scale, values))
+    return Grid([knots] * features.shape[1])
+
+
+def pooled_range(features: Floats) -> float:
+    """The range of the values of all features together, infinite where that is no number."""
+    with np.errstate(over="ignore"):
+        return float(features.max() - features.min())
+
+
+def may_pool(features: Floats) -> bool:
+    """Return True if the values of all features together have a range over which slopes are numbers."""
+    return _RANGES[0] < pooled_range(features) < _RANGES[1]
+
+
 def _with_joint(counts: Integers, groups: Sequence[tuple[int, ...]], n_joint: int) -> list[int]:
     joint = {f for group in groups if len(group) > 1 for f in group}
     return [n_joint if f in joint else int(k) for f, k in enumerate(counts)]
@@ -132,6 +176,8 @@ def _with_joint(counts: Integers, groups: Sequence[tuple[int, ...]], n_joint: in
 def _embedding(recipe: Recipe, grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
     if recipe.tables == "warped":
         return scales_of(grid, groups)
+    if recipe.tables == "shared":
+        return SharedTable(grid, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
     embedding = PairEmbedding(grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
     if recipe.asks_triangle:
         Triangles.of(embedding)  # refuses what cannot be proved, before any work
@@ -163,6 +209,11 @@ def _varies(column: Floats) -> bool:
 
 
 def l1_embedding(structure: Structure) -> PairMap:
-    """The embedding of the weighted L1 distance, or of Gower's: one column for every feature that varies, two knots each."""
+    """The embedding of the weighted L1 distance, or of Gower's: one column for every feature that varies, two knots each.
+
+    Features that share a table share the column.
+    """
     grid = structure.embedding.grid
+    if isinstance(structure.embedding, SharedTable):
+        return SharedTable(grid.ends)
     return WarpedEmbedding(grid.ends) if grid.plain else GapEmbedding(grid)

@@ -150,6 +150,7 @@ class PairMap(ABC):
     metric: bool = False  # True if the triangle inequality holds for all weights >= 0
     whole: bool = True  # True if every vertex off the diagonal has a column
     holds_tables: bool = True  # True if the tables are small enough for memory, as their differences require
+    n_sharing: int = 1  # the number of features that share each column
 
     @property
     @abstractmethod

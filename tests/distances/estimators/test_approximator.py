@@ -238,7 +238,8 @@ def counted(distance):
 def test_wide_features_are_compared_with_two_knots(monkeypatch):
     monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], n_columns={"full": 50}))
     X = np.random.default_rng(1).random((40, 30))
-    model = DistanceApproximator(lambda x, y: np.abs(x - y).sum(axis=-1), n_pairs=500).fit(X)
+    learner = DistanceRegressor(tables="full")
+    model = DistanceApproximator(lambda x, y: np.abs(x - y).sum(axis=-1), learner, n_pairs=500).fit(X)
     assert {c.settings["n_knots"] for c in model.choices_} == {2}
     assert model.error_quantiles_[0.9] < 0.05
 

@@ -83,7 +83,7 @@ def examples():
     X = rng.random((60, 3))
     labels = partial(LargeMarginLearner, triplets=Triplets(base="positions"))
     return {
-        "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
+        "distances": (partial(DistanceRegressor, tables="full"), (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
         "triplets": (TripletLearner, (triplets,), COMPARISONS, "triplets"),
         "labels": (labels, (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),

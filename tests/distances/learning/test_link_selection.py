@@ -79,7 +79,7 @@ def test_links_are_compared_at_few_knots_where_weights_are_many(link, n_pairs, n
     monkeypatch.setattr(link_selection, "_FEW_COLUMNS", 4)
     X, index = np.random.default_rng(0).random((80, 8)), np.concatenate([INDEX, INDEX[:, ::-1]])[:n_pairs]
     y = np.sqrt(np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1))
-    model = DistanceRegressor(preprocessor=X, effort="fast", link=link).fit(index, y)
+    model = DistanceRegressor(preprocessor=X, effort="fast", link=link, tables="full").fit(index, y)
     assert {c.settings["n_knots"] for c in model.link_choices_} == {n_knots}
     strengths = {}
     for c in model.link_choices_:

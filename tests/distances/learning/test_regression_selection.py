@@ -142,7 +142,7 @@ def test_few_pairs_are_compared_at_every_effort_or_at_none(seed):
     """More folds once meant that one of them left too few pairs, so that "thorough" compared nothing where "fast" did."""
     pairs = np.random.default_rng(seed).random((20, 2, 3))
     y = cases.cityblock(pairs[:, 0], pairs[:, 1])
-    models = {effort: DistanceRegressor(effort=effort).fit(pairs, y) for effort in DISTANCES}
+    models = {effort: DistanceRegressor(effort=effort, tables="full").fit(pairs, y) for effort in DISTANCES}
     for effort, model in models.items():
         assert {len(c.losses) for c in model.choices_} == {DISTANCES[effort].n_folds}
         assert model.score(pairs, y) > 0.9

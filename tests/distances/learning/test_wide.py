@@ -111,7 +111,7 @@ def test_few_features_and_given_numbers_are_learned_as_ever(rng):
     X = rng.random((60, 3))
     index = rng.integers(0, 60, (300, 2))
     narrow = DistanceRegressor(preprocessor=X, effort="fast", verbose=False).fit(
-        index, np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)
+        index, np.abs(X[index[:, 0]] - X[index[:, 1]]) @ [1.0, 2.0, 4.0]
     )
     assert narrow.recipe_.tables == "full"
 
