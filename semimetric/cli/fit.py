@@ -96,7 +96,12 @@ def _fit_and_check(
 
 
 def _give_what_was_chosen(model: DistanceRegressor) -> None:
-    """Give a fitted model the settings of its recipe as parameters, so that the next fit makes what was checked."""
+    """Give a fitted model the settings of its recipe as parameters, so that the next fit makes what was checked.
+
+    Features that were screened are screened again: given numbers are for all of them.
+    """
+    if model.screened_:
+        return
     recipe = model.recipe_
     model.set_params(n_knots=recipe.n_knots, alpha=recipe.alpha, tables__kind=recipe.tables)
     if model.link in ("auto", "power"):

@@ -45,6 +45,23 @@ def test_what_is_saved_has_the_tables_and_the_link_that_were_checked(tmp_path, c
     assert np.median(np.abs(d.paired(x, y) / np.where(apart > 0, apart, 1.0) - 1.0)[apart > 0]) < 0.002
 
 
+def test_features_that_were_screened_are_screened_again(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X, index = rng.normal(size=(200, 620)), rng.integers(0, 200, (2_500, 2))
+
+    def distance(x, y):
+        return np.sqrt(((x - y)[..., :6] ** 2).sum(axis=-1))
+
+    pd.DataFrame(X).add_prefix("c").assign(id=np.arange(200)).to_csv(tmp_path / "items.csv", index=False)
+    pairs = pd.DataFrame({"left": index[:, 0], "right": index[:, 1], "distance": distance(*X[index.T])})
+    pairs.to_csv(tmp_path / "pairs.csv", index=False)
+    files = tmp_path / "items.csv", tmp_path / "pairs.csv"
+    values = answer(capsys, "fit", *files, "--id", "id", "--effort", "fast", "--output", tmp_path / "m.smm")
+    x, y = rng.normal(size=(2, 1_000, 620))
+    error = np.median(np.abs(semimetric.load(tmp_path / "m.smm").paired(x, y) / distance(x, y) - 1.0))
+    assert error < 1.4 * values["held_out"]["median_relative_error"], (error, values["held_out"])
+
+
 @pytest.mark.slow
 def test_fit_says_it_in_words(folder, tmp_path, capsys):
     model = tmp_path / "m.smm"

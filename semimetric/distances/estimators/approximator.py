@@ -498,6 +498,7 @@ class DistanceApproximator(MeasuredLearner):
         check_triangles(recipe, structure.embedding, weights)
         self.n_features_in_, self.recipe_ = items.shape[1], recipe
         self.choices_ = self.group_choices_ = self.link_choices_ = self.table_choices_ = Choices()
+        self.screened_ = False
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         examples = Pairs(items, np.array([[0, 1]]))
         d = assemble(recipe, structure, weights, delta, examples=examples)

@@ -39,6 +39,7 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
     error_: StoredIfSet[DistanceErrors]
     intervals_: StoredIfSet[CalibratedIntervals]
     table_choices_: StoredIfSet[Choices]
+    screened_: StoredIfSet[bool]
 
     def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
         """Return learned distances, and intervals that hold the true ones.
@@ -117,8 +118,8 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         """True if "auto" links and tables hold pairs out, which they do only where others of the settings are "auto"."""
         return any(self.auto_numbers.values())
 
-    def fit_data(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
-        """Choose what is "auto" and learn, as `fit` does after reading; return True if features were screened on all pairs.
+    def fit_data(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> None:
+        """Choose what is "auto" and learn, as `fit` does after reading.
 
         For data in parts nothing is "auto", see `recipe_for_parts`.
         """
@@ -137,12 +138,11 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         if data.tuples.in_memory is None:
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             self._note_parts()
-        self.n_features_in_ = data.items.shape[1]
+        self.n_features_in_, self.screened_ = data.items.shape[1], wide is not None and wide.has_screened
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(*learned)
         if data.tuples.in_memory is not None:
             warn_of_divergence(self.recipe_, self.semimetric_, data)
-        return wide is not None and wide.has_seen_all
 
     def _note_parts(self) -> None:
         self._forget_errors()

@@ -124,6 +124,8 @@ class DistanceRegressor(MeasuredLearner):
     link_choices_ : Choices
         Candidates of ``link="auto"``, ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed,
         a table.
+    screened_ : bool
+        True if features were so many that they were screened, and few of them learned from.
     n_features_in_ : int
 
     Examples
@@ -202,12 +204,12 @@ class DistanceRegressor(MeasuredLearner):
                 "two pairs at different distances"
             )
         data, held = self._split(recipe, MeasuredDistances.of_arrays(checked.take(used), target[used], weight[used]))
-        screened = self.fit_data(recipe, data, names)
+        self.fit_data(recipe, data, names)
         if held is not None:
             landmarks = choose_landmarks(data.items, self.recipe_.random_state)
             self._record_errors(score_pairs(self.semimetric_, held, landmarks, self.recipe_), data.items, SET_ASIDE)
         elif self.validation_fraction == "auto":
-            self._cross_fit(self.recipe_, data, names, screened=screened)
+            self._cross_fit(self.recipe_, data, names)
         return self
 
     @property
@@ -267,6 +269,7 @@ class DistanceRegressor(MeasuredLearner):
             learned = sums.solve(recipe)
         self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
         self.choices_ = self.group_choices_ = self.link_choices_ = self.table_choices_ = Choices()
+        self.screened_ = False
         self._note_parts()
         self._record(*learned)
         self._sums = sums
@@ -277,12 +280,12 @@ class DistanceRegressor(MeasuredLearner):
         least = 0.0 if self.axioms is not None else -np.inf
         return check_distances(y, n_pairs, minimum=least), check_weights(sample_weight, n_pairs)
 
-    def _cross_fit(self, recipe: Recipe, data: MeasuredDistances, names: Names, *, screened: bool) -> None:
+    def _cross_fit(self, recipe: Recipe, data: MeasuredDistances, names: Names) -> None:
         """Learn again without each fold of the items, if settings were compared: it then costs little.
 
-        Features that were ``screened`` on all pairs have seen every fold, and screening them anew in each costs five fits.
+        Features that were screened on all pairs have seen every fold, and screening them anew in each costs five fits.
         """
-        if screened:
+        if self.screened_:
             self.error_ = DistanceErrors(note=_SCREENED)
             return
         if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:

@@ -261,7 +261,7 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
     ``knots`` and ``alpha`` are True if they are to be chosen.
     """
     singles = without_joint(recipe)
-    if recipe.tables == "auto" and compares_tables(recipe, data, names):
+    if recipe.tables == "auto" and _compares_tables(recipe, data, names):
         found = _choose_tables(singles, data, names, knots=knots, alpha=alpha)
     else:
         singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
@@ -283,7 +283,7 @@ def _with_numbers(chosen: Chosen, data: MeasuredDistances, names: Names, *, knot
     return chosen._replace(recipe=recipe, numbers=numbers)
 
 
-def compares_tables(recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+def _compares_tables(recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
     """Return True if ``tables="auto"`` compares a table that all features share with one for each."""
     schema, placed = Schema.of(names), isinstance(recipe.knots, str)
     plain = schema.plain and len(schema.names) > 1 and not len(recipe.base_distances)
@@ -355,7 +355,7 @@ def choose_shared(recipe: Recipe, data: MeasuredDistances, names: Names, *, alph
 
     It is not compared with what screening finds, which takes long.
     """
-    if not compares_tables(recipe, data, names):
+    if not _compares_tables(recipe, data, names):
         return None
     links = ("identity", "sqrt") if recipe.link in ("auto", "power") else (recipe.link,)
     few = data.sampled(_FEW_PAIRS, recipe.random_state)

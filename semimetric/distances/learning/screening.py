@@ -305,8 +305,8 @@ class ScreenedFit(NamedTuple):
     learned: Learned
 
     @property
-    def has_seen_all(self) -> bool:
-        """True if features were screened on all pairs; where all features share a table, none were."""
+    def has_screened(self) -> bool:
+        """True if features were screened, on all pairs; where all features share a table, none were."""
         return self.chosen.recipe.tables != "shared"
 
 

@@ -144,7 +144,7 @@ def _shared_grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
     if len(values) > _MOST_VALUES:
         drawn = np.random.default_rng(recipe.random_state).choice(len(values), _MOST_VALUES, replace=False)
         values = np.concatenate([values[drawn], [values.min(), values.max()]])
-    values, span = np.sort(values), pooled_range(features)
+    values, span = np.sort(values), _pooled_range(features)
     if not may_pool(features):
         raise InputError(
             f"all features together have a range of {span:g}; between {_RANGES[0]:g} and {_RANGES[1]:g} is required by "
@@ -157,7 +157,7 @@ def _shared_grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
     return Grid([knots] * features.shape[1])
 
 
-def pooled_range(features: Floats) -> float:
+def _pooled_range(features: Floats) -> float:
     """The range of the values of all features together, infinite where that is no number."""
     with np.errstate(over="ignore"):
         return float(features.max() - features.min())
@@ -165,7 +165,7 @@ def pooled_range(features: Floats) -> float:
 
 def may_pool(features: Floats) -> bool:
     """Return True if the values of all features together have a range over which slopes are numbers."""
-    return _RANGES[0] < pooled_range(features) < _RANGES[1]
+    return _RANGES[0] < _pooled_range(features) < _RANGES[1]
 
 
 def _with_joint(counts: Integers, groups: Sequence[tuple[int, ...]], n_joint: int) -> list[int]:

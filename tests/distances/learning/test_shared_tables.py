@@ -305,6 +305,7 @@ def test_very_many_columns_share_a_table_if_that_is_nearly_exact(wide):
     assert model.semimetric_.n_features == 700
     assert model.score(index, y) > 0.98
     assert "screened" not in model.error_.note
+    assert not model.screened_
 
 
 def test_very_many_columns_are_screened_otherwise(wide):
@@ -313,6 +314,7 @@ def test_very_many_columns_are_screened_otherwise(wide):
     model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
     assert model.recipe_.tables != "shared"
     assert "screened" in model.error_.note
+    assert model.screened_
 
 
 def test_few_pairs_leave_tables_of_single_features():
