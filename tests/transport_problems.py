@@ -38,15 +38,15 @@ class Opaque:
         return f"Opaque({self.number})"
 
 
-def random_metric(seed, n, integers=False):
-    """A metric between n points without a place anywhere: shortest paths of random lengths, (n, n)."""
+def random_metric(seed, n, integers=False, one_way=False):
+    """Shortest paths of random lengths between n points without a place anywhere, (n, n): a metric, unless roads are one way."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 9, (n, n)).astype(float) if integers else rng.random((n, n)) + 0.05
-    paths = np.minimum(lengths, lengths.T)
+    paths = lengths if one_way else np.minimum(lengths, lengths.T)
     np.fill_diagonal(paths, 0.0)
     for k in range(n):
         paths = np.minimum(paths, paths[:, k, None] + paths[k])
-    return np.minimum(paths, paths.T)
+    return paths if one_way else np.minimum(paths, paths.T)
 
 
 class Counted:

@@ -1,4 +1,4 @@
-"""Transport plans along an order of the bins, which are feasible whatever the order is, and checks of potentials."""
+"""Transport plans along an order of the bins, which are feasible whatever the order is, and checks of potentials and costs."""
 
 import numpy as np
 
@@ -64,3 +64,17 @@ def steepest_slope(potential, costs):
             slope = (value - potential[j]) / row[j] if row[j] > 0.0 else 0.0
             most = slope if slope > most else most
     return most
+
+
+@kernel
+def has_no_detour(costs, slack):
+    """Return True if no costs[i, j] is above (costs[i, k] + costs[k, j]) (1 + slack); NaN counts as above."""
+    for i in range(len(costs)):
+        row = costs[i]
+        for k in range(len(costs)):
+            first, onward, above = row[k], costs[k], 0
+            for j in range(len(costs)):
+                above += not row[j] <= (first + onward[j]) * (1.0 + slack)
+            if above:
+                return False
+    return True

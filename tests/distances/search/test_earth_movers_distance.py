@@ -8,7 +8,7 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import emd
-from transport_problems import KINDS, costs, histograms
+from transport_problems import KINDS, costs, histograms, random_metric
 
 from semimetric import EarthMoversDistance
 
@@ -23,6 +23,38 @@ def test_it_is_the_linear_program(seed, n_bins, kind, mass):
     value, dual = exact.with_dual(x, y)
     assert value == exact(x, y)
     assert dual.shape == (n_bins,)
+    assert_best_dual(cost, x, y, value, dual)
+
+
+def assert_best_dual(cost, x, y, value, dual):
+    """The highest values of the bins of y that no cost is below make, with the dual of x, the distance itself."""
+    assert not dual[x == 0].any()
+    of_y = (cost[x > 0][:, y > 0] - dual[x > 0, None]).min(axis=0)
+    assert dual @ x + of_y @ y[y > 0] == pytest.approx(value, abs=1e-8 * x.sum())
+
+
+@given(seed=st.integers(0, 10_000), n_bins=st.integers(1, 8), one_way=st.booleans())
+def test_mass_that_both_have_stays_where_costs_obey_the_triangle_inequality(seed, n_bins, one_way):
+    cost = random_metric(seed, n_bins, one_way=one_way)
+    x, y = histograms(seed, 2, n_bins, 20.0)
+    exact = EarthMoversDistance(cost)
+    value, dual = exact.with_dual(x, y)
+    assert value == exact(x, y) == pytest.approx(emd(x, y, cost), abs=1e-7)
+    assert_best_dual(cost, x, y, value, dual)
+    assert exact(x + 3.0, y + 3.0) == pytest.approx(value, rel=1e-12, abs=1e-12)  # which is a norm of x - y
+    changed = histograms(seed, 1, n_bins)[0] * 1e-9
+    assert exact(x + changed, x) <= 2e-9 * cost.max() + 1e-12
+
+
+@pytest.mark.parametrize("costly", ["a detour", "staying"])
+def test_mass_moves_where_that_is_cheaper(costly):
+    cost = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    if costly == "staying":
+        cost = cost + [[0.0, 0, 0], [0, 5.0, 0], [0, 0, 0]]
+    x, y = np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5])
+    value, dual = EarthMoversDistance(cost).with_dual(x, y)
+    assert value == pytest.approx(emd(x, y, cost)) == pytest.approx(1.0)  # 1.5 and more if the half in the middle stayed
+    assert_best_dual(cost, x, y, value, dual)
 
 
 @pytest.mark.parametrize(("of_mass", "of_cost"), [(-1000, 0), (1000, 0), (0, -1000), (0, 1000), (-1000, 1000), (-60, -900)])
