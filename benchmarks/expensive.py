@@ -130,7 +130,9 @@ def cbf(rng: np.random.Generator, n: int, n_queries: int) -> Problem:
 def gunpoint(rng: np.random.Generator, n: int, n_queries: int) -> Problem:
     series, exact = shuffled(rng, of_ucr("ucr_gunpoint"), n + n_queries), ElasticDistance("msm", c=0.5)
     rivals = installed("aeon", aeon("msm", c=0.5))
-    return Problem(series, n_queries, exact, ElasticBounds(exact), learners(exact, SeriesFeatures()), rivals)
+    return Problem(
+        series, n_queries, exact, LandmarkBounds(exact, n_landmarks="all"), learners(exact, SeriesFeatures()), rivals
+    )
 
 
 def channels(rng: np.random.Generator, n: int, n_queries: int) -> Problem:

@@ -39,7 +39,7 @@ class Opaque:
 
 
 def random_metric(seed, n, integers=False, one_way=False):
-    """Shortest paths of random lengths between n points without a place anywhere, (n, n): a metric, unless roads are one way."""
+    """Return shortest paths of random lengths between n points without a place, (n, n): a metric, unless roads are one way."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 9, (n, n)).astype(float) if integers else rng.random((n, n)) + 0.05
     paths = lengths if one_way else np.minimum(lengths, lengths.T)

@@ -1,4 +1,4 @@
-"""Transport plans along an order of the bins, which are feasible whatever the order is, and checks of potentials and costs."""
+"""Transport plans along an order of the bins, which are feasible for any order, and checks of potentials and costs."""
 
 import numpy as np
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ...data.object_lists import listed_objects
 from ..model.semimetric import Semimetric
 from .index import encoder_of
+
+Proof = Callable[[Integers], Floats]  # rows of items to lower bounds of the distances to them
 
 
 class Coordinates(NamedTuple):
@@ -60,6 +63,10 @@ class QueryBounds:
         """Return the items of these rows; all of them are not copied."""
         every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self.bounds.items_)))
         return self.bounds.items_.take(slice(None) if every else rows)
+
+    def proof(self, row: int, value: float, dual: Any) -> Proof | None:
+        """Return the lower bounds that the exact distance of one item proves for others, as a function of their rows."""
+        return partial(self.lower_from_dual, dual) if dual is not None and self.bounds.reads_duals else None
 
     def lower_from_dual(self, dual: Any, rows: Integers) -> Floats:
         """Return lower bounds that the dual of one exact distance of the query proves for other items, shape (n_rows,)."""

@@ -30,7 +30,7 @@ from ...data.object_lists import listed_objects
 from ...data.payload import Payload
 from ...data.schema import Schema
 from ..model.semimetric import Semimetric
-from .bounds import Bounds, QueryBounds
+from .bounds import Bounds, Proof, QueryBounds
 from .grouped import beside_features, groups_of, names_of, read_keys
 from .groups import KeyGroups
 from .index import SearchesUnderLearned, encoder_of, objects_to_encode, refuse_encoded, searched_distance
@@ -177,7 +177,7 @@ class CandidateItems:
         self._full = np.full(len(rows), not self._quick)  # (n,), whose bounds are computed in full
         self._n_next = _FIRST
         self.estimates = estimates  # (n,), learned distances, in any unit
-        self._duals: list[tuple[QueryBounds, Any]] = []
+        self._proofs: list[Proof] = []  # of calls, that are not read yet
         self._ratios: list[float] = []
         self._limit: Ranked | None = None  # beyond which the candidates were discarded
         self._upper: dict[int, float] = {}
@@ -212,17 +212,17 @@ class CandidateItems:
             self.keep(np.lexsort((self.ranks[self.rows], self.lower)))
 
     def discard_beyond(self, limit: Ranked) -> None:
-        """Discard what is proved to be farther than a limit, or as far with a later id, by the duals found so far too."""
-        if limit != self._limit or self._duals:
+        """Discard what is proved to be farther than a limit, or as far with a later id, by the calls so far too."""
+        if limit != self._limit or self._proofs:
             self._limit = limit
             if self.estimates is None:
                 self._cut(limit)
             else:
                 self._discard_beyond(limit)
-        if np.isfinite(limit[0]) and self._duals:
-            for bound, dual in self._duals:
-                self.lower = np.maximum(self.lower, bound.lower_from_dual(dual, self.rows))
-            self._duals = []
+        if self._proofs:
+            for lower in self._proofs:
+                self.lower = np.maximum(self.lower, lower(self.rows))
+            self._proofs = []
             self._discard_beyond(limit)
             self._sort()
         while len(self) and not self._full[0]:
@@ -259,10 +259,10 @@ class CandidateItems:
         self.n_discarded += len(self) - n_near
         self.keep(slice(n_near))
 
-    def learn(self, dual: Any) -> None:
-        """Remember a dual that came with an exact distance; it is read where there is a limit to hold bounds against."""
-        if dual is not None:
-            self._duals += [(bound, dual) for bound in self._bounds if bound.bounds.reads_duals]
+    def learn(self, row: int, value: float, dual: Any) -> None:
+        """Remember what the distance of an item, and the dual that came with it, prove of others."""
+        proofs = [bound.proof(row, value, dual) for bound in self._bounds]
+        self._proofs += [lower for lower in proofs if lower is not None]
 
     def keys(self, settled: bool) -> Floats:
         """Return the numbers by which candidates are ordered, in the unit of the distances once a search is ``settled``."""
@@ -329,7 +329,7 @@ def within(candidates: CandidateItems, call: Call, radius: float, *, known: dict
 def _called(candidates: CandidateItems, call: Call, settled: bool) -> Ranked:
     row, lower, estimate = candidates.pop(settled)
     value, dual = call(row, lower)
-    candidates.learn(dual)
+    candidates.learn(row, value, dual)
     candidates.compare(estimate, value)
     return value, int(candidates.ranks[row]), row
 
@@ -341,6 +341,8 @@ def _take_known(candidates: CandidateItems, known: dict[int, float]) -> list[Ran
         for row, estimate in zip(rows, candidates.estimates[there].tolist(), strict=True):
             candidates.compare(estimate, known[row])
     candidates.keep(~there)
+    if not len(candidates):
+        candidates.n_all = 0  # nothing is left that bounds could discard
     return sorted((known[row], int(candidates.ranks[row]), row) for row in rows)
 
 
@@ -696,7 +698,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         mask, expensive = np.ones(len(self.items_), dtype=bool), self._expensive(timed)
         counts, n_stopped, called, started = [], 0, 0, perf_counter()
         for q in np.random.default_rng(random_state).permutation(len(self.items_)).tolist():
-            candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive, learned)
+            candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive, learned, new=True)
             found = nearest(candidates, call, k, known=known, budget=left)
             stopped = len(found.called) < k or not all(proved(found, k, self._ranks))
             counts.append(float(len(self.items_)) if stopped else found.n_calls + for_query)
@@ -971,11 +973,20 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         )
 
     def _asked(
-        self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], expensive: UserDistance, learned: bool
+        self,
+        queries: RefinedItems,
+        q: int,
+        own: bool,
+        mask: NDArray[np.bool_],
+        expensive: UserDistance,
+        learned: bool,
+        *,
+        new: bool = False,
     ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
         """Return the candidates of a query, the call for one of them, known distances, and the number of calls for these.
 
-        Bounds that would call the distance for no fewer items than there are candidates are not asked.
+        Bounds that would call the distance for no fewer items than there are candidates are not asked. Of an item that is asked
+        as a ``new`` query would be, no distances are known but those that bounds call for each query.
         """
         rows = np.flatnonzero(mask)
         query = queries.objects[q]
@@ -993,7 +1004,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             ) from error
         known: dict[int, float] = {}
         for of_query, fitted in zip(bounds, all_fitted, strict=True):
-            if _same_distance(getattr(fitted, "distance", None), self.rerank):
+            if _same_distance(getattr(fitted, "distance", None), self.rerank) and (fitted.n_query_calls or not new):
                 known |= of_query.known
         if not own:  # of items they were called by `fit`
             for row, value in known.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from ...data.calls import UserDistance
 from ...data.object_lists import listed_objects
-from .bounds import Bounds, Coordinates, QueryBounds, chebyshev
+from .bounds import Bounds, Coordinates, Proof, QueryBounds, chebyshev
 from .pivots import discard_rate, incremental_selection, sample_size
 from .simplex_projection import MOST_ERROR, SimplexProjection, unit_of
 
@@ -51,8 +52,13 @@ class LandmarkBounds(Bounds):
     The distances of all items to the landmarks are computed once, ``n_landmarks`` calls for each item; a query takes
     ``n_landmarks`` calls. Objects are handed to the distance as they are: vectors, strings, series, graphs, sets.
 
+    ``n_landmarks="all"`` computes the distances between all items once, which takes ``n_items (n_items + 1) / 2`` calls and as
+    much memory. A query then begins without a call, and every item that its search calls is a landmark from there on
+    (AESA, Vidal 1986). No bounds by the triangle inequality need fewer calls for few items under a costly distance.
+
     You assert the geometry, and `fit` looks for a violation. It checks symmetry, every triangle of an item and two landmarks,
-    and those of ``n_checked`` sampled pairs of items with every landmark. With "hilbert", the Gram matrix of the landmarks and
+    and those of ``n_checked`` sampled pairs of items with every landmark. (If all items are landmarks, symmetry and triangles
+    are those of the sampled pairs alone.) With "hilbert", the Gram matrix of the landmarks and
     any item must be positive semidefinite within rounding too, and sampled pairs must have distances within their bounds. A
     distance that fails is refused.
 
@@ -60,7 +66,8 @@ class LandmarkBounds(Bounds):
     ----------
     distance : callable
         Two objects to a number >= 0.
-    n_landmarks : int, default 16
+    n_landmarks : int or "all", default 16
+        "all" is for ``geometry="metric"`` alone.
     geometry : {"metric", "hilbert"}, default "metric"
         The axioms that the distance is known to keep.
     n_checked : int, default 200
@@ -100,7 +107,7 @@ class LandmarkBounds(Bounds):
         self,
         distance: Callable[[Any, Any], Any],
         *,
-        n_landmarks: int = 16,
+        n_landmarks: int | str = 16,
         geometry: str = "metric",
         n_checked: int = 200,
         tolerance: float | str = "auto",
@@ -132,13 +139,14 @@ class LandmarkBounds(Bounds):
             given: Any = self.tolerance
             check_alpha("tolerance", given)  # which refuses another text
         n = len(objects)
-        count = min(check_count("n_landmarks", self.n_landmarks), n)
+        every = self._asks_for_all()
+        count = n if every else min(check_count("n_landmarks", self.n_landmarks), n)
         rng = np.random.default_rng(self.random_state)
         pairs = rng.integers(0, n, (self.n_checked, 2)) if n > 1 else np.empty((0, 2), dtype=np.int64)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        n_sampled = sample_size(n, count) if self.geometry == "metric" else 0
-        n_between = n_sampled * (n_sampled - 1) // 2
-        with progress_bar(n_between + count * n + len(pairs), "landmarks", verbose=self.verbose, unit="call") as bar:
+        n_sampled = sample_size(n, count) if self.geometry == "metric" and not every else 0
+        n_to_landmarks = n * (n + 1) // 2 if every else n_sampled * (n_sampled - 1) // 2 + count * n
+        with progress_bar(n_to_landmarks + len(pairs), "landmarks", verbose=self.verbose, unit="call") as bar:
 
             def called(rows: Integers) -> Floats:
                 def block(part: slice) -> list[float]:
@@ -153,37 +161,52 @@ class LandmarkBounds(Bounds):
                 return called(np.column_stack([np.arange(n), np.full(n, k)]))
 
             simplex = None
-            if self.geometry == "metric":
+            if every:
+                landmarks, table = np.arange(n), _between(called, n)
+            elif self.geometry == "metric":
                 landmarks, table = _raising(called, rng.choice(n, n_sampled, replace=False), n, count, rng)
             else:
                 landmarks, table, simplex = _highest(distances_to, int(rng.integers(n)), count, self._rounded_tolerance())
             checked = called(pairs)
         exact = self.geometry == "metric" and _whole(table) and _whole(checked)
         tolerance = 0.0 if self.tolerance == "auto" and exact else self._rounded_tolerance()
-        self._check_landmarks(objects, table, landmarks, tolerance)
+        if every:
+            self._check_symmetry(objects, (pairs, checked), table[pairs[:, 0], pairs[:, 1]], tolerance)
+        else:
+            self._check_landmarks(objects, table, landmarks, tolerance)
         self._check_pairs(objects, table, landmarks, (pairs, checked), tolerance)
         if simplex is not None:
             places = simplex.placed(table)
             _check_places(objects, places, landmarks)
             _check_bounds(objects, simplex, places, (pairs, checked))
         self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, tolerance, calls.calls.n
-        self._objects, self._simplex = [objects[k] for k in landmarks], simplex
+        self._objects, self._simplex, self._every = [objects[k] for k in landmarks], simplex, every
         self.items_ = self._located(table)
         return self
 
     def at(self, query: Any) -> QueryBounds:
-        """Return the bounds of one query to all items of the fit, which takes a call for each landmark."""
+        """Return the bounds of one query to all items of the fit, which takes a call for each landmark, unless all are."""
+        if self._every:
+            return _BoundsByCalls(self, self.items_.take(slice(0)))
         distances = self._called([query], "query")
         return QueryBounds(self, self._located(distances), self._known(distances[0]), len(self.landmarks_))
 
     def at_item(self, row: int) -> QueryBounds:
         """Return the bounds of one item of the fit to all of them, which takes no call."""
+        if self._every:
+            return _BoundsByCalls(self, self.items_.take(slice(0)), self._known(self.distances_[row]))
         return QueryBounds(self, self.items_.take(slice(row, row + 1)), self._known(self.distances_[row]))
 
     @property
     def n_query_calls(self) -> int:
-        """The number of calls of the distance that the bounds of one query take."""
-        return len(self.landmarks_)
+        """The number of calls of the distance that the bounds of one query take before its search."""
+        return 0 if self._every else len(self.landmarks_)
+
+    def lower_beside(self, row: int, value: float, rows: Integers) -> Floats:
+        """Return lower bounds of the distances of a query to items, by its distance to the landmark in a row: (n_rows,)."""
+        beside = self.distances_[row, rows]  # in this order they lie together in memory
+        gaps = np.abs(beside - value) - self._tolerance_of(np.array([value]), beside) * (beside + value)
+        return np.maximum(gaps, 0.0)
 
     def _placed(self, objects: list[Any], name: str) -> Coordinates:
         return self._located(self._called(objects, name))
@@ -204,7 +227,7 @@ class LandmarkBounds(Bounds):
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
         if self._simplex is not None:
             return self._simplex.bounds(query.values, items.values)[0]
-        tolerance = self._tolerance_of(query, items)
+        tolerance = self._tolerance_of(query.values, items.values)
         if not tolerance:
             return chebyshev(query, items)
         gaps = np.abs(items.values - query.values) - tolerance * (items.values + query.values)
@@ -213,26 +236,41 @@ class LandmarkBounds(Bounds):
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         if self._simplex is not None:
             return self._simplex.bounds(query.values, items.values)[1]
-        return (items.values + query.values).min(axis=1) * (1.0 + self._tolerance_of(query, items))
+        return (items.values + query.values).min(axis=1) * (1.0 + self._tolerance_of(query.values, items.values))
+
+    def _asks_for_all(self) -> bool:
+        """Return True if all items are to be landmarks."""
+        if not isinstance(self.n_landmarks, str):
+            return False
+        if self.n_landmarks != "all" or self.geometry != "metric":
+            raise InputError(
+                f"n_landmarks={self.n_landmarks!r} with geometry={self.geometry!r} must be an integer >= 1, or "
+                '"all" with geometry="metric"'
+            )
+        return True
 
     def _rounded_tolerance(self) -> float:
         return _ROUNDED if self.tolerance == "auto" else float(self.tolerance)
 
-    def _tolerance_of(self, query: Coordinates, items: Coordinates) -> float:
+    def _tolerance_of(self, query: Floats, items: Floats) -> float:
         """Return the tolerance of the fit, or of "auto" for distances that are no integers, though those of the fit were."""
         known = self.tolerance != "auto" or self.tolerance_ > 0.0
-        return self.tolerance_ if known or (_whole(query.values) and _whole(items.values)) else _ROUNDED
+        return self.tolerance_ if known or (_whole(query) and _whole(items)) else _ROUNDED
+
+    def _check_symmetry(self, objects: list[Any], called: tuple[Integers, Floats], other: Floats, tolerance: float) -> None:
+        """Refuse pairs of items (n, 2) whose distances, called in one order and the other, differ."""
+        uneven = np.flatnonzero(np.abs(called[1] - other) > tolerance * (called[1] + other))
+        if len(uneven):
+            (i, j), there, back = called[0][uneven[0]].tolist(), called[1][uneven[0]], other[uneven[0]]
+            raise InputError(
+                f"distance= is not symmetric: it is {there:g} of items {i} and {j}, and {back:g} of {j} and {i} "
+                f"({_shown(objects[i])}; {_shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
+            )
 
     def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
         among = table[landmarks]
-        uneven = np.abs(among - among.T) > tolerance * (among + among.T)
-        if uneven.any():
-            a, b = np.argwhere(uneven)[0].tolist()
-            i, j = int(landmarks[a]), int(landmarks[b])
-            raise InputError(
-                f"distance= is not symmetric: it is {among[a, b]:g} of items {i} and {j}, and {among[b, a]:g} of {j} and {i} "
-                f"({_shown(objects[i])}; {_shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
-            )
+        every = np.stack(np.meshgrid(landmarks, landmarks, indexing="ij"), axis=2).reshape(-1, 2)
+        self._check_symmetry(objects, (every, among.ravel()), among.T.ravel(), tolerance)
         own = np.diagonal(among)
         if (own > tolerance * table.max()).any():
             a = int(np.argmax(own))
@@ -260,6 +298,30 @@ class LandmarkBounds(Bounds):
                     a = int(np.argmax(longer))
                     rows = {"i": i, "j": j, "k": int(landmarks[a])}
                     raise _broken(objects, tuple(rows[name] for name in order), tuple(float(side[a]) for side in sides))
+
+
+class _BoundsByCalls(QueryBounds):
+    """The bounds of one query, all items being landmarks: nothing is known before its search, and each call adds to it."""
+
+    def lower(self, rows: Integers | slice = slice(None)) -> Floats:
+        return np.zeros(len(self.bounds.items_.masses[rows]))
+
+    quick = lower
+
+    def upper(self, rows: Integers | slice = slice(None)) -> Floats:
+        return np.full(len(self.bounds.items_.masses[rows]), np.inf)
+
+    def proof(self, row: int, value: float, dual: Any) -> Proof:
+        assert isinstance(self.bounds, LandmarkBounds)
+        return partial(self.bounds.lower_beside, row, value)
+
+
+def _between(called: Callable[[Integers], Floats], n: int) -> Floats:
+    """Return the distances between n items, each called once, (n, n)."""
+    left, right = np.triu_indices(n)
+    table = np.empty((n, n))
+    table[left, right] = table[right, left] = called(np.column_stack([left, right]))
+    return table
 
 
 def _raising(

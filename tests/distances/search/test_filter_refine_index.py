@@ -2,6 +2,7 @@
 
 import _thread
 import threading
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -49,10 +50,15 @@ def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, payloa
 searches = {
     "seed": st.integers(0, 10_000),
     "integers": st.booleans(),
-    "n_landmarks": st.sampled_from([0, 1, 4]),
+    "n_landmarks": st.sampled_from([0, 1, 4, "all"]),
     "learned": st.booleans(),
     "k": st.integers(1, 20),
 }
+
+
+def n_called_first(n_landmarks):
+    """The calls of a query before its search."""
+    return 0 if n_landmarks == "all" else n_landmarks
 
 
 @given(**searches)
@@ -130,7 +136,7 @@ def test_items_are_answered_by_others_of_their_group(seed, integers, n_landmarks
 @given(extra=st.integers(0, 6), **shops)
 def test_what_is_certified_of_a_group_within_a_budget_is_true(seed, integers, n_landmarks, learned, k, share, size, extra):
     index, distance, objects, beside, mask, items, asked = grouped_index(seed, integers, n_landmarks, learned, share, size)
-    by, budget = {"shop": asked["shop"]}, k + n_landmarks + extra
+    by, budget = {"shop": asked["shop"]}, k + n_called_first(n_landmarks) + extra
     found = index.search(objects[20:], k, by=by, where=mask, max_calls=budget, **beside)
     assert (found.n_calls <= budget).all()
     true = index.search(objects[20:], k, by=by, where=mask, **beside)
@@ -213,7 +219,7 @@ def test_only_items_that_are_allowed_are_answered(seed, integers, n_landmarks, l
 @given(extra=st.integers(0, 12), **searches)
 def test_what_is_certified_within_a_budget_is_true_and_the_budget_is_kept(seed, integers, n_landmarks, learned, k, extra):
     index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
-    budget = k + n_landmarks + extra
+    budget = k + n_called_first(n_landmarks) + extra
     found = index.search(objects[20:], k, max_calls=budget, **beside)
     assert (found.n_calls <= budget).all()
     for q in range(4):
@@ -229,7 +235,7 @@ def test_what_is_certified_within_a_budget_is_true_and_the_budget_is_kept(seed, 
 @given(extra=st.integers(1, 8), **{name: searches[name] for name in ("seed", "integers", "n_landmarks", "learned")})
 def test_a_radius_within_a_budget_names_what_is_not_decided(seed, integers, n_landmarks, learned, extra):
     index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
-    found = index.search_radius(objects[20:], 0.6, max_calls=n_landmarks + extra, **beside)
+    found = index.search_radius(objects[20:], 0.6, max_calls=n_called_first(n_landmarks) + extra, **beside)
     for q in range(4):
         every = nearest_by_brute_force(distance, objects[20 + q], objects[:20], index.ids_, 20)
         within = {id for value, id in every if value <= 0.6}
@@ -473,6 +479,45 @@ def test_it_is_cloned_with_what_the_learned_distance_has_learned():
     assert "FilterRefineIndex" in repr(again)
 
 
+@given(seed=st.integers(0, 10_000), integers=st.booleans(), k=st.integers(1, 10))
+def test_where_all_items_are_landmarks_each_call_bounds_the_others(seed, integers, k):
+    index, distance, objects, _ = metric_index(seed, 20, integers, "all", learned=False)
+    table = distance.table
+    for q in range(20, 24):
+        called = []
+        while True:  # the nearest by its lower bound, ties by id, until none can be as near as the k-th
+            lower = [
+                max(
+                    (abs(table[q, c] - table[c, r]) - 1e-9 * (not integers) * (table[q, c] + table[c, r]) for c in called),
+                    default=0.0,
+                )
+                for r in range(20)
+            ]
+            following = (
+                min((max(lower[r], 0.0), index._ranks[r], r) for r in range(20) if r not in called)
+                if len(called) < 20
+                else None
+            )
+            known = sorted((table[q, c], index._ranks[c]) for c in called)
+            if following is None or (len(called) >= k and known[k - 1] < following[:2]):
+                break
+            called.append(following[2])
+        distance.calls.clear()
+        index.search([objects[q]], k)
+        assert [item for _, item in distance.calls] == called
+
+
+def test_items_as_queries_take_no_call_where_all_are_landmarks():
+    index, distance, objects, _ = metric_index(3, 20, n_landmarks="all", learned=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not index.search(None, 4).n_calls.any()
+    assert not distance.calls
+    assert index.n_calls_ == 20 * 21 // 2 + 5 - np.sum(np.diff(np.random.default_rng(0).integers(0, 20, (5, 2))) == 0)
+    other = FilterRefineIndex(None, Counted(distance.table), bounds=LandmarkBounds(distance, n_landmarks="all"))
+    assert other.fit(objects[:20]).search(None, 4).n_calls.all()  # of which it is not known that they are the same distance
+
+
 def test_landmarks_of_another_distance_are_no_answers():
     table = random_metric(0, 20)
     objects = [Opaque(k) for k in range(20)]
@@ -581,15 +626,17 @@ def test_bounds_that_discard_nothing_are_told_of_before_one_query_is_answered(mo
     index.search([100], 40)  # of which no item can be discarded before they are known
 
 
+@pytest.mark.parametrize("n_landmarks", [4, "all"])
 @pytest.mark.parametrize("learned", [False, True])
-def test_the_calls_of_new_queries_are_as_expected(learned):
+def test_the_calls_of_new_queries_are_as_expected(learned, n_landmarks):
     rng = np.random.default_rng(0)
     X, queries = rng.random((400, 2)), rng.random((100, 2))
 
     def euclid(x, y):
         return float(np.hypot(*(np.asarray(x) - np.asarray(y))))
 
-    index = FilterRefineIndex("l1" if learned else None, euclid, bounds=LandmarkBounds(euclid, n_landmarks=4)).fit(X)
+    bounds = LandmarkBounds(euclid, n_landmarks=n_landmarks)
+    index = FilterRefineIndex("l1" if learned else None, euclid, bounds=bounds).fit(X)
     expected, found = index.expected_calls(3, max_calls=4_000), index.search(queries, 3)
     assert expected.n_queries > 30
     assert expected.n_stopped <= 1
@@ -605,7 +652,7 @@ def test_the_calls_of_new_queries_are_as_expected(learned):
 @pytest.mark.slow
 @given(radius=st.floats(0, 1.5), **{name: searches[name] for name in ("seed", "integers", "n_landmarks", "k")})
 def test_no_order_takes_fewer_calls_than_that_of_bounds(seed, integers, n_landmarks, k, radius):
-    n_landmarks = max(n_landmarks, 1)
+    n_landmarks = max(n_called_first(n_landmarks), 1)
     learned, _, objects, beside = metric_index(seed, 20, integers, n_landmarks)
     index, *_ = metric_index(seed, 20, integers, n_landmarks, order="auto")
     assert (learned.order_, index.order_) == ("learned", "bounds")

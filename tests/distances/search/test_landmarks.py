@@ -42,15 +42,34 @@ def test_calls_are_those_that_are_said(seed):
     assert len(distance.calls) == n_landmarks
 
 
-@pytest.mark.parametrize("geometry", ["metric", "hilbert"])
-def test_no_pair_is_called_twice(geometry):
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), integers=st.booleans())
+def test_each_distance_to_an_item_bounds_those_to_others_where_all_are_landmarks(seed, n, integers):
+    table = random_metric(seed, n + 3, integers)
+    objects = [Opaque(k) for k in range(n + 3)]
+    fitted = LandmarkBounds(Counted(table), n_landmarks="all", n_checked=20).fit(objects[:n])
+    np.testing.assert_array_equal(fitted.distances_, table[:n, :n])
+    low, high = fitted.pairwise(objects)
+    assert (low <= table + 1e-12).all()
+    assert (high >= table - 1e-12).all()
+    rows, at = np.arange(n), fitted.at(objects[n])
+    assert (at.n_calls, at.known, fitted.n_query_calls) == (0, {}, 0)
+    assert not at.lower(rows).any()
+    assert np.isinf(at.upper()).all()
+    for k in range(n):
+        lower = at.proof(k, table[n, k], None)(rows)
+        assert (lower <= table[n, :n]).all()
+        np.testing.assert_allclose(lower, np.abs(table[n, k] - table[k, :n]), atol=0 if integers else 1e-8)
+
+
+@pytest.mark.parametrize(("geometry", "n_landmarks"), [("metric", 6), ("metric", "all"), ("hilbert", 6)])
+def test_no_pair_is_called_twice(geometry, n_landmarks):
     objects, seen = list(np.random.default_rng(0).random((50, 3))), []
 
     def euclid(x, y):
         seen.append((x.tobytes(), y.tobytes()))
         return float(np.linalg.norm(x - y))
 
-    LandmarkBounds(euclid, n_landmarks=6, geometry=geometry, n_checked=0).fit(objects)
+    LandmarkBounds(euclid, n_landmarks=n_landmarks, geometry=geometry, n_checked=0).fit(objects)
     assert len(set(seen)) == len(seen)
 
 
@@ -149,6 +168,23 @@ def test_an_asymmetric_distance_and_one_that_is_not_0_at_an_object_itself_are_re
     )
     assert_refused(
         lambda: LandmarkBounds(lambda x, y: abs(x - y) + 1.0).fit([0.0, 1.0, 3.0]), "to itself is 1 and not 0", "a metric"
+    )
+
+
+def test_of_all_landmarks_sampled_pairs_are_checked():
+    def fit(distance):
+        return LandmarkBounds(distance, n_landmarks="all").fit([0.0, 1.0, 3.0, 4.5])
+
+    assert_refused(lambda: fit(lambda x, y: max(y - x, 0.5 * (x - y))), "not symmetric", "a metric")
+    assert_refused(lambda: fit(lambda x, y: (x - y) ** 2), "breaks the triangle inequality", "a metric is required")
+
+
+@pytest.mark.parametrize("given", [{"n_landmarks": "most"}, {"n_landmarks": "all", "geometry": "hilbert"}])
+def test_all_is_the_one_word_for_landmarks_of_a_metric(given):
+    assert_refused(
+        lambda: LandmarkBounds(abs, **given).fit([1.0, 2.0]),
+        f"n_landmarks='{given['n_landmarks']}'",
+        '"all" with geometry="metric"',
     )
 
 
