@@ -8,7 +8,7 @@ VALUES = {
     "columns": (Columns, {"categorical_features": "categorical", "periodic": "periodic", "missing": "missing", "drop": "drop"}),
     "tables": (
         Tables,
-        {n: n for n in ("groups", "knots", "symmetry", "outside", "delta", "base_distances", "base_exponents")},
+        {n: n for n in ("groups", "knots", "factors", "symmetry", "outside", "delta", "base_distances", "base_exponents")},
     ),
     "program": (Program, {name: name for name in ("penalty", "constraints", "prior", "relative", "solver")}),
     "triplets": (Triplets, {"n_impostors": "n_impostors", "mu": "mu", "n_passes": "n_passes", "base": "base"}),

@@ -22,6 +22,7 @@ from ..distances.features.from_labels import LABELLED
 from ..distances.features.histograms import HistogramFeatures
 from ..distances.features.linear_directions import Directions
 from ..distances.features.uniform_directions import UniformDirections
+from ..distances.learning.options import PowerSum
 from ..distances.learning.settings import Columns, Program, Tables
 from ..out_of_core.calls import fit
 from .dask_client import dask_client
@@ -103,7 +104,9 @@ def _give_what_was_chosen(model: DistanceRegressor) -> None:
     if model.screened_:
         return
     recipe = model.recipe_
-    model.set_params(n_knots=recipe.n_knots, alpha=recipe.alpha, tables__kind=recipe.tables)
+    model.set_params(n_knots=recipe.n_knots, alpha=recipe.alpha, tables__kind=recipe.tables, tables__factors=recipe.factors)
+    if isinstance(recipe.factors, PowerSum):
+        model.set_params(directions=recipe.directions)
     if model.link in ("auto", "power"):
         model.set_params(link=recipe.link)
 

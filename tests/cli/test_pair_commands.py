@@ -45,6 +45,21 @@ def test_what_is_saved_has_the_tables_and_the_link_that_were_checked(tmp_path, c
     assert np.median(np.abs(d.paired(x, y) / np.where(apart > 0, apart, 1.0) - 1.0)[apart > 0]) < 0.002
 
 
+def test_what_is_saved_has_the_factors_and_the_directions_that_were_checked(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X, index, turn = rng.normal(size=(120, 4)), rng.integers(0, 120, (1_500, 2)), rng.normal(size=(4, 4))
+    x, y = X[index.T]
+    pd.DataFrame(X, columns=list("abcd")).assign(id=np.arange(120)).to_csv(tmp_path / "items.csv", index=False)
+    apart = np.linalg.norm((x - y) @ turn, axis=1)
+    pd.DataFrame({"left": index[:, 0], "right": index[:, 1], "distance": apart}).to_csv(tmp_path / "pairs.csv", index=False)
+    files = tmp_path / "items.csv", tmp_path / "pairs.csv"
+    values = answer(capsys, "fit", *files, "--id", "id", "--effort", "fast", "--output", tmp_path / "m.smm")
+    assert values["held_out"]["median_relative_error"] < 0.01
+    x, y = rng.normal(size=(2, 500, 4))
+    d, true = semimetric.load(tmp_path / "m.smm"), np.linalg.norm((x - y) @ turn, axis=1)
+    assert np.median(np.abs(d.paired(x, y) / true - 1.0)) < 0.01
+
+
 def test_features_that_were_screened_are_screened_again(tmp_path, capsys):
     rng = np.random.default_rng(0)
     X, index = rng.normal(size=(200, 620)), rng.integers(0, 200, (2_500, 2))

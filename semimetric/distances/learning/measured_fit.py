@@ -27,7 +27,8 @@ from ..programs.program import ConvexProgram
 from .assembly import assemble
 from .groups import choose_groups, without_joint
 from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
-from .options import DISTANCES, EFFORTS, Recipe, SearchCost, distance_limits, is_chosen, wide
+from .options import DISTANCES, EFFORTS, PowerSum, Recipe, SearchCost, distance_limits, is_chosen, wide
+from .power_sum import NEARLY_EXACT, nearest_power_sum, refactored
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
 from .program import BuiltProgram, Learned, determined, held, make_terms, solve
 from .search import (
@@ -47,7 +48,9 @@ from .structure import Structure, build_structure, may_pool
 
 
 def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> Learned:
-    """Learn with everything chosen: `fit_distances`, and the structure before it."""
+    """Learn with everything chosen: `fit_distances`, and the structure before it; factors are those of these data."""
+    if isinstance(recipe.factors, PowerSum):
+        recipe = refactored(recipe, data.pairs, data.y, data.weight, data.items, Schema.of(names).names)
     structure = build_structure(recipe, data.items, names)
     return fit_distances(recipe, structure, data.scaled(recipe, structure))
 
@@ -158,6 +161,9 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target; with ``links`` their `relative_error`."""
+        if isinstance(trial.recipe.factors, PowerSum):
+            own = refactored(trial.recipe, part.tuples, part.y, part.weight, self.items, self.schema.names)
+            trial = trial._replace(recipe=own)
         if self.links:
             part = part.relinked(trial.recipe)
             held = replace(held.relinked(trial.recipe, part.unit), scale=None)
@@ -271,10 +277,24 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
 
 
 def _with_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
-    """Choose link and exponents."""
-    recipe, forms = compare_links(recipe, data, names, knots=knots, alpha=alpha)
-    recipe, links = choose_link(recipe, data, names, knots=knots, alpha=alpha)
-    return Chosen(recipe, Choices(), links or forms)
+    """Choose link and exponents, and for a table that features share what it is multiplied by."""
+    power = None
+    if (
+        recipe.tables == "shared"
+        and recipe.factors is None
+        and isinstance(recipe.knots, str)
+        and not len(recipe.base_distances)
+    ):
+        power = nearest_power_sum(recipe, data, Schema.of(names).names)
+    if power is not None and power.error <= NEARLY_EXACT:
+        return Chosen(power.applied(recipe), Choices())
+    decided, forms = compare_links(recipe, data, names, knots=knots, alpha=alpha)
+    decided, links = choose_link(decided, data, names, knots=knots, alpha=alpha)
+    if power is not None:
+        other = [forms.chosen] if forms else _first_error(decided, data, names, knots, alpha)
+        if power.error < _GAIN * min((each.loss for each in other), default=np.inf):
+            return Chosen(power.applied(recipe), Choices())
+    return Chosen(decided, Choices(), links or forms)
 
 
 def _with_numbers(chosen: Chosen, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
@@ -331,9 +351,9 @@ def _by_error(candidates: Sequence[Candidate]) -> Choices:
 
 
 def _first_error(recipe: Recipe, data: MeasuredDistances, names: Names, knots: bool, alpha: bool) -> list[Candidate]:
-    """The relative error of a recipe with a link, at as many knots as links are compared with; none if all are too wide."""
+    """The relative error of a recipe with a link, at few knots, of which a shared table has more; none if all are too wide."""
     strength = _LINK_ALPHAS[recipe.tables][0] if alpha else recipe.alpha
-    numbers = (_fewer(recipe),) if not knots else (_SHARED_KNOTS,) if recipe.tables == "shared" else _KNOTS
+    numbers = (_fewer(recipe),) if not knots else (_FINE_KNOTS,) if recipe.tables == "shared" else _KNOTS
     tried = (_relative_errors([replace(recipe, n_knots=n, alpha=strength)], data, names) for n in numbers)
     return next(filter(None, tried), [])
 
@@ -504,7 +524,7 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
 
 
 _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
-_SHARED_KNOTS = 12  # of a table that all features share, whose knots cost little
+_SHARED_KNOTS, _FINE_KNOTS = 12, 32  # of a table that all features share, whose knots cost little
 _NEARLY_EXACT = 0.02  # the relative error with 12 knots, from which a table that all features share can be taken at once,
 _OUT_OF_REACH = 0.25  # if it is so many times that of tables of single features
 _NEAR_TO_EXACT, _FEW_PAIRS = 0.1, 2_000  # of many features: the error on so few pairs, above which it is not tried further

@@ -286,6 +286,33 @@ class SearchCost(NamedTuple):
         return f'{self.n_fits} fits; effort="thorough" makes {self.n_thorough}'
 
 
+@storable
+class PowerSum(NamedTuple):
+    """A sum of powers that is near to distances: ``d(x, y)^p = sum_f c_f |x_f - y_f|^p``, of features or of directions.
+
+    Attributes
+    ----------
+    error : float
+        Mean relative error on held-out pairs.
+    exponent : float
+        Of the link, 1 / p.
+    factors : tuple of float, or None
+        Of the features across their ranges, then of the directions, 1 in the mean; None if the features are as they are.
+    directions : Directions or None
+        Those of a Mahalanobis distance.
+    """
+
+    error: float
+    exponent: float
+    factors: tuple[float, ...] | None
+    directions: Any = None
+
+    def applied(self, recipe: Recipe) -> Recipe:
+        """Return a recipe for a table that features share with the link and the factors of this sum."""
+        link = recipe.link if recipe.link == "sqrt" else PowerLink(self.exponent)
+        return replace(recipe, link=link, factors=None if self.factors is None else self, directions=self.directions)
+
+
 _AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
 _TENSOR = 300.0  # times alpha: pairs of items determine a table near its diagonal well, but its corners poorly
 
@@ -300,6 +327,7 @@ class Recipe:
     groups: Groups = "singles"
     directions: Any = None
     tables: str = "full"
+    factors: Sequence[float] | PowerSum | None = None
     axioms: str | None = "semimetric"
     symmetry: str = "tie"
     delta: float = 1e-6
@@ -356,6 +384,7 @@ class Recipe:
                 f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
                 'use Tables(groups="singles"), or tables="full"'
             )
+        self._check_factors()
         if self.tables == "shared":
             self._check_shared()
         check_link(self)
@@ -379,7 +408,7 @@ class Recipe:
         """The parameters that need tables of single features, by name."""
         asked = {
             f"axioms={self.axioms!r}": self.asks_triangle or self.axioms is None,
-            "directions=": self.directions is not None,
+            "directions=": self.directions is not None and self.factors is None,
             "groups=": not only_singles(self.groups),
             f"knots={self.knots!r:.40}": isinstance(self.knots, str) and self.knots != "quantile",
             f"n_knots={self.n_knots!r:.40}": np.ndim(self.n_knots) > 0,
@@ -388,6 +417,23 @@ class Recipe:
             "prior=": self.prior is not None,
         }
         return tuple(name for name, is_asked in asked.items() if is_asked)
+
+    @property
+    def column_factors(self) -> tuple[float, ...] | None:
+        """The factors of the features in a table that they share, and None if they share its knots too."""
+        given = self.factors.factors if isinstance(self.factors, PowerSum) else self.factors
+        return None if given is None else tuple(map(float, given))
+
+    def _check_factors(self) -> None:
+        if isinstance(self.factors, PowerSum) or self.factors is None:
+            return
+        numbers = list(self.factors) if isinstance(self.factors, (list, tuple, np.ndarray)) else []
+        if not numbers or not all(0.0 < (real_number(number) or 0.0) < np.inf for number in numbers):
+            raise InputError(
+                f"factors={shown(self.factors)} are no numbers > 0, one for each feature; give such, or None to have them found"
+            )
+        if self.tables != "shared":
+            raise InputError(f'factors= multiply the table that features share, and tables is {self.tables!r}; give "shared"')
 
     def _check_shared(self) -> None:
         if against := self._against_sharing:

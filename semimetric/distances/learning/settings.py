@@ -152,6 +152,10 @@ class Tables(Settings):
         Placement of knots among the distinct items, or the knots themselves: of raw features, then of directions. Shared
         tables have a placement of their own, or the same given knots for all features.
         Labeled items count a row each.
+    factors : sequence of float, or None, default None
+        What a shared table is multiplied by for each feature, > 0: ``d(x, y) = sum_f c_f w · ID([x_f, y_f])``. The knots are
+        then at the same shares of the range of each feature. None finds factors where the distances are nearly a power of a
+        sum of powers, such as Euclid's of columns in different units, or a Mahalanobis distance, whose directions are found.
     symmetry : {"tie", "swap"}, default "tie"
         Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features). "swap" is for
         measured distances.
@@ -191,6 +195,7 @@ class Tables(Settings):
         *,
         groups: Groups = "singles",
         knots: Knots = "quantile",
+        factors: Sequence[float] | None = None,
         symmetry: str = "tie",
         outside: str = "extend",
         delta: float = 1e-6,
@@ -200,6 +205,7 @@ class Tables(Settings):
         self.kind = kind
         self.groups = groups
         self.knots = knots
+        self.factors = factors
         self.symmetry = symmetry
         self.outside = outside
         self.delta = delta
@@ -216,6 +222,7 @@ class Tables(Settings):
         """The given parameters that only learning from measured distances knows."""
         given = {
             "symmetry": self.symmetry != "tie",
+            "factors": self.factors is not None,
             "base_distances": len(self.base_distances) > 0,
             "base_exponents": not np.array_equal(np.asarray(self.base_exponents), 1.0),
         }

@@ -131,7 +131,8 @@ def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tup
 def _shared_grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
     """The same knots for all features, at centers of clusters of their values on a scale that is half value and half rank.
 
-    Values alone leave few knots where most of them lie, and ranks alone leave none for large ones, which differ most.
+    Values alone leave few knots where most of them lie, and ranks alone leave none for large ones, which differ most. Under
+    factors every feature has these knots across its own range.
     """
     if not schema.plain:
         other = next(f for f in schema.features if f.kind != "numeric" or f.missing or f.time)
@@ -140,21 +141,25 @@ def _shared_grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
             f'tables="shared" has one table of all features, and {other.name!r} is {kind}; numbers that are all there are '
             'required: use tables="full"'
         )
-    values = features.ravel()
+    if not may_pool(features):
+        raise InputError(
+            f"all features together have a range of {_pooled_range(features):g}; between {_RANGES[0]:g} and {_RANGES[1]:g} is "
+            'required by tables="shared": rescale them, or use tables="full"'
+        )
+    low, width = np.zeros(features.shape[1]), np.ones(features.shape[1])
+    if recipe.column_factors is not None:
+        low, width = features.min(axis=0), np.ptp(features, axis=0)
+        width = np.where(width > 0.0, width, 1.0)
+    values = ((features - low) / width).ravel()
     if len(values) > _MOST_VALUES:
         drawn = np.random.default_rng(recipe.random_state).choice(len(values), _MOST_VALUES, replace=False)
         values = np.concatenate([values[drawn], [values.min(), values.max()]])
-    values, span = np.sort(values), _pooled_range(features)
-    if not may_pool(features):
-        raise InputError(
-            f"all features together have a range of {span:g}; between {_RANGES[0]:g} and {_RANGES[1]:g} is required by "
-            'tables="shared": rescale them, or use tables="full"'
-        )
+    values = np.sort(values)
     ranks = np.searchsorted(values, values)
-    scale = (values - values[0]) / span + ranks / ranks[-1]
+    scale = (values - values[0]) / (values[-1] - values[0]) + ranks / ranks[-1]
     (count,) = knot_counts(recipe.n_knots, 1, MOST_KNOTS)
     knots = np.unique(np.interp(knots_of_values(scale, int(count), "kmeans"), scale, values))
-    return Grid([knots] * features.shape[1])
+    return Grid([start + knots * size for start, size in zip(low, width, strict=True)])
 
 
 def _pooled_range(features: Floats) -> float:
@@ -177,7 +182,8 @@ def _embedding(recipe: Recipe, grid: Grid, groups: Sequence[tuple[int, ...]]) ->
     if recipe.tables == "warped":
         return scales_of(grid, groups)
     if recipe.tables == "shared":
-        return SharedTable(grid, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
+        zero = recipe.axioms is not None
+        return SharedTable(grid, recipe.column_factors, symmetry=recipe.symmetry_of_columns, zero_diagonal=zero)
     embedding = PairEmbedding(grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
     if recipe.asks_triangle:
         Triangles.of(embedding)  # refuses what cannot be proved, before any work
@@ -215,5 +221,5 @@ def l1_embedding(structure: Structure) -> PairMap:
     """
     grid = structure.embedding.grid
     if isinstance(structure.embedding, SharedTable):
-        return SharedTable(grid.ends)
+        return SharedTable(grid.ends, structure.embedding.factors)
     return WarpedEmbedding(grid.ends) if grid.plain else GapEmbedding(grid)

@@ -1,11 +1,13 @@
-"""One full table that all features share: d(x, y) = sum_f w · ID([x_f, y_f]; [V; V]), with the same w and V for all.
+"""One full table that all features share: d(x, y) = sum_f c_f w · ID([x_f, y_f]; [V_f; V_f]), with the same w for all.
 
 Many distances of histograms are such sums: L1, chi-squared, and, under a root, Jensen-Shannon, Hellinger and Euclid's. Tables
-of F single features have F times the weights, each learned from a part of the values. So shared knots can be fine.
+of F single features have F times the weights, each learned from a part of the values. So shared knots can be fine. With factors
+c_f, and knots that lie alike in the range of each feature, such sums are Euclid's distance of columns in any units, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +32,9 @@ class SharedTable(PairMap):
     Parameters
     ----------
     grid : Grid
-        Of numbers that are all there, with the same knots for every feature.
+        Of numbers that are all there, with as many knots for every feature: the same ones, or at the same shares of its range.
+    factors : sequence of float or None
+        What the table of each feature is multiplied by, > 0; None is 1 for all.
     symmetry : {"tie", "none"}
     zero_diagonal : bool, default True
         As of `PairEmbedding`.
@@ -46,13 +50,19 @@ class SharedTable(PairMap):
     3
     """
 
-    def __init__(self, grid: Grid, *, symmetry: str = "tie", zero_diagonal: bool = True) -> None:
-        if not grid.plain or any(not np.array_equal(knots, grid.knots[0]) for knots in grid.knots):
+    def __init__(
+        self, grid: Grid, factors: Sequence[float] | Floats | None = None, *, symmetry: str = "tie", zero_diagonal: bool = True
+    ) -> None:
+        alike = np.array_equal if factors is None else _alike
+        if not grid.plain or any(not alike(knots, grid.knots[0]) for knots in grid.knots):
             raise InputError(
                 'tables="shared" has one table of all features; numbers that are all there, and the same knots of each, are '
                 'required: use tables="full"'
             )
+        if factors is not None and len(factors) != grid.n_features:
+            raise InputError(f"there are {len(factors)} factors for {grid.n_features} features and directions; give each one")
         self.grid, self.groups = grid, ((0,),)
+        self.factors = None if factors is None else np.asarray(factors, dtype=np.float64)
         self.n_sharing = grid.n_features
         self._one = PairEmbedding(grid.select(np.arange(1)), symmetry=symmetry, zero_diagonal=zero_diagonal)
         self.symmetric, self.zero_diagonal = self._one.symmetric, self._one.zero_diagonal
@@ -78,6 +88,8 @@ class SharedTable(PairMap):
         values = np.empty(columns.shape)
         i, j = np.ascontiguousarray(i), np.ascontiguousarray(j)
         single_rows(read_only(x.located), i, read_only(y.located), j, read_only(self._singles), columns, values)
+        if self.factors is not None:
+            values *= np.repeat(self.factors, 3)
         dense = np.zeros((len(i), self.n_columns + 1))  # the last is of vertices without a column
         scatter(columns, values, np.ones(len(i)), dense)
         return DenseRows(dense[:, :-1])
@@ -88,23 +100,39 @@ class SharedTable(PairMap):
 
     def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
         check_columns(w, self.n_columns)
+        if self.factors is not None:
+            embedding, weights = self.expanded(w)
+            return embedding.pairwise(x, y, weights, n_jobs=n_jobs)
         return pairwise_of_singles(x.located, y.located, self._singles, np.append(w, 0.0), n_jobs=n_jobs)
 
     def tables(self, w: Floats) -> list[Table]:
         return self._one.tables(w)
 
     def prior(self, slopes: Floats) -> Floats:
-        """Return the weights of the L1 distance with the mean slope, which all features share."""
-        return self._one.prior(np.array([slopes.mean()]))
+        """Return the weights of the L1 distance with the mean rise across the range of a feature, which all share."""
+        widths = self.grid.widths
+        return self._one.prior(np.array([(slopes * widths).mean() / widths[0]]))
 
     def differences(self, kind: str) -> sparse.csr_array:
         return self._one.differences(kind)
 
     def select(self, keep: Integers, features: Integers) -> SharedTable:
-        return SharedTable(self.grid.select(features), symmetry=self._one.symmetry, zero_diagonal=self.zero_diagonal)
+        factors = None if self.factors is None else self.factors[features]
+        return SharedTable(self.grid.select(features), factors, symmetry=self._one.symmetry, zero_diagonal=self.zero_diagonal)
 
     def expanded(self, w: Floats) -> tuple[PairEmbedding, Floats]:
         """Return the same distance with a table for each feature, and its weights; w has the shape (..., n_columns)."""
         n = self.grid.n_features
         whole = PairEmbedding(self.grid, symmetry=self._one.symmetry, zero_diagonal=self.zero_diagonal)
-        return whole, np.concatenate([w] * n, axis=-1)
+        factors = np.ones(n) if self.factors is None else self.factors
+        return whole, np.concatenate([factor * w for factor in factors], axis=-1)
+
+
+def _alike(knots: Floats, others: Floats) -> bool:
+    """Return True if knots are those of another feature, or lie at the same shares of its range."""
+    if np.array_equal(knots, others):
+        return True
+    if len(knots) != len(others) or not (knots[-1] > knots[0] and others[-1] > others[0]):
+        return False
+    one, other = ((each - each[0]) / (each[-1] - each[0]) for each in (knots, others))
+    return bool(np.abs(one - other).max() < 1e-9)

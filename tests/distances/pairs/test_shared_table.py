@@ -24,23 +24,27 @@ FORMS = {
 every_form = pytest.mark.parametrize("options", FORMS.values(), ids=FORMS)
 
 
-def problem(seed, options):
+def problem(seed, options, factors=False):
     """A shared table of some features, its weights, and items of which some lie at knots and some outside of them."""
     rng = np.random.default_rng(seed)
     knots = np.unique(rng.integers(0, 12, rng.integers(2, 7)).astype(float))
     if len(knots) == 1:
         knots = np.append(knots, knots[0] + 1.0)
     n_features = int(rng.integers(1, 5))
-    shared = SharedTable(Grid([knots] * n_features), **options)
     items = rng.uniform(knots[0] - 1.0, knots[-1] + 1.0, (8, n_features))
     items[rng.random(items.shape) < 0.3] = rng.choice(knots)
+    if factors:
+        low, width = rng.normal(size=n_features), rng.uniform(0.1, 9.0, n_features)
+        shared = SharedTable(Grid([a + b * knots for a, b in zip(low, width, strict=True)]), rng.random(n_features), **options)
+        return shared, rng.random(shared.n_columns), low + width * items, rng.integers(0, 8, (20, 2))
+    shared = SharedTable(Grid([knots] * n_features), **options)
     return shared, rng.random(shared.n_columns), items, rng.integers(0, 8, (20, 2))
 
 
 @every_form
-@given(seed=st.integers(0, 2**32 - 1))
-def test_a_row_is_the_sum_of_the_rows_of_the_features(options, seed):
-    shared, w, items, pairs = problem(seed, options)
+@given(seed=st.integers(0, 2**32 - 1), factors=st.booleans())
+def test_a_row_is_the_sum_of_the_rows_of_the_features(options, seed, factors):
+    shared, w, items, pairs = problem(seed, options, factors)
     located, (i, j) = shared.locate(items), pairs.T
     whole, wide = shared.expanded(w)
     assert isinstance(whole, PairEmbedding)
@@ -81,6 +85,26 @@ def test_penalties_are_those_of_equal_tables(name, seed):
     prior = L1Prior(np.full(shared.n_sharing, 0.3), np.full(shared.n_sharing, 0.7))
     of_shared, of_whole = (total(PENALTIES[name], columns_of(e, prior)) for e in (shared, whole))
     assert of_shared.value(w) == pytest.approx(of_whole.value(wide), rel=1e-9, abs=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_with_factors_the_prior_has_the_mean_rise_across_the_ranges(seed):
+    shared, _, items, pairs = problem(seed, {}, factors=True)
+    inside = np.clip(items, shared.grid.low, shared.grid.high)
+    slopes = np.random.default_rng(seed).random(shared.n_sharing)
+    located, (i, j) = shared.locate(inside), pairs.T
+    got = shared.rows(located, i, located, j).matvec(shared.prior(slopes))
+    rises = np.abs(inside[i] - inside[j]) / shared.grid.widths @ shared.factors
+    assert_allclose(got, (slopes * shared.grid.widths).mean() * rises, rtol=1e-9, atol=1e-9)
+
+
+def test_a_factor_is_asked_for_each_feature_and_kept_with_it():
+    shared = SharedTable(Grid([[0.0, 1.0, 4.0], [2.0, 4.0, 10.0], [1.0, 2.0, 5.0]]), [1.0, 2.0, 3.0])
+    assert_allclose(shared.select(np.array([0]), np.array([0, 2])).factors, [1.0, 3.0])
+    with pytest.raises(InputError, match="2 factors for 3 features"):
+        SharedTable(shared.grid, [1.0, 2.0])
+    with pytest.raises(InputError, match="the same knots"):
+        SharedTable(Grid([[0.0, 1.0, 4.0], [0.0, 2.0, 4.0]]), [1.0, 2.0])
 
 
 def test_all_features_have_its_columns():

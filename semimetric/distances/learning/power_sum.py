@@ -1,0 +1,182 @@
+"""Distances that are powers of sums of powers: ``d(x, y)^p = sum_f w_f |x_f - y_f|^p``, and Mahalanobis distances.
+
+With tables of single features such a distance takes many weights, and with few knots its link cannot be seen: tables of 6
+knots are no squares. Here it takes one weight a feature, or a matrix. If it is nearly exact, the link is known, and all
+features, or directions of which the matrix is made, share one table, times factors that are found here (`SharedTable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import TooFewError
+from ..._foundation.types import Floats, Integers, Pairs
+from ...data.splits import item_disjoint_splits
+from ..features.linear_directions import Directions
+from ..model.links import PowerLink, link_function
+from ..programs.design_matrix import Moments
+from ..programs.penalties import Quadratic
+from .measured import MeasuredDistances, sampled_rows
+from .options import PowerSum, Recipe
+from .prior import least_squares
+
+_EXPONENTS = (1.0, 2 / 3, 0.5, 1 / 3)  # of the link, 1 / p
+NEARLY_EXACT = 0.02  # the mean relative error on held-out pairs, up to which a sum is taken for the distance
+_GAIN = 0.9  # times the error with equal weights, which are as good where others have more; and of a matrix likewise
+_PAIRS, _MOST_PAIRS = 5_000, 20_000  # that sums are compared on, and that the one that is taken is fitted to
+_PAIRS_A_NUMBER = 4  # of a matrix
+_NEAR = 0.05  # mean distances: shorter ones count as this long
+_RIDGE = 1e-12  # of the mean curvature, for features that the pairs cannot tell apart
+_ALIKE = 2.0  # times the least range: features in ranges as alike share their knots as they are
+_LEAST = 1e-9  # of the largest factor: no feature is left out entirely
+_FLAT = 1e-9  # of the largest eigenvalue: a direction in which distances are less is left out
+
+
+def nearest_power_sum(recipe: Recipe, data: MeasuredDistances, names: Sequence[str]) -> PowerSum | None:
+    """Return the sum of powers with the least error on held-out pairs, among those that the link of a recipe allows.
+
+    None where there is none, or too few pairs to hold some out, and for a weighted L1 distance, which any tables can be.
+    """
+    data = data.sampled(_PAIRS, recipe.random_state)
+    try:
+        splits = item_disjoint_splits(data.pairs, n_splits=1, random_state=recipe.random_state)
+        train, held = next(iter(splits))
+    except TooFewError:
+        return None
+    pairs = _Pairs(data.pairs, data.y, data.weight, data.items, train, held)
+    if not pairs.are_fit:
+        return None
+    found = [pairs.weighted(exponent) for exponent in _exponents(recipe)]
+    best = min(found, key=lambda each: each.error, default=None)
+    few = _PAIRS_A_NUMBER * pairs.n_products > len(train)
+    if 0.5 in _exponents(recipe) and not few and not (best is not None and best.error <= NEARLY_EXACT):
+        matrix = pairs.mahalanobis(names)
+        best = matrix if best is None or (matrix is not None and matrix.error < _GAIN * best.error) else best
+    return None if best is None or best.exponent == 1.0 else best
+
+
+def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats, names: Sequence[str]) -> Recipe:
+    """Return a recipe with factors that were found, and maybe a matrix, with those of other pairs under the same link."""
+    if not isinstance(recipe.factors, PowerSum):
+        return recipe
+    rows = sampled_rows(len(pairs), _MOST_PAIRS, recipe.random_state)
+    every = np.arange(len(rows))
+    given = _Pairs(pairs.take(rows), y[rows], weight[rows], items, every, every)
+    (exponent,) = _exponents(recipe)
+    found = given.weighted(exponent) if recipe.directions is None else given.mahalanobis(names)
+    return recipe if found is None or found.factors is None else found.applied(recipe)
+
+
+def _exponents(recipe: Recipe) -> tuple[float, ...]:
+    """Return the exponents of the link that a recipe allows."""
+    if recipe.link in ("auto", "power"):
+        return _EXPONENTS
+    link = link_function(recipe.link)
+    return (link.exponent,) if isinstance(link, PowerLink) and link.concave else ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs with distances, of which some are fitted to, and others, which share no item with them, are held out."""
+
+    pairs: Pairs
+    distances: Floats  # (n_pairs,)
+    weight: Floats  # (n_pairs,)
+    items: Floats  # (n_items, n_features), whose ranges are the units of features
+    train: Integers
+    held: Integers
+
+    @cached_property
+    def widths(self) -> Floats:
+        """The ranges of the features."""
+        return _widths(self.items)
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """Differences in units of the ranges, (n_pairs, n_features)."""
+        left, right = self.pairs.items[self.pairs.left], self.pairs.items[self.pairs.right]
+        found: Floats = (left - right) / self.widths
+        return found
+
+    @cached_property
+    def y(self) -> Floats:
+        """Distances in units of their mean, (n_pairs,)."""
+        return self.distances / max(float(self.weight @ self.distances) / float(self.weight.sum()), 1e-300)
+
+    @property
+    def n_products(self) -> int:
+        """The number of products of two features."""
+        n = self.items.shape[1]
+        return n * (n + 1) // 2
+
+    @property
+    def are_fit(self) -> bool:
+        """True if all are numbers, and some distances to learn from are above 0."""
+        return bool(np.isfinite(self.gaps).all() and np.isfinite(self.y).all() and (self.y[self.train] > 0.0).any())
+
+    def weighted(self, exponent: float) -> PowerSum:
+        """Return the sum of powers with a weight for each feature, or with one for all if that is as good."""
+        columns = np.abs(self.gaps) ** (1.0 / exponent)
+        equal = (self.widths / self.widths.max()) ** (1.0 / exponent)
+        alike = columns @ equal[:, None]
+        weights = self._fitted(columns, exponent, nonnegative=True)
+        error = self._error(columns @ weights, exponent)
+        of_equal = self._error(alike @ self._fitted(alike, exponent, nonnegative=True), exponent)
+        if error < _GAIN * of_equal:
+            return PowerSum(error, exponent, _of_mean_1(weights))
+        alike_wide = self.widths.max() < _ALIKE * self.widths.min()
+        return PowerSum(of_equal, exponent, None if alike_wide else _of_mean_1(equal))
+
+    def mahalanobis(self, names: Sequence[str]) -> PowerSum | None:
+        """Return the Mahalanobis distance of a matrix that is learned; None where no direction is seen.
+
+        Its directions are eigenvectors of the matrix times the roots of their eigenvalues, so their squares have equal weights.
+        """
+        n = self.gaps.shape[1]
+        a, b = np.triu_indices(n)
+        columns = self.gaps[:, a] * self.gaps[:, b]
+        matrix = np.zeros((n, n))
+        matrix[a, b] = self._fitted(columns, 0.5, nonnegative=False)
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        seen = np.flatnonzero(values > _FLAT * values.max())[::-1]
+        if not len(seen):
+            return None
+        rows = np.sqrt(values[seen, None]) * vectors[:, seen].T
+        error = self._error(((self.gaps @ rows.T) ** 2).sum(axis=1), 0.5)
+        directions = Directions(rows / self.widths, tuple(f"mahalanobis {k + 1}" for k in range(len(rows))))
+        factors = np.append(np.zeros(n), _widths(self.items @ directions.matrix.T) ** 2)
+        return PowerSum(error, 0.5, _of_mean_1(factors), directions)
+
+    def _fitted(self, columns: Floats, exponent: float, *, nonnegative: bool) -> Floats:
+        """Return the weights of columns that are powers, (n_columns,), which make relative errors of the powers small."""
+        y, weight, n = self.y[self.train] ** (1.0 / exponent), self.weight[self.train], columns.shape[1]
+        scale = np.sqrt(weight) / np.maximum(y, _NEAR ** (1.0 / exponent))
+        rows = columns[self.train]
+        sizes = np.maximum(np.sqrt(np.mean(np.square(rows), axis=0)), 1e-300)
+        rows, targets = rows * (scale[:, None] / sizes), y * scale
+        moments = Moments(rows.T @ rows, rows.T @ targets, float(targets @ targets), float(weight.sum()), len(targets))
+        ridge = np.full(n, _RIDGE * float(np.trace(moments.gram)) / n)
+        penalty = Quadratic(sparse.csr_array(sparse.diags_array(ridge)), np.zeros(n))
+        return least_squares(moments, penalty, np.full(n, 0.0 if nonnegative else -np.inf)).weights / sizes
+
+    def _error(self, sums: Floats, exponent: float) -> float:
+        """Return the mean relative error of held-out distances that are powers of sums."""
+        y, weight = self.y[self.held], self.weight[self.held]
+        return float(weight @ (np.abs(sums[self.held] ** exponent - y) / np.maximum(y, _NEAR)) / weight.sum())
+
+
+def _of_mean_1(factors: Floats) -> tuple[float, ...]:
+    """Return factors as they are stored: above 0, and 1 in the mean."""
+    factors = np.maximum(factors, _LEAST * factors.max())
+    return tuple((factors / factors.mean()).tolist())
+
+
+def _widths(features: Floats) -> Floats:
+    """Return the ranges of features, 1 where there is none."""
+    widths = np.ptp(features, axis=0)
+    return np.where(widths > 0.0, widths, 1.0)
