@@ -31,6 +31,7 @@ _PROBE = 3  # pairs on which a function is tried
 _SEARCHED = 256  # rows among which different items are looked for
 _BATCH = 1024  # pairs in a task of a function of batches
 _SINGLE = 32  # pairs in a task of a function of vectors
+_ROUNDING = 1e-9  # a negative number as small may be meant as 0
 _TASKS = 256  # tasks into which calls on objects are cut, so that a bar moves
 _MOST = 512  # pairs in a task of a function of objects
 
@@ -241,7 +242,7 @@ class UserDistance:
         if value is None:
             raise self.refuse(f"it returned {_brief_value(returned[0])}; one number is required", i, j)
         if not isfinite(value) or value < 0:
-            raise self.refuse(f"it returned {value}; a finite number >= 0 is required", i, j)
+            raise self.refuse(f"it returned {value}; a finite number >= 0 is required{_if_rounded(value)}", i, j)
         self.calls.record(i, j, value)
         return value, returned[1]
 
@@ -324,7 +325,7 @@ def _evaluated(
             return np.empty(0), 0, interrupt
         if values is not None:
             bad = np.flatnonzero(~np.isfinite(values) | (nonnegative & (values < 0)))
-            failed = InputError(f"it returned {values[bad[0]]}") if len(bad) else None
+            failed = InputError(f"it returned {values[bad[0]]}{_if_rounded(values[bad[0]])}") if len(bad) else None
             return values[: bad[0]] if len(bad) else values, len(values), failed
     done: list[float] = []
     try:
@@ -354,8 +355,14 @@ def _value(function: Distance, form: Form, x: Any, y: Any, nonnegative: bool) ->
     else:
         number = float(function(x, y)) if form == "vectors" else _only_value(function(x[None], y[None]))
     if not np.isfinite(number) or (nonnegative and number < 0):
-        raise InputError(f"it returned {number:g}" if form == "objects" else f"it returned {number}")
+        returned = f"{number:g}" if form == "objects" else f"{number}"
+        raise InputError(f"it returned {returned}{_if_rounded(number)}")
     return number
+
+
+def _if_rounded(number: float) -> str:
+    """Return what to do about a number that rounding may have left below 0."""
+    return ": return max(value, 0.0) if that is rounding" if -_ROUNDING < number < 0.0 else ""
 
 
 def _number(returned: Any) -> float | None:

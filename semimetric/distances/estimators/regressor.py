@@ -58,7 +58,9 @@ class DistanceRegressor(MeasuredLearner):
         takes the shared one if it has a tenth less. It compares them for two or more features that are all numbers, where
         ``n_knots`` or ``alpha`` is "auto". It is "full" with ``axioms`` "metric", "quasimetric" or None, with directions, joint
         groups, constraints, a prior or base distances, with given knots, one number of knots a feature, the symmetry "swap",
-        and ``link="concave"``. More than 600 features, which would be screened, share one if its error is below 2 %.
+        and ``link="concave"``. A shared table has factors, and maybe directions, where the distances are nearly Euclid's of
+        columns in any units, Minkowski's, or a Mahalanobis distance. More than 600 features, which would be screened, share
+        one if its error is below 2 %.
         `Tables` says besides which features have a joint table, where knots are, and what counts outside of them.
     axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
         Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by
@@ -114,7 +116,7 @@ class DistanceRegressor(MeasuredLearner):
         Settings that "auto" compared; printed, a table. It takes the simplest within one standard error of the best: the
         fewest knots, then the strongest penalty.
     recipe_ : Recipe
-        Every parameter as it was used.
+        Every parameter as it was used. ``recipe_.factors`` are those of a shared table, and tell how they were found.
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
@@ -203,6 +205,7 @@ class DistanceRegressor(MeasuredLearner):
                 f"{pairs_used} with distances that are all equal ({target[used][0]:g}) hold nothing to learn; give at least "
                 "two pairs at different distances"
             )
+        _warn_of_asymmetry(recipe, checked.take(used), target[used])
         data, held = self._split(recipe, MeasuredDistances.of_arrays(checked.take(used), target[used], weight[used]))
         self.fit_data(recipe, data, names)
         if held is not None:
@@ -322,6 +325,30 @@ class DistanceRegressor(MeasuredLearner):
                 raise InputError(f'validation_fraction={fraction!r} must be a number between 0 and 1, or "auto"')
         elif check_alpha("validation_fraction", fraction) > 1:
             raise InputError(f"validation_fraction={fraction!r} must lie between 0 and 1")
+
+
+_UNEVEN = 0.05  # the median difference of both distances of a pair, relative to their mean, that is told of
+
+
+def _warn_of_asymmetry(recipe: Recipe, pairs: Pairs, y: Floats) -> None:
+    """Warn where half of the pairs or more are given in both orders, and have other distances in one than in the other."""
+    if recipe.axioms not in ("semimetric", "metric"):
+        return
+    low, high = pairs.index.min(axis=1), pairs.index.max(axis=1)
+    forth = pairs.left < pairs.right
+    keys = low * len(pairs.items) + high
+    both, there, back = np.intersect1d(keys[forth], keys[~forth], return_indices=True)
+    one, other = y[forth][there], y[~forth][back]
+    means = (np.abs(one) + np.abs(other)) / 2
+    gaps = np.abs(one - other) / np.where(means > 0, means, 1.0)
+    if 4 * len(both) >= len(pairs) and np.median(gaps) > _UNEVEN:
+        k = int(np.argmax(gaps))
+        warn(
+            f"{len(both)} pairs are given in both orders, with distances such as {one[k]:g} and {other[k]:g}, but "
+            f"axioms={recipe.axioms!r} has one value for both, which lies between them; if these are no errors of "
+            'measurement, use axioms="premetric"',
+            cause="distances that differ by the order",
+        )
 
 
 def _refuse_no_targets(y: object) -> None:

@@ -50,7 +50,7 @@ from .structure import Structure, build_structure, may_pool
 def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> Learned:
     """Learn with everything chosen: `fit_distances`, and the structure before it; factors are those of these data."""
     if isinstance(recipe.factors, PowerSum):
-        recipe = refactored(recipe, data.pairs, data.y, data.weight, data.items, Schema.of(names).names)
+        recipe = refactored(recipe, data.pairs, data.y, data.weight, data.items)
     structure = build_structure(recipe, data.items, names)
     return fit_distances(recipe, structure, data.scaled(recipe, structure))
 
@@ -162,7 +162,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target; with ``links`` their `relative_error`."""
         if isinstance(trial.recipe.factors, PowerSum):
-            own = refactored(trial.recipe, part.tuples, part.y, part.weight, self.items, self.schema.names)
+            own = refactored(trial.recipe, part.tuples, part.y, part.weight, self.items)
             trial = trial._replace(recipe=own)
         if self.links:
             part = part.relinked(trial.recipe)
@@ -278,14 +278,7 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
 
 def _with_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
     """Choose link and exponents, and for a table that features share what it is multiplied by."""
-    power = None
-    if (
-        recipe.tables == "shared"
-        and recipe.factors is None
-        and isinstance(recipe.knots, str)
-        and not len(recipe.base_distances)
-    ):
-        power = nearest_power_sum(recipe, data, Schema.of(names).names)
+    power = _power_sum(recipe, data)
     if power is not None and power.error <= NEARLY_EXACT:
         return Chosen(power.applied(recipe), Choices())
     decided, forms = compare_links(recipe, data, names, knots=knots, alpha=alpha)
@@ -295,6 +288,14 @@ def _with_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: 
         if power.error < _GAIN * min((each.loss for each in other), default=np.inf):
             return Chosen(power.applied(recipe), Choices())
     return Chosen(decided, Choices(), links or forms)
+
+
+def _power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | None:
+    """The nearest sum of powers, for a table that features share whose knots and factors are not given."""
+    placed = recipe.factors is None and isinstance(recipe.knots, str)
+    if recipe.tables != "shared" or not placed or len(recipe.base_distances):
+        return None
+    return nearest_power_sum(recipe, data)
 
 
 def _with_numbers(chosen: Chosen, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
@@ -377,12 +378,15 @@ def choose_shared(recipe: Recipe, data: MeasuredDistances, names: Names, *, alph
     """
     if not _compares_tables(recipe, data, names):
         return None
-    links = ("identity", "sqrt") if recipe.link in ("auto", "power") else (recipe.link,)
-    few = data.sampled(_FEW_PAIRS, recipe.random_state)
-    roughly = [_first_error(replace(recipe, tables="shared", link=link), few, names, True, alpha) for link in links]
-    if min((each.loss for found in roughly for each in found), default=np.inf) > _NEAR_TO_EXACT:
-        return None
-    shared = _with_link(replace(recipe, tables="shared"), data, names, knots=True, alpha=alpha)
+    asked = replace(recipe, tables="shared")
+    power = _power_sum(asked, data)
+    if power is None or power.error > NEARLY_EXACT:
+        links = ("identity", "sqrt") if recipe.link in ("auto", "power") else (recipe.link,)
+        few = data.sampled(_FEW_PAIRS, recipe.random_state)
+        roughly = [_first_error(replace(asked, link=link), few, names, True, alpha) for link in links]
+        if min((each.loss for found in roughly for each in found), default=np.inf) > _NEAR_TO_EXACT:
+            return None
+    shared = _with_link(asked, data, names, knots=True, alpha=alpha)
     first = _first_error(shared.recipe, data, names, True, alpha)
     if not first or first[0].loss > _NEARLY_EXACT:
         return None

@@ -307,6 +307,14 @@ class PowerSum(NamedTuple):
     factors: tuple[float, ...] | None
     directions: Any = None
 
+    def __str__(self) -> str:
+        """Return the form of the distance in words."""
+        if self.directions is not None:
+            form = f"the Mahalanobis distance of {self.directions.n_linear} directions"
+        else:
+            form = f"the root of order {1.0 / self.exponent:g} of a sum of differences to the power {1.0 / self.exponent:g}"
+        return f"{form}, mean relative error {100 * self.error:.2g} % on held-out pairs"
+
     def applied(self, recipe: Recipe) -> Recipe:
         """Return a recipe for a table that features share with the link and the factors of this sum."""
         link = recipe.link if recipe.link == "sqrt" else PowerLink(self.exponent)

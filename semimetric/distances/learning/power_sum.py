@@ -7,7 +7,6 @@ features, or directions of which the matrix is made, share one table, times fact
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,7 +36,7 @@ _LEAST = 1e-9  # of the largest factor: no feature is left out entirely
 _FLAT = 1e-9  # of the largest eigenvalue: a direction in which distances are less is left out
 
 
-def nearest_power_sum(recipe: Recipe, data: MeasuredDistances, names: Sequence[str]) -> PowerSum | None:
+def nearest_power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | None:
     """Return the sum of powers with the least error on held-out pairs, among those that the link of a recipe allows.
 
     None where there is none, or too few pairs to hold some out, and for a weighted L1 distance, which any tables can be.
@@ -55,20 +54,20 @@ def nearest_power_sum(recipe: Recipe, data: MeasuredDistances, names: Sequence[s
     best = min(found, key=lambda each: each.error, default=None)
     few = _PAIRS_A_NUMBER * pairs.n_products > len(train)
     if 0.5 in _exponents(recipe) and not few and not (best is not None and best.error <= NEARLY_EXACT):
-        matrix = pairs.mahalanobis(names)
+        matrix = pairs.mahalanobis()
         best = matrix if best is None or (matrix is not None and matrix.error < _GAIN * best.error) else best
     return None if best is None or best.exponent == 1.0 else best
 
 
-def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats, names: Sequence[str]) -> Recipe:
+def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats) -> Recipe:
     """Return a recipe with factors that were found, and maybe a matrix, with those of other pairs under the same link."""
-    if not isinstance(recipe.factors, PowerSum):
+    exponents = _exponents(recipe)
+    if not isinstance(recipe.factors, PowerSum) or len(exponents) != 1:
         return recipe
     rows = sampled_rows(len(pairs), _MOST_PAIRS, recipe.random_state)
     every = np.arange(len(rows))
     given = _Pairs(pairs.take(rows), y[rows], weight[rows], items, every, every)
-    (exponent,) = _exponents(recipe)
-    found = given.weighted(exponent) if recipe.directions is None else given.mahalanobis(names)
+    found = given.weighted(*exponents) if recipe.directions is None else given.mahalanobis()
     return recipe if found is None or found.factors is None else found.applied(recipe)
 
 
@@ -129,10 +128,10 @@ class _Pairs:
         of_equal = self._error(alike @ self._fitted(alike, exponent, nonnegative=True), exponent)
         if error < _GAIN * of_equal:
             return PowerSum(error, exponent, _of_mean_1(weights))
-        alike_wide = self.widths.max() < _ALIKE * self.widths.min()
-        return PowerSum(of_equal, exponent, None if alike_wide else _of_mean_1(equal))
+        as_they_are = self.widths.max() < _ALIKE * self.widths.min()
+        return PowerSum(of_equal, exponent, None if as_they_are else _of_mean_1(equal))
 
-    def mahalanobis(self, names: Sequence[str]) -> PowerSum | None:
+    def mahalanobis(self) -> PowerSum | None:
         """Return the Mahalanobis distance of a matrix that is learned; None where no direction is seen.
 
         Its directions are eigenvectors of the matrix times the roots of their eigenvalues, so their squares have equal weights.

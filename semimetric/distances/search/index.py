@@ -698,7 +698,8 @@ class NeighborIndex(ShortRepr, SearchesUnderLearned):
                     raise
                 raise InputError(
                     f"{error}. The features are those that a model makes of objects: give the fitted model in place of its "
-                    "semimetric_, and the index takes the objects; or give model.encode(objects)"
+                    "semimetric_, and the index takes the objects; or give model.encode(objects), as to a loaded index, which "
+                    "holds features alone"
                 ) from error
         objects = objects_to_encode(X, d)
         if reset:

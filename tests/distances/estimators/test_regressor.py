@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from learners import made
+from sklearn.base import clone
 
 from semimetric import DistanceRegressor, JointGroups, NotSupportedError, Program, SemimetricWarning
 
@@ -46,6 +47,19 @@ def test_an_asymmetric_distance_needs_premetric():
         for a in ("semimetric", "premetric")
     ]  # fmt: skip
     assert scores[1] > scores[0] + 0.02
+
+
+def test_pairs_in_both_orders_with_other_distances_are_told_of():
+    X = np.random.default_rng(0).random((30, 2))
+    pairs = np.argwhere(~np.eye(30, dtype=bool))
+    there = np.maximum(X[pairs[:, 1], 0] - X[pairs[:, 0], 0], 0.0) + np.abs(X[pairs[:, 0], 1] - X[pairs[:, 1], 1])
+    model = DistanceRegressor(preprocessor=X, n_knots=3, alpha=1e-4)
+    with pytest.warns(SemimetricWarning, match='435 pairs are given in both orders.*use axioms="premetric"'):
+        model.fit(pairs, there)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(model).set_params(axioms="premetric").fit(pairs, there)
+        clone(model).fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1))
 
 
 def test_signed_targets_need_no_axioms():

@@ -171,7 +171,7 @@ def test_directions_of_a_user_need_tables_of_their_own():
 
 def sum_of(y, recipe, index=INDEX):
     data = MeasuredDistances.of_arrays(Pairs(X, index), y, np.full(len(y), 1.0 / len(y)))
-    return nearest_power_sum(recipe, data, tuple("abcd"))
+    return nearest_power_sum(recipe, data)
 
 
 def test_the_nearest_sum_is_among_those_that_the_link_allows():

@@ -200,6 +200,7 @@ BROKEN = {
     "NaN": (lambda: np.nan, "returned nan"),
     "infinite": (lambda: np.inf, "returned inf"),
     "negative": (lambda: -1.0, "returned -1.0"),
+    "rounding": (lambda: -2.2e-16, "return max(value, 0.0) if that is rounding"),
     "an array": (lambda: np.ones(2), "array of shape (2,)"),
     "one in an array": (lambda: np.ones((1, 1)), "array of shape (1, 1)"),
     "text": (lambda: "near", "str 'near'"),
