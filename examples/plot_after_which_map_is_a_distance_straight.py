@@ -43,7 +43,7 @@ for model, name, color in ((by_columns, 'tables="full"', "0.6"), (by_default, "b
 left.axline((0, 0), slope=1, color="k", linewidth=0.8)
 left.set(title="Distances of new rows", xlabel="true distance", ylabel="learned distance")
 left.legend(frameon=False, markerscale=6)
-right.imshow(M, cmap="RdBu", vmin=-np.abs(M).max(), vmax=np.abs(M).max())
+right.imshow(M, cmap="RdBu", vmin=-2 * np.abs(M).max(), vmax=2 * np.abs(M).max())
 for i, j in np.ndindex(4, 4):
     right.text(j, i, f"{M[i, j]:.2f}\n({(turn @ turn.T)[i, j]:.2f})", ha="center", va="center", fontsize=9)
 right.set(title="The matrix, learned (and true)", xticks=range(4), xticklabels=names, yticks=range(4), yticklabels=names)

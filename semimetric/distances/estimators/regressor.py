@@ -116,7 +116,7 @@ class DistanceRegressor(MeasuredLearner):
         Settings that "auto" compared; printed, a table. It takes the simplest within one standard error of the best: the
         fewest knots, then the strongest penalty.
     recipe_ : Recipe
-        Every parameter as it was used. ``recipe_.factors`` are those of a shared table, and tell how they were found.
+        Every parameter as it was used. ``recipe_.factors`` are those of a shared table; printed, how they were found.
     groups_ : tuple of tuples of int
         Groups of features of the distance.
     group_choices_ : Choices
@@ -327,7 +327,7 @@ class DistanceRegressor(MeasuredLearner):
             raise InputError(f"validation_fraction={fraction!r} must lie between 0 and 1")
 
 
-_UNEVEN = 0.05  # the median difference of both distances of a pair, relative to their mean, that is told of
+_UNEVEN = 0.05  # the median difference of both distances of a pair, relative to their mean, from which it is warned of
 
 
 def _warn_of_asymmetry(recipe: Recipe, pairs: Pairs, y: Floats) -> None:

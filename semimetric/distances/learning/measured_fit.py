@@ -335,7 +335,7 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
     else:
         first = [*_first_error(full.recipe, data, names, knots, alpha), *_first_error(shared.recipe, data, names, knots, alpha)]
     scored = {candidate.settings["tables"]: candidate.loss for candidate in first}
-    at_once = len(first) == 2 and first[1].loss < min(_OUT_OF_REACH * first[0].loss, _NEARLY_EXACT)
+    at_once = len(first) == 2 and first[1].loss < min(_OUT_OF_REACH * first[0].loss, NEARLY_EXACT)
     if "shared" not in scored or ("full" in scored and scored["shared"] > _GAIN * scored["full"]):
         found, tables = _with_numbers(full, data, names, knots=knots, alpha=alpha), _by_error(first)
     elif "full" not in scored or (at_once and full_unless_shared_gains(first) is first[1]):
@@ -388,7 +388,7 @@ def choose_shared(recipe: Recipe, data: MeasuredDistances, names: Names, *, alph
             return None
     shared = _with_link(asked, data, names, knots=True, alpha=alpha)
     first = _first_error(shared.recipe, data, names, True, alpha)
-    if not first or first[0].loss > _NEARLY_EXACT:
+    if not first or first[0].loss > NEARLY_EXACT:
         return None
     return _with_numbers(shared, data, names, knots=True, alpha=alpha)._replace(tables=_by_error(first))
 
@@ -529,7 +529,6 @@ def compare_links(recipe: Recipe, data: MeasuredDistances, names: Names, *, knot
 
 _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
 _SHARED_KNOTS, _FINE_KNOTS = 12, 32  # of a table that all features share, whose knots cost little
-_NEARLY_EXACT = 0.02  # the relative error with 12 knots, from which a table that all features share can be taken at once,
 _OUT_OF_REACH = 0.25  # if it is so many times that of tables of single features
 _NEAR_TO_EXACT, _FEW_PAIRS = 0.1, 2_000  # of many features: the error on so few pairs, above which it is not tried further
 _BENT = 3  # the fewest knots that let a table bend: with two a sum is little but a weighted L1 distance

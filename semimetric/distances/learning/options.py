@@ -286,6 +286,9 @@ class SearchCost(NamedTuple):
         return f'{self.n_fits} fits; effort="thorough" makes {self.n_thorough}'
 
 
+_MOST_APART = 1e12  # times the least factor: more would leave nothing of it
+
+
 @storable
 class PowerSum(NamedTuple):
     """A sum of powers that is near to distances: ``d(x, y)^p = sum_f c_f |x_f - y_f|^p``, of features or of directions.
@@ -310,7 +313,8 @@ class PowerSum(NamedTuple):
     def __str__(self) -> str:
         """Return the form of the distance in words."""
         if self.directions is not None:
-            form = f"the Mahalanobis distance of {self.directions.n_linear} directions"
+            n = self.directions.n_linear
+            form = f"the Mahalanobis distance of {n} direction{'s' if n > 1 else ''}"
         else:
             form = f"the root of order {1.0 / self.exponent:g} of a sum of differences to the power {1.0 / self.exponent:g}"
         return f"{form}, mean relative error {100 * self.error:.2g} % on held-out pairs"
@@ -430,15 +434,16 @@ class Recipe:
     def column_factors(self) -> tuple[float, ...] | None:
         """The factors of the features in a table that they share, and None if they share its knots too."""
         given = self.factors.factors if isinstance(self.factors, PowerSum) else self.factors
-        return None if given is None else tuple(map(float, given))
+        return None if given is None else tuple((np.asarray(given, dtype=np.float64) / np.max(given)).tolist())
 
     def _check_factors(self) -> None:
         if isinstance(self.factors, PowerSum) or self.factors is None:
             return
-        numbers = list(self.factors) if isinstance(self.factors, (list, tuple, np.ndarray)) else []
-        if not numbers or not all(0.0 < (real_number(number) or 0.0) < np.inf for number in numbers):
+        numbers = [real_number(number) or 0.0 for number in self.factors] if np.ndim(self.factors) == 1 else [0.0]
+        if not (numbers and all(0.0 < number < np.inf for number in numbers) and max(numbers) < _MOST_APART * min(numbers)):
             raise InputError(
-                f"factors={shown(self.factors)} are no numbers > 0, one for each feature; give such, or None to have them found"
+                f"factors={shown(self.factors)} are no numbers > 0, one for each feature, of which the largest is less than "
+                f"{_MOST_APART:g} times the least; give such, or None to have them found"
             )
         if self.tables != "shared":
             raise InputError(f'factors= multiply the table that features share, and tables is {self.tables!r}; give "shared"')

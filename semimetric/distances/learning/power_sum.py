@@ -30,9 +30,12 @@ _GAIN = 0.9  # times the error with equal weights, which are as good where other
 _PAIRS, _MOST_PAIRS = 5_000, 20_000  # that sums are compared on, and that the one that is taken is fitted to
 _PAIRS_A_NUMBER = 4  # of a matrix
 _NEAR = 0.05  # mean distances: shorter ones count as this long
-_RIDGE = 1e-12  # of the mean curvature, for features that the pairs cannot tell apart
+_RIDGE = 1e-12  # of the mean curvature, for features that the pairs do not separate
 _ALIKE = 2.0  # times the least range: features in ranges as alike share their knots as they are
 _LEAST = 1e-9  # of the largest factor: no feature is left out entirely
+_ROUNDING = 1e-6  # errors below are equal
+_FINE = 1e-8  # of the values of a feature, or of the widest direction: ranges below are rounding
+_MOST_DIGITS = 280.0  # of the mean of the sums
 _FLAT = 1e-9  # of the largest eigenvalue: a direction in which distances are less is left out
 
 
@@ -47,13 +50,14 @@ def nearest_power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | Non
         train, held = next(iter(splits))
     except TooFewError:
         return None
-    pairs = _Pairs(data.pairs, data.y, data.weight, data.items, train, held)
+    pairs = _SplitPairs(data.pairs, data.y, data.weight, data.items, train, held)
     if not pairs.are_fit:
         return None
-    found = [pairs.weighted(exponent) for exponent in _exponents(recipe)]
-    best = min(found, key=lambda each: each.error, default=None)
+    exponents = _exponents(recipe, float(data.weight @ data.y))
+    found = [pairs.weighted(exponent) for exponent in exponents]
+    best = min(found, key=lambda each: max(each.error, _ROUNDING), default=None)  # of equal ones the first
     few = _PAIRS_A_NUMBER * pairs.n_products > len(train)
-    if 0.5 in _exponents(recipe) and not few and not (best is not None and best.error <= NEARLY_EXACT):
+    if 0.5 in exponents and not few and not (best is not None and best.error <= NEARLY_EXACT):
         matrix = pairs.mahalanobis()
         best = matrix if best is None or (matrix is not None and matrix.error < _GAIN * best.error) else best
     return None if best is None or best.exponent == 1.0 else best
@@ -61,26 +65,30 @@ def nearest_power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | Non
 
 def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats) -> Recipe:
     """Return a recipe with factors that were found, and maybe a matrix, with those of other pairs under the same link."""
-    exponents = _exponents(recipe)
+    exponents = _exponents(recipe, 1.0)
     if not isinstance(recipe.factors, PowerSum) or len(exponents) != 1:
         return recipe
     rows = sampled_rows(len(pairs), _MOST_PAIRS, recipe.random_state)
     every = np.arange(len(rows))
-    given = _Pairs(pairs.take(rows), y[rows], weight[rows], items, every, every)
+    given = _SplitPairs(pairs.take(rows), y[rows], weight[rows], items, every, every)
+    if not given.are_fit:
+        return recipe
     found = given.weighted(*exponents) if recipe.directions is None else given.mahalanobis()
-    return recipe if found is None or found.factors is None else found.applied(recipe)
+    return recipe if found is None else found.applied(recipe)
 
 
-def _exponents(recipe: Recipe) -> tuple[float, ...]:
-    """Return the exponents of the link that a recipe allows."""
+def _exponents(recipe: Recipe, mean: float) -> tuple[float, ...]:
+    """Return the exponents of the link that a recipe allows, but those whose sums are too large or small in the mean."""
     if recipe.link in ("auto", "power"):
-        return _EXPONENTS
+        return tuple(e for e in _EXPONENTS if abs(np.log10(max(mean, 1e-300))) < _MOST_DIGITS * e)
+    if recipe.link == "concave":
+        return ()
     link = link_function(recipe.link)
     return (link.exponent,) if isinstance(link, PowerLink) and link.concave else ()
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class _SplitPairs:
     """Pairs with distances, of which some are fitted to, and others, which share no item with them, are held out."""
 
     pairs: Pairs
@@ -115,8 +123,16 @@ class _Pairs:
 
     @property
     def are_fit(self) -> bool:
-        """True if all are numbers, and some distances to learn from are above 0."""
-        return bool(np.isfinite(self.gaps).all() and np.isfinite(self.y).all() and (self.y[self.train] > 0.0).any())
+        """True if all are numbers, of two features or more, and some distances on both sides are above 0."""
+        several = np.count_nonzero(np.ptp(self.items, axis=0) > _FINE * np.abs(self.items).max(axis=0)) > 1
+        above = all(float(self.weight[rows] @ self.y[rows]) > 0.0 for rows in (self.train, self.held))
+        return bool(several and above and np.isfinite(self.gaps).all() and np.isfinite(self.y).all() and self._are_fine)
+
+    @property
+    def _are_fine(self) -> bool:
+        """True if the values of no feature are so alike that knots between them would coincide."""
+        spread = np.ptp(self.items, axis=0)
+        return bool(((spread == 0.0) | (spread > _FINE * np.abs(self.items).max(axis=0))).all())
 
     def weighted(self, exponent: float) -> PowerSum:
         """Return the sum of powers with a weight for each feature, or with one for all if that is as good."""
@@ -128,27 +144,33 @@ class _Pairs:
         of_equal = self._error(alike @ self._fitted(alike, exponent, nonnegative=True), exponent)
         if error < _GAIN * of_equal:
             return PowerSum(error, exponent, _of_mean_1(weights))
-        as_they_are = self.widths.max() < _ALIKE * self.widths.min()
+        as_they_are = np.ptp(self.items) < _ALIKE * self.widths.min()
         return PowerSum(of_equal, exponent, None if as_they_are else _of_mean_1(equal))
 
     def mahalanobis(self) -> PowerSum | None:
         """Return the Mahalanobis distance of a matrix that is learned; None where no direction is seen.
 
-        Its directions are eigenvectors of the matrix times the roots of their eigenvalues, so their squares have equal weights.
+        It is learned in coordinates in which the items are white, without those in which they do not differ. Its directions are
+        eigenvectors of the matrix of the features across their ranges, times the roots of their eigenvalues, so that their
+        squares have equal weights.
         """
-        n = self.gaps.shape[1]
+        items = (self.items - self.items.mean(axis=0)) / self.widths
+        _, sizes, axes = np.linalg.svd(items, full_matrices=False)
+        axes = (axes / np.maximum(sizes, 1e-300)[:, None])[sizes > _FINE * sizes[0]] * np.sqrt(len(items))
+        gaps = self.gaps @ axes.T
+        n = len(axes)
         a, b = np.triu_indices(n)
-        columns = self.gaps[:, a] * self.gaps[:, b]
+        columns = gaps[:, a] * gaps[:, b]
         matrix = np.zeros((n, n))
         matrix[a, b] = self._fitted(columns, 0.5, nonnegative=False)
-        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        values, vectors = np.linalg.eigh(axes.T @ (matrix + matrix.T) @ axes / 2)
         seen = np.flatnonzero(values > _FLAT * values.max())[::-1]
         if not len(seen):
             return None
         rows = np.sqrt(values[seen, None]) * vectors[:, seen].T
         error = self._error(((self.gaps @ rows.T) ** 2).sum(axis=1), 0.5)
         directions = Directions(rows / self.widths, tuple(f"mahalanobis {k + 1}" for k in range(len(rows))))
-        factors = np.append(np.zeros(n), _widths(self.items @ directions.matrix.T) ** 2)
+        factors = np.append(np.zeros(len(self.widths)), _widths(self.items @ directions.matrix.T) ** 2)
         return PowerSum(error, 0.5, _of_mean_1(factors), directions)
 
     def _fitted(self, columns: Floats, exponent: float, *, nonnegative: bool) -> Floats:

@@ -153,9 +153,10 @@ class Tables(Settings):
         tables have a placement of their own, or the same given knots for all features.
         Labeled items count a row each.
     factors : sequence of float, or None, default None
-        What a shared table is multiplied by for each feature, > 0: ``d(x, y) = sum_f c_f w · ID([x_f, y_f])``. The knots are
-        then at the same shares of the range of each feature. None finds factors where the distances are nearly a power of a
-        sum of powers, such as Euclid's of columns in different units, or a Mahalanobis distance, whose directions are found.
+        What a shared table is multiplied by for each feature, then for each direction, all > 0:
+        ``d(x, y) = sum_f c_f w · ID([x_f, y_f])``. The knots are then at the same shares of the range of each feature. None
+        finds factors where the distances are nearly a power of a sum of powers, such as Euclid's of columns in different
+        units, or a Mahalanobis distance, whose directions are found.
     symmetry : {"tie", "swap"}, default "tie"
         Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features). "swap" is for
         measured distances.

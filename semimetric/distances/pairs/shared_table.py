@@ -135,4 +135,5 @@ def _alike(knots: Floats, others: Floats) -> bool:
     if len(knots) != len(others) or not (knots[-1] > knots[0] and others[-1] > others[0]):
         return False
     one, other = ((each - each[0]) / (each[-1] - each[0]) for each in (knots, others))
-    return bool(np.abs(one - other).max() < 1e-9)
+    rounding = max(float(np.abs(each).max() / (each[-1] - each[0])) for each in (knots, others))
+    return bool(np.abs(one - other).max() < 1e-9 + 8 * np.finfo(float).eps * rounding)

@@ -66,7 +66,7 @@ class QueryBounds:
 
     def proof(self, row: int, value: float, dual: Any) -> Proof | None:
         """Return the lower bounds that the exact distance of one item proves for others, as a function of their rows."""
-        return partial(self.lower_from_dual, dual) if dual is not None and self.bounds.reads_duals else None
+        return self.bounds.proof_at(self, row, value, dual)
 
     def lower_from_dual(self, dual: Any, rows: Integers) -> Floats:
         """Return lower bounds that the dual of one exact distance of the query proves for other items, shape (n_rows,)."""
@@ -101,6 +101,10 @@ class Bounds(ShortRepr, BaseEstimator, ABC):
     @abstractmethod
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
         """Return upper bounds of the distances of one query to items."""
+
+    def proof_at(self, query: QueryBounds, row: int, value: float, dual: Any) -> Proof | None:
+        """Return what `QueryBounds.proof` does for a query: nothing, unless the bounds read duals, or distances themselves."""
+        return partial(query.lower_from_dual, dual) if dual is not None and self.reads_duals else None
 
     def lower_at_dual(self, query: Coordinates, items: Coordinates, dual: Any) -> Floats:
         """Return the lower bounds that a dual proves: 0, unless the bounds read duals."""

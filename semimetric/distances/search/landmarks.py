@@ -13,6 +13,7 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
+from ..._kernels.transport_plans import has_no_detour
 from ...data.calls import UserDistance
 from ...data.object_lists import listed_objects
 from .bounds import Bounds, Coordinates, Proof, QueryBounds, chebyshev
@@ -24,6 +25,7 @@ _BLOCK = 16  # calls in a task of a thread
 _ROUNDED = 1e-9  # share of their sizes by which values that are no integers may be off
 _FEWEST_SAMPLED = 32  # items: fewer say little of the others
 _LITTLE = 0.01  # of pairs of the sample discarded
+_MOST_CHECKED = 2_048  # items whose triangles are all checked, if all are landmarks
 _LONGEST = 60  # characters of an object in a message
 _EXACT = 2.0**52  # integers up to here add up without rounding
 
@@ -57,10 +59,10 @@ class LandmarkBounds(Bounds):
     (AESA, Vidal 1986). No bounds by the triangle inequality need fewer calls for few items under a costly distance.
 
     You assert the geometry, and `fit` looks for a violation. It checks symmetry, every triangle of an item and two landmarks,
-    and those of ``n_checked`` sampled pairs of items with every landmark. (If all items are landmarks, symmetry and triangles
-    are those of the sampled pairs alone.) With "hilbert", the Gram matrix of the landmarks and
-    any item must be positive semidefinite within rounding too, and sampled pairs must have distances within their bounds. A
-    distance that fails is refused.
+    and those of ``n_checked`` sampled pairs of items with every landmark. If all items are landmarks, symmetry is that of the
+    sampled pairs alone, and of more than 2,048 items triangles are those of these pairs, too. With "hilbert", the Gram matrix
+    of the landmarks and any item must be positive semidefinite within rounding too, and sampled pairs must have distances
+    within their bounds. A distance that fails is refused.
 
     Parameters
     ----------
@@ -172,7 +174,8 @@ class LandmarkBounds(Bounds):
         tolerance = 0.0 if self.tolerance == "auto" and exact else self._rounded_tolerance()
         if every:
             self._check_symmetry(objects, (pairs, checked), table[pairs[:, 0], pairs[:, 1]], tolerance)
-        else:
+            self._check_own(objects, table, landmarks, tolerance)
+        if not every or (n <= _MOST_CHECKED and not has_no_detour(table, (1.0 + tolerance) / (1.0 - tolerance) - 1.0)):
             self._check_landmarks(objects, table, landmarks, tolerance)
         self._check_pairs(objects, table, landmarks, (pairs, checked), tolerance)
         if simplex is not None:
@@ -186,21 +189,24 @@ class LandmarkBounds(Bounds):
 
     def at(self, query: Any) -> QueryBounds:
         """Return the bounds of one query to all items of the fit, which takes a call for each landmark, unless all are."""
-        if self._every:
-            return _BoundsByCalls(self, self.items_.take(slice(0)))
+        if self._every:  # each call of the search will say more
+            return QueryBounds(self, self.items_.take(slice(0)))
         distances = self._called([query], "query")
         return QueryBounds(self, self._located(distances), self._known(distances[0]), len(self.landmarks_))
 
     def at_item(self, row: int) -> QueryBounds:
         """Return the bounds of one item of the fit to all of them, which takes no call."""
         if self._every:
-            return _BoundsByCalls(self, self.items_.take(slice(0)), self._known(self.distances_[row]))
+            return QueryBounds(self, self.items_.take(slice(0)), self._known(self.distances_[row]))
         return QueryBounds(self, self.items_.take(slice(row, row + 1)), self._known(self.distances_[row]))
 
     @property
     def n_query_calls(self) -> int:
         """The number of calls of the distance that the bounds of one query take before its search."""
         return 0 if self._every else len(self.landmarks_)
+
+    def proof_at(self, query: QueryBounds, row: int, value: float, dual: Any) -> Proof | None:
+        return partial(self.lower_beside, row, value) if self._every else None
 
     def lower_beside(self, row: int, value: float, rows: Integers) -> Floats:
         """Return lower bounds of the distances of a query to items, by its distance to the landmark in a row: (n_rows,)."""
@@ -225,6 +231,8 @@ class LandmarkBounds(Bounds):
         return Coordinates(values, np.empty((len(values), 0)), np.ones(len(values)))
 
     def lower_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        if not len(query):  # nothing is called yet
+            return np.zeros(len(items))
         if self._simplex is not None:
             return self._simplex.bounds(query.values, items.values)[0]
         tolerance = self._tolerance_of(query.values, items.values)
@@ -234,6 +242,8 @@ class LandmarkBounds(Bounds):
         return np.maximum(gaps.max(axis=1), 0.0)
 
     def upper_at(self, query: Coordinates, items: Coordinates) -> Floats:
+        if not len(query):
+            return np.full(len(items), np.inf)
         if self._simplex is not None:
             return self._simplex.bounds(query.values, items.values)[1]
         return (items.values + query.values).min(axis=1) * (1.0 + self._tolerance_of(query.values, items.values))
@@ -267,11 +277,9 @@ class LandmarkBounds(Bounds):
                 f"({_shown(objects[i])}; {_shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
             )
 
-    def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
-        among = table[landmarks]
-        every = np.stack(np.meshgrid(landmarks, landmarks, indexing="ij"), axis=2).reshape(-1, 2)
-        self._check_symmetry(objects, (every, among.ravel()), among.T.ravel(), tolerance)
-        own = np.diagonal(among)
+    def _check_own(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
+        """Refuse landmarks that are not at 0 of themselves."""
+        own = table[landmarks, np.arange(len(landmarks))]
         if (own > tolerance * table.max()).any():
             a = int(np.argmax(own))
             i = int(landmarks[a])
@@ -279,6 +287,12 @@ class LandmarkBounds(Bounds):
                 f"distance= of item {i} to itself is {own[a]:g} and not 0 ({_shown(objects[i])}); a metric is required for "
                 "bounds by landmarks"
             )
+
+    def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
+        among = table[landmarks]
+        every = np.stack(np.meshgrid(landmarks, landmarks, indexing="ij"), axis=2).reshape(-1, 2)
+        self._check_symmetry(objects, (every, among.ravel()), among.T.ravel(), tolerance)
+        self._check_own(objects, table, landmarks, tolerance)
         for b, j in enumerate(landmarks.tolist()):
             way = table[:, b, None] + among[b]  # from every item over landmark b to every landmark
             longer = table - way > tolerance * (table + way)
@@ -298,22 +312,6 @@ class LandmarkBounds(Bounds):
                     a = int(np.argmax(longer))
                     rows = {"i": i, "j": j, "k": int(landmarks[a])}
                     raise _broken(objects, tuple(rows[name] for name in order), tuple(float(side[a]) for side in sides))
-
-
-class _BoundsByCalls(QueryBounds):
-    """The bounds of one query, all items being landmarks: nothing is known before its search, and each call adds to it."""
-
-    def lower(self, rows: Integers | slice = slice(None)) -> Floats:
-        return np.zeros(len(self.bounds.items_.masses[rows]))
-
-    quick = lower
-
-    def upper(self, rows: Integers | slice = slice(None)) -> Floats:
-        return np.full(len(self.bounds.items_.masses[rows]), np.inf)
-
-    def proof(self, row: int, value: float, dual: Any) -> Proof:
-        assert isinstance(self.bounds, LandmarkBounds)
-        return partial(self.bounds.lower_beside, row, value)
 
 
 def _between(called: Callable[[Integers], Floats], n: int) -> Floats:

@@ -24,7 +24,7 @@ from ..features.uniform_directions import half_sphere
 from .bounds import Bounds, Coordinates, chebyshev
 
 _UNIT = 2.0**-52
-_MOST_CHECKED = 2_048  # bins between whose costs all triangles are checked, which takes 2 seconds
+_MOST_CHECKED = 1_024  # bins between whose costs all triangles are checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +140,9 @@ class EarthMoversDistance(NetworkSimplex):
     It is the least total cost ``sum_ij F_ij c_ij`` of plans F >= 0 whose row sums are x and column sums y. Beside it the solver
     finds dual variables, which `with_dual` returns. An index with this distance as ``rerank=`` reads the dual of each exact
     distance: it bounds the distances of the query to all other items, see `TransportBounds`.
+
+    Where costs obey the triangle inequality, the mass that both histograms have in a bin stays there, and the solver receives
+    the rest. The first call checks this, up to rounding, for at most 1,024 bins, which takes .2 s for so many.
 
     Masses that differ by at most 1e-6 of the larger, as sums of float32 do, are taken for equal. The distance is that of
     the two histograms of mass 1, times the mean of their masses, so it lies within the bounds of `TransportBounds`.

@@ -1,6 +1,7 @@
 """Euclid's distance of columns in any units, its kin and Mahalanobis distances are found by default, from few numbers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from learners import made
 from numpy.testing import assert_allclose, assert_array_equal
@@ -119,7 +120,10 @@ def test_the_recipe_the_file_and_the_index_give_the_same(name, tmp_path):
     assert_array_equal(again.semimetric_.weights, model.semimetric_.weights)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
-    assert loaded.recipe_.factors == model.recipe_.factors or name == "Mahalanobis"
+    assert loaded.recipe_.factors.factors == model.recipe_.factors.factors
+    assert (loaded.recipe_.directions is None) == (name == "Euclid")
+    if name == "Mahalanobis":
+        assert_array_equal(loaded.recipe_.directions.matrix, model.recipe_.directions.matrix)
     assert_array_equal(loaded.predict(INDEX[:50]), model.predict(INDEX[:50]))
     found = NeighborIndex(model.semimetric_).fit(X).search(NEW, 5)
     assert_allclose(found.distances, np.sort(model.semimetric_.pairwise(NEW, X), axis=1)[:, :5], rtol=1e-9)
@@ -134,6 +138,65 @@ def test_a_link_that_is_given_is_kept(link):
     assert other.recipe_.factors is None
 
 
+@pytest.mark.parametrize("link", ["concave", 2.0])
+def test_other_links_have_no_sum_of_powers(link):
+    kind = "shared" if link == 2.0 else "auto"
+    model = fitted(between("Euclid"), tables=kind, link=link)
+    assert model.recipe_.factors is None
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-60, 1e150])
+def test_distances_of_any_size_are_learned(unit):
+    model = fitted(between("Euclid") * unit)
+    found, true = model.semimetric_.pairwise(NEW, NEW), cdist(NEW, NEW) * unit
+    assert np.median(np.abs(found[true > 0] / true[true > 0] - 1.0)) < 0.15
+
+
+@pytest.mark.parametrize("offset", [10.0, 1e3, 1e8, 1.7e9, 1e12])
+@pytest.mark.parametrize("name", ["Euclid", "Mahalanobis"])
+def test_columns_may_lie_anywhere(name, offset):
+    moved = np.array([0.0, 0.0, 0.0, offset])
+    model = DistanceRegressor(preprocessor=X + moved, effort="fast").fit(INDEX, between(name))
+    found, true = model.semimetric_.pairwise(NEW + moved, NEW + moved), DISTANCES[name][0](NEW, NEW)
+    assert np.median(np.abs(found[true > 0] / true[true > 0] - 1.0)) < (0.01 if offset < 1e9 else 0.2)
+
+
+def test_columns_of_alike_ranges_far_from_one_another_have_knots_of_their_own():
+    alike, index = RNG.uniform(size=(160, 4)) + [0.0, 0.0, 0.0, 1_000.0], INDEX
+    model = DistanceRegressor(preprocessor=alike, effort="fast").fit(index, cdist(alike, alike)[tuple(index.T)])
+    assert model.recipe_.factors is not None
+    new = RNG.uniform(size=(2, 200, 4)) + [0.0, 0.0, 0.0, 1_000.0]
+    assert np.median(np.abs(model.semimetric_.paired(*new) / np.linalg.norm(new[0] - new[1], axis=1) - 1.0)) < 0.01
+
+
+@pytest.mark.parametrize("kind", ["a sum of two others", "a column twice", "shares", "one-hot"])
+def test_columns_that_depend_on_one_another_have_a_mahalanobis_distance_too(kind):
+    rng = np.random.default_rng(3)
+    S = rng.normal(size=(160, 3))
+    S = {
+        "a sum of two others": np.c_[S, S[:, :1] + S[:, 1:2]],
+        "a column twice": np.c_[S, S[:, :1]],
+        "shares": rng.dirichlet(np.ones(5), 160),
+        "one-hot": np.c_[S, np.eye(4)[rng.integers(0, 4, 160)]],
+    }[kind]
+    turn = rng.normal(size=(S.shape[1], 3))
+    model = DistanceRegressor(preprocessor=S, effort="fast").fit(INDEX, cdist(S @ turn, S @ turn)[tuple(INDEX.T)])
+    assert model.recipe_.directions is not None
+    assert model.recipe_.factors.error < 1e-6
+
+
+def test_of_one_column_the_sum_itself_is_taken():
+    one = X[:, :1]
+    model = DistanceRegressor(preprocessor=one, tables="shared", effort="fast").fit(INDEX, cdist(one, one)[tuple(INDEX.T)])
+    assert str(model.semimetric_.link) == "identity"
+
+
+def test_held_out_distances_that_are_all_0_show_nothing():
+    y = np.zeros(len(INDEX))
+    y[:3] = 1.0
+    assert sum_of(y, Recipe(link=PowerLink(0.5))) is None
+
+
 def test_numbers_may_be_given_beside_it():
     model = fitted(between("Mahalanobis"), tables="shared", n_knots=12, alpha=1e-9, link=0.5)
     assert model.recipe_.directions is not None
@@ -146,6 +209,8 @@ def test_factors_that_are_given_are_taken():
     model = fitted(y, tables=Tables("shared", factors=given), link=0.5)
     assert_array_equal(model.recipe_.factors, given)
     assert error(model, "Euclid with weights") < 0.01
+    other = fitted(y, tables=Tables("shared", factors=pd.Series(given * 1e300)), link=0.5)
+    assert_allclose(other.semimetric_.pairwise(NEW, NEW), model.semimetric_.pairwise(NEW, NEW), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +220,7 @@ def test_factors_that_are_given_are_taken():
         ([1.0, 0.0, 1.0, 1.0], "shared", "no numbers > 0"),
         ([1.0, np.nan, 1.0, 1.0], "shared", "no numbers > 0"),
         ("large", "shared", "no numbers > 0"),
+        ([1.0, 1e-13, 1.0, 1.0], "shared", "less than 1e\\+12 times the least"),
         ([1.0] * 4, "full", "tables is 'full'"),
         ([1.0] * 4, "auto", "tables is 'auto'"),
     ],

@@ -177,6 +177,11 @@ def test_of_all_landmarks_sampled_pairs_are_checked():
 
     assert_refused(lambda: fit(lambda x, y: max(y - x, 0.5 * (x - y))), "not symmetric", "a metric")
     assert_refused(lambda: fit(lambda x, y: (x - y) ** 2), "breaks the triangle inequality", "a metric is required")
+    assert_refused(lambda: fit(lambda x, y: abs(x - y) + 0.5), "to itself is 0.5 and not 0", "a metric is required")
+    table = np.ones((60, 60)) - np.eye(60)
+    table[3, 40] = table[40, 3] = 5.0
+    hidden = LandmarkBounds(Counted(table), n_landmarks="all", n_checked=0)
+    assert_refused(lambda: hidden.fit([Opaque(k) for k in range(60)]), "have d(3, 0) = 1, d(0, 40) = 1", "d(3, 40) = 5")
 
 
 @pytest.mark.parametrize("given", [{"n_landmarks": "most"}, {"n_landmarks": "all", "geometry": "hilbert"}])
