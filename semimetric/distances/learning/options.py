@@ -286,6 +286,7 @@ class SearchCost(NamedTuple):
         return f'{self.n_fits} fits; effort="thorough" makes {self.n_thorough}'
 
 
+_ROUNDED = 1e-5  # a relative error that is shown as none
 _MOST_APART = 1e12  # times the least factor: more would leave nothing of it
 
 
@@ -317,7 +318,8 @@ class PowerSum(NamedTuple):
             form = f"the Mahalanobis distance of {n} direction{'s' if n > 1 else ''}"
         else:
             form = f"the root of order {1.0 / self.exponent:g} of a sum of differences to the power {1.0 / self.exponent:g}"
-        return f"{form}, mean relative error {100 * self.error:.2g} % on held-out pairs"
+        error = f"{100 * self.error:.2g} %" if self.error > _ROUNDED else "below 0.001 %"
+        return f"{form}, mean relative error {error} on held-out pairs"
 
     def applied(self, recipe: Recipe) -> Recipe:
         """Return a recipe for a table that features share with the link and the factors of this sum."""

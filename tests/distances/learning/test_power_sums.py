@@ -87,6 +87,7 @@ def test_directions_are_those_of_the_matrix():
     L = model.semimetric_.directions.matrix
     M = TURN @ TURN.T
     assert_allclose(L.T @ L / np.trace(L.T @ L), M / np.trace(M), atol=1e-6)
+    assert str(model.recipe_.factors).startswith("the Mahalanobis distance of 4 directions, mean relative error below 0.001 %")
     of_two = fitted(between("Mahalanobis of two directions")).semimetric_.directions
     assert len(of_two.matrix) == 2
 
