@@ -76,7 +76,7 @@ def wide_root(rng, n_features=30):
 def test_features_that_are_kept_are_learned_with_tables_and_a_link(rng, monkeypatch):
     monkeypatch.setattr(screening, "_MOST_FEATURES", 20)
     X, index, y = wide_root(rng)
-    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    model = DistanceRegressor(preprocessor=X, effort="fast", tables="full").fit(index, y)
     assert model.recipe_.tables == "full"
     assert 0.5 <= model.semimetric_.link.exponent < 1.0
     assert len(model.link_choices_) > 1
@@ -113,7 +113,7 @@ def test_under_a_root_features_are_screened_once_more(rng, monkeypatch):
 
     screened = screening._screened
     monkeypatch.setattr(screening, "_screened", seen)
-    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    model = DistanceRegressor(preprocessor=X, effort="fast", tables="full").fit(index, y)
     (first, many), (second, few) = under
     assert (first, second.exponent < 1, few < many) == ("identity", True, True)
     assert np.median(np.abs(model.predict(index)[y > 0] / y[y > 0] - 1)) < 0.03
@@ -133,5 +133,5 @@ def test_of_more_features_than_a_table_each_can_have_scales_are_learned(rng, mon
     monkeypatch.setattr(screening, "_MOST_FEATURES", 20)
     monkeypatch.setattr(screening, "_MOST_WITH_TABLES", 3)
     X, index, y = wide_root(rng)
-    model = DistanceRegressor(preprocessor=X, effort="fast").fit(index, y)
+    model = DistanceRegressor(preprocessor=X, effort="fast", tables="full").fit(index, y)
     assert (model.recipe_.tables, str(model.semimetric_.link)) == ("warped", "identity")
