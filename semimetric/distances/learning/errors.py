@@ -25,7 +25,7 @@ from ...data.schema import Names
 from ...data.splits import tuple_identities, units_of
 from ..model.semimetric import Semimetric
 from .measured import MeasuredDistances
-from .measured_fit import learn
+from .measured_fit import learn, with_factors_of
 from .options import Recipe
 
 _MOST_LANDMARKS = 64  # items learned from that novelty is measured to
@@ -195,7 +195,7 @@ def _without(
         raise InputError(
             f"without a fold of items {len(rest.y)} pairs are left, all at distance {rest.y[0]:g}; give more pairs"
         )
-    d, solution, _ = learn(recipe, rest, names)
+    d, solution, _ = learn(with_factors_of(rest, recipe), rest, names)
     solution.raise_if_interrupted(kept=True)
     landmarks = choose_landmarks(rest.items, recipe.random_state)
     different = items[:, 0] != items[:, 1]

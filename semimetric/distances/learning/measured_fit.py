@@ -48,9 +48,7 @@ from .structure import Structure, build_structure, may_pool
 
 
 def learn(recipe: Recipe, data: MeasuredDistances, names: Names) -> Learned:
-    """Learn with everything chosen: `fit_distances`, and the structure before it; factors are those of these data."""
-    if isinstance(recipe.factors, PowerSum):
-        recipe = refactored(recipe, data.pairs, data.y, data.weight, data.items)
+    """Learn with everything chosen: `fit_distances`, and the structure before it."""
     structure = build_structure(recipe, data.items, names)
     return fit_distances(recipe, structure, data.scaled(recipe, structure))
 
@@ -271,14 +269,23 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
         found = _choose_tables(singles, data, names, knots=knots, alpha=alpha)
     else:
         singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
-        found = _with_numbers(_with_link(singles, data, names, knots=knots, alpha=alpha), data, names, knots=knots, alpha=alpha)
+        linked = _with_link(singles, data, names, _power_sum(singles, data), knots=knots, alpha=alpha)
+        found = _with_numbers(linked, data, names, knots=knots, alpha=alpha)
     decided, groups = choose_groups(recipe.groups, found.recipe, HeldOutDistances(data, names), knots=knots)
-    return found._replace(recipe=decided, groups=groups)
+    return found._replace(recipe=with_factors_of(data, decided), groups=groups)
 
 
-def _with_link(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
-    """Choose link and exponents, and for a table that features share what it is multiplied by."""
-    power = _power_sum(recipe, data)
+def with_factors_of(data: MeasuredDistances, recipe: Recipe) -> Recipe:
+    """Return a recipe whose factors, if they were found, are those of all of these data, which are in memory."""
+    if not isinstance(recipe.factors, PowerSum) or data.tuples.in_memory is None:
+        return recipe
+    return refactored(recipe, data.pairs, data.y, data.weight, data.items)
+
+
+def _with_link(
+    recipe: Recipe, data: MeasuredDistances, names: Names, power: PowerSum | None, *, knots: bool, alpha: bool
+) -> Chosen:
+    """Choose link and exponents, or take the nearest sum of powers, with its factors, where it is nearer than any link."""
     if power is not None and power.error <= NEARLY_EXACT:
         return Chosen(power.applied(recipe), Choices())
     decided, forms = compare_links(recipe, data, names, knots=knots, alpha=alpha)
@@ -329,7 +336,8 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
     seed = recipe.random_state
     if seed is None:  # both are compared on the same folds
         recipe = replace(recipe, random_state=int(np.random.default_rng().integers(1 << 31)))
-    full, shared = (_with_link(replace(recipe, tables=t), data, names, knots=knots, alpha=alpha) for t in ("full", "shared"))
+    asked = [replace(recipe, tables=kind) for kind in ("full", "shared")]
+    full, shared = (_with_link(each, data, names, _power_sum(each, data), knots=knots, alpha=alpha) for each in asked)
     if recipe.link == "auto" and full.links and shared.links:
         first = [full.links.chosen, shared.links.chosen]
     else:
@@ -386,11 +394,12 @@ def choose_shared(recipe: Recipe, data: MeasuredDistances, names: Names, *, alph
         roughly = [_first_error(replace(asked, link=link), few, names, True, alpha) for link in links]
         if min((each.loss for found in roughly for each in found), default=np.inf) > _NEAR_TO_EXACT:
             return None
-    shared = _with_link(asked, data, names, knots=True, alpha=alpha)
+    shared = _with_link(asked, data, names, power, knots=True, alpha=alpha)
     first = _first_error(shared.recipe, data, names, True, alpha)
     if not first or first[0].loss > NEARLY_EXACT:
         return None
-    return _with_numbers(shared, data, names, knots=True, alpha=alpha)._replace(tables=_by_error(first))
+    found = _with_numbers(shared, data, names, knots=True, alpha=alpha)
+    return found._replace(recipe=with_factors_of(data, found.recipe), tables=_by_error(first))
 
 
 def choose_numbers(

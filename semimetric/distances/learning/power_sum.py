@@ -64,7 +64,10 @@ def nearest_power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | Non
 
 
 def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats) -> Recipe:
-    """Return a recipe with factors that were found, and maybe a matrix, with those of other pairs under the same link."""
+    """Return a recipe with factors that were found, and maybe a matrix, with those of other pairs under the same link.
+
+    The error stays that of pairs that were held out, as all of these are fitted to.
+    """
     exponents = _exponents(recipe, 1.0)
     if not isinstance(recipe.factors, PowerSum) or len(exponents) != 1:
         return recipe
@@ -74,7 +77,7 @@ def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: F
     if not given.are_fit:
         return recipe
     found = given.weighted(*exponents) if recipe.directions is None else given.mahalanobis()
-    return recipe if found is None else found.applied(recipe)
+    return recipe if found is None else found._replace(error=recipe.factors.error).applied(recipe)
 
 
 def _exponents(recipe: Recipe, mean: float) -> tuple[float, ...]:

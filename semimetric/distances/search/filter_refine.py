@@ -341,8 +341,6 @@ def _take_known(candidates: CandidateItems, known: dict[int, float]) -> list[Ran
         for row, estimate in zip(rows, candidates.estimates[there].tolist(), strict=True):
             candidates.compare(estimate, known[row])
     candidates.keep(~there)
-    if not len(candidates):
-        candidates.n_all = 0  # nothing is left that bounds could discard
     return sorted((known[row], int(candidates.ranks[row]), row) for row in rows)
 
 
@@ -944,7 +942,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
 
             found = answer(candidates, watched, known, n_calls + features)
             bar.update()
-            seen.append(Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls))
+            if n_made + n_calls:  # else all distances were known
+                seen.append(Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls))
             if not self._has_warned and sum(searched.n_items for searched in seen) >= _EARLY:
                 self._warn_of_weak_bounds(seen)
             return found
@@ -960,7 +959,14 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     def _warn_of_weak_bounds(self, queries: list[Searched]) -> None:
         total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
         few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
-        if self._has_warned or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:
+        if (
+            not queries
+            or self._has_warned
+            or not self.bounds_
+            or few
+            or total.n_open
+            or total.n_discarded > total.n_bound_calls
+        ):
             return
         self._has_warned = True
         warn(

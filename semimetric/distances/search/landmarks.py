@@ -175,7 +175,8 @@ class LandmarkBounds(Bounds):
         if every:
             self._check_symmetry(objects, (pairs, checked), table[pairs[:, 0], pairs[:, 1]], tolerance)
             self._check_own(objects, table, landmarks, tolerance)
-        if not every or (n <= _MOST_CHECKED and not has_no_detour(table, (1.0 + tolerance) / (1.0 - tolerance) - 1.0)):
+        slack = 2.0 * tolerance / (1.0 - tolerance) if tolerance < 1.0 else np.inf
+        if not every or (n <= _MOST_CHECKED and not has_no_detour(table, slack)):
             self._check_landmarks(objects, table, landmarks, tolerance)
         self._check_pairs(objects, table, landmarks, (pairs, checked), tolerance)
         if simplex is not None:

@@ -89,6 +89,7 @@ def test_equal_weights_are_taken_where_they_are_as_good():
 def test_directions_are_those_of_the_matrix():
     model = fitted(between("Mahalanobis"))
     L = model.semimetric_.directions.matrix
+    assert_array_equal(model.recipe_.directions.matrix, L)
     M = TURN @ TURN.T
     assert_allclose(L.T @ L / np.trace(L.T @ L), M / np.trace(M), atol=1e-6)
     assert str(model.recipe_.factors).startswith("the Mahalanobis distance of 4 directions, mean relative error below 0.001 %")
@@ -100,6 +101,7 @@ def test_it_is_found_among_errors():
     noisy = between("Mahalanobis") * np.exp(0.1 * np.random.default_rng(1).normal(size=len(INDEX)))
     model = fitted(noisy)
     assert model.recipe_.directions is not None
+    assert model.recipe_.factors.error == sum_of(noisy, Recipe(link="auto")).error  # of pairs that were held out
     assert error(model, "Mahalanobis") < 0.03 < error(fitted(noisy, tables="full"), "Mahalanobis")
 
 

@@ -171,6 +171,11 @@ def test_an_asymmetric_distance_and_one_that_is_not_0_at_an_object_itself_are_re
     )
 
 
+def test_a_tolerance_of_the_distances_themselves_allows_anything():
+    bounds = LandmarkBounds(lambda x, y: (x - y) ** 2, n_landmarks="all", tolerance=1.0).fit([0.0, 1.0, 3.0])
+    assert not bounds.at(2.0).proof(0, 4.0, None)(np.arange(3)).any()
+
+
 def test_of_all_landmarks_sampled_pairs_are_checked():
     def fit(distance):
         return LandmarkBounds(distance, n_landmarks="all").fit([0.0, 1.0, 3.0, 4.5])
