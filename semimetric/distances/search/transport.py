@@ -190,7 +190,9 @@ class EarthMoversDistance(NetworkSimplex):
         value, sources, potentials = self._transported(a, b)
         dual = np.zeros(len(a))
         dual[sources] = potentials
-        stays = np.setdiff1d(np.flatnonzero(a), sources, assume_unique=True)
+        held = a > 0.0
+        held[sources] = False
+        stays = np.flatnonzero(held)
         if len(sources) and len(stays):  # the highest values that are no steeper than costs, which keeps the dual a best one
             dual[stays] = (potentials[:, None] - self.cost_matrix[np.ix_(sources, stays)]).max(axis=0)
         return value, dual
