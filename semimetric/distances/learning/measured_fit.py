@@ -28,7 +28,7 @@ from .assembly import assemble
 from .groups import choose_groups, without_joint
 from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, PowerSum, Recipe, SearchCost, distance_limits, is_chosen, wide
-from .power_sum import NEARLY_EXACT, nearest_power_sum, refactored
+from .power_sum import NEARLY_EXACT, nearest_power_sum, with_new_factors
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
 from .program import BuiltProgram, Learned, determined, held, make_terms, solve
 from .search import (
@@ -160,7 +160,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target; with ``links`` their `relative_error`."""
         if isinstance(trial.recipe.factors, PowerSum):
-            own = refactored(trial.recipe, part.tuples, part.y, part.weight, self.items)
+            own = with_new_factors(trial.recipe, part.tuples, part.y, part.weight, self.items)
             trial = trial._replace(recipe=own)
         if self.links:
             part = part.relinked(trial.recipe)
@@ -279,7 +279,7 @@ def with_factors_of(data: MeasuredDistances, recipe: Recipe) -> Recipe:
     """Return a recipe whose factors, if they were found, are those of all of these data, which are in memory."""
     if not isinstance(recipe.factors, PowerSum) or data.tuples.in_memory is None:
         return recipe
-    return refactored(recipe, data.pairs, data.y, data.weight, data.items)
+    return with_new_factors(recipe, data.pairs, data.y, data.weight, data.items)
 
 
 def _with_link(

@@ -51,7 +51,7 @@ def nearest_power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | Non
     except TooFewError:
         return None
     pairs = _SplitPairs(data.pairs, data.y, data.weight, data.items, train, held)
-    if not pairs.are_fit:
+    if not pairs.can_be_fitted:
         return None
     exponents = _exponents(recipe, float(data.weight @ data.y))
     found = [pairs.weighted(exponent) for exponent in exponents]
@@ -63,7 +63,7 @@ def nearest_power_sum(recipe: Recipe, data: MeasuredDistances) -> PowerSum | Non
     return None if best is None or best.exponent == 1.0 else best
 
 
-def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats) -> Recipe:
+def with_new_factors(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: Floats) -> Recipe:
     """Return a recipe with factors that were found, and maybe a matrix, with those of other pairs under the same link.
 
     The error stays that of pairs that were held out, as all of these are fitted to.
@@ -74,7 +74,7 @@ def refactored(recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, items: F
     rows = sampled_rows(len(pairs), _MOST_PAIRS, recipe.random_state)
     every = np.arange(len(rows))
     given = _SplitPairs(pairs.take(rows), y[rows], weight[rows], items, every, every)
-    if not given.are_fit:
+    if not given.can_be_fitted:
         return recipe
     found = given.weighted(*exponents) if recipe.directions is None else given.mahalanobis()
     return recipe if found is None else found._replace(error=recipe.factors.error).applied(recipe)
@@ -125,14 +125,16 @@ class _SplitPairs:
         return n * (n + 1) // 2
 
     @property
-    def are_fit(self) -> bool:
+    def can_be_fitted(self) -> bool:
         """True if all are numbers, of two features or more, and some distances on both sides are above 0."""
         several = np.count_nonzero(np.ptp(self.items, axis=0) > _FINE * np.abs(self.items).max(axis=0)) > 1
         above = all(float(self.weight[rows] @ self.y[rows]) > 0.0 for rows in (self.train, self.held))
-        return bool(several and above and np.isfinite(self.gaps).all() and np.isfinite(self.y).all() and self._are_fine)
+        return bool(
+            several and above and np.isfinite(self.gaps).all() and np.isfinite(self.y).all() and self._have_distinct_knots
+        )
 
     @property
-    def _are_fine(self) -> bool:
+    def _have_distinct_knots(self) -> bool:
         """True if the values of no feature are so alike that knots between them would coincide."""
         spread = np.ptp(self.items, axis=0)
         return bool(((spread == 0.0) | (spread > _FINE * np.abs(self.items).max(axis=0))).all())

@@ -207,9 +207,9 @@ class LandmarkBounds(Bounds):
         return 0 if self._every else len(self.landmarks_)
 
     def proof_at(self, query: QueryBounds, row: int, value: float, dual: Any) -> Proof | None:
-        return partial(self.lower_beside, row, value) if self._every else None
+        return partial(self.lower_by_landmark, row, value) if self._every else None
 
-    def lower_beside(self, row: int, value: float, rows: Integers) -> Floats:
+    def lower_by_landmark(self, row: int, value: float, rows: Integers) -> Floats:
         """Return lower bounds of the distances of a query to items, by its distance to the landmark in a row: (n_rows,)."""
         beside = self.distances_[row, rows]  # in this order they lie together in memory
         gaps = np.abs(beside - value) - self._tolerance_of(np.array([value]), beside) * (beside + value)

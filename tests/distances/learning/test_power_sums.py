@@ -22,7 +22,7 @@ from semimetric import (
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.options import PowerSum, Recipe
-from semimetric.distances.learning.power_sum import nearest_power_sum, refactored
+from semimetric.distances.learning.power_sum import nearest_power_sum, with_new_factors
 
 RNG = np.random.default_rng(0)
 SCALES = np.array([1.0, 3.0, 0.3, 10.0])
@@ -111,9 +111,9 @@ def test_errors_are_those_of_items_that_no_factor_was_found_with(monkeypatch):
 
     def counted(recipe, pairs, *others):
         seen.append(len(np.unique(pairs.index)))
-        return refactored(recipe, pairs, *others)
+        return with_new_factors(recipe, pairs, *others)
 
-    monkeypatch.setattr("semimetric.distances.learning.measured_fit.refactored", counted)
+    monkeypatch.setattr("semimetric.distances.learning.measured_fit.with_new_factors", counted)
     model = fitted(between("Mahalanobis"), validation_fraction=0.2)
     assert max(seen) <= 0.8 * 160 + 1
     assert model.error_.median < 0.01
