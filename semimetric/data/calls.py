@@ -10,7 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from time import perf_counter
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -41,6 +42,7 @@ class CallLog:
 
     def __init__(self) -> None:
         self._streamed = 0
+        self.seconds = 0.0  # that the function took for distances that were streamed, without what is done around it
         self._made: list[tuple[int, int, float]] = []  # one append a call, so that threads can share it
 
     @property
@@ -62,9 +64,10 @@ class CallLog:
         """Record the result of a single call, which may have been made elsewhere."""
         self._made.append((i, j, value))
 
-    def add(self, n_calls: int) -> None:
+    def add(self, n_calls: int, seconds: float) -> None:
         """Count calls of which the caller has the values."""
         self._streamed += n_calls
+        self.seconds += seconds
 
 
 _LOG: ContextVar[CallLog | None] = ContextVar("_LOG", default=None)
@@ -81,6 +84,15 @@ def counted_calls() -> Iterator[CallLog]:
         _LOG.reset(token)
 
 
+class FirstAnswers(NamedTuple):
+    """Distances of a few pairs of different items, each of shape (n,)."""
+
+    there: Floats
+    back: Floats  # in the other order
+    own: Floats  # of the first items to themselves
+    again: Floats  # of the same pairs, called once more if both orders differ
+
+
 @dataclass(frozen=True)
 class UserDistance:
     """A Python function of two vectors, of two batches or of two objects: checked, counted, called once for a pair.
@@ -90,7 +102,7 @@ class UserDistance:
 
     function: Distance
     form: Form = "objects"
-    schema: Schema | None = None  # decodes vectors before they are handed to the function
+    schema: Schema | None = None  # of encoded vectors, whose `arguments` are handed to the function
     objects: Objects = field(default=(), repr=False)  # the first members of pairs of objects
     others: Objects | None = field(default=None, repr=False)  # the second members; None takes ``objects``
     kinds: tuple[str, str] = ("object", "object")  # the names of both members, for messages
@@ -120,7 +132,7 @@ class UserDistance:
         if not callable(function):
             raise InputError(f"{name}={function!r} must be callable: a function of two vectors, or of two batches")
         schema = None if schema is None or schema.plain else schema
-        left, right = (side if schema is None else schema.decode(side) for side in _probe(items))
+        left, right = (side if schema is None else schema.arguments(side) for side in _probe(items))
         pairs = list(zip(left, right, strict=True))
         of_vectors, error = _values(lambda x, y: float(function(x, y)), pairs)
         of_batches_of_one: dict[int, float] = {}
@@ -145,37 +157,49 @@ class UserDistance:
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         """Return the distances of the rows of X to the same rows of Y, unchecked: shape (n,)."""
         if self.schema is not None:
-            X, Y = self.schema.decode(X), self.schema.decode(Y)
+            X, Y = self.schema.arguments(X), self.schema.arguments(Y)
         if self.form == "batches":
             return np.asarray(self.function(X, Y), dtype=np.float64)
         return np.array([float(self.function(x, y)) for x, y in zip(X, Y, strict=True)], dtype=np.float64)
 
-    def asymmetry(self, items: Floats) -> tuple[float, float] | None:
-        """Return d(x, y) and d(y, x) of the first of a few pairs of different items for which they differ, or None.
+    def first_answers(self, items: Floats) -> FirstAnswers | None:
+        """Call the distance of a few pairs of different items in both orders, and of items to themselves; None if it fails.
 
         ``items``, shape (n_items, n_features), are the features of objects.
         """
         if self.form == "objects":
-            return self._asymmetry_of_objects(items)
+            return self._first_answers_of_objects(items)
         left, right = _probe(items)
-        there, _ = _attempt(lambda: self(left, right))
-        back, _ = _attempt(lambda: self(right, left))
-        if there is None or back is None or there.shape != back.shape:
+        answers = [_attempt(partial(self, *sides))[0] for sides in ((left, right), (right, left), (left, left))]
+        if any(found is None or found.shape != (len(left),) for found in answers):
             return None  # `stream` will report the failure
-        differ = np.flatnonzero(~np.isclose(there, back, rtol=1e-6, equal_nan=True))
-        return (float(there[differ[0]]), float(back[differ[0]])) if len(differ) else None
+        there, back, own = answers
+        return FirstAnswers(there, back, own, there if _equal(there, back) else self(left, right))
 
-    def _asymmetry_of_objects(self, items: Floats) -> tuple[float, float] | None:
-        different = np.sort(np.unique(items, axis=0, return_index=True)[1])
-        for i, j in zip(different[0 : 2 * _PROBE : 2].tolist(), different[1 : 2 * _PROBE : 2].tolist(), strict=False):
-            both = self._members(np.array([[i, j], [j, i]]))
-            answers, n_calls, failure = _evaluated(self.function, self.form, *both, False)
-            self._count(n_calls)
-            if isinstance(failure, KeyboardInterrupt):
-                raise failure
-            if len(answers) == 2 and not np.isclose(answers[0], answers[1], rtol=1e-6):
-                return float(answers[0]), float(answers[1])
-        return None
+    def stays(self, items: Floats, change: Callable[[Floats], Floats]) -> bool:
+        """Return True if a change of one side of a few pairs of items leaves all their distances as they are.
+
+        Distances that are all the same say nothing, and neither do functions that fail on what is changed.
+        """
+        left, right = _probe(items)
+        before, after = (_attempt(partial(self, side, right))[0] for side in (left, change(left)))
+        return before is not None and after is not None and _equal(before, after) and float(np.ptp(before)) > 0
+
+    def _first_answers_of_objects(self, items: Floats) -> FirstAnswers | None:
+        rows = np.sort(np.unique(items, axis=0, return_index=True)[1])[: 2 * _PROBE]
+        left, right = rows[0 : len(rows) // 2 * 2 : 2], rows[1::2]
+
+        def called(one: Integers, other: Integers) -> Floats:
+            made = _evaluated(self.function, self.form, *self._members(np.column_stack([one, other])), False)
+            self._count(made)
+            if isinstance(made.failure, KeyboardInterrupt):
+                raise made.failure
+            return made.distances
+
+        there, back, own = (called(*sides) for sides in ((left, right), (right, left), (left, left)))
+        if not len(left) == len(there) == len(back) == len(own):
+            return None
+        return FirstAnswers(there, back, own, there if _equal(there, back) else called(left, right))
 
     def evaluate(self, pairs: Pairs, **options: Any) -> Floats:
         """Return the distances of ``pairs``, shape (n_pairs,); the options are those of `stream`."""
@@ -207,8 +231,9 @@ class UserDistance:
         shown = progress_bar(len(index), "distances", verbose=verbose, unit="pair") if bar is None else nullcontext(bar)
         with _ended(results), shown as steps:
             for part, rows in zip(parts, missing, strict=True):
-                found, n_calls, failure = next(results) if len(rows) else (np.empty(0), 0, None)
-                self._count(n_calls)
+                made = next(results) if len(rows) else _Evaluated(np.empty(0), 0, None, 0.0)
+                self._count(made)
+                found, failure = made.distances, made.failure
                 values[rows[: len(found)]] = found
                 if self.cache is not None:
                     for key, value in zip(self._keys(index[rows[: len(found)]]), found.tolist(), strict=True):
@@ -270,12 +295,12 @@ class UserDistance:
 
     def _decoded(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
         left, right = pairs.items[pairs.left[rows]], pairs.items[pairs.right[rows]]
-        return (left, right) if self.schema is None else (self.schema.decode(left), self.schema.decode(right))
+        return (left, right) if self.schema is None else (self.schema.arguments(left), self.schema.arguments(right))
 
-    def _count(self, n_calls: int) -> None:
-        self.calls.add(n_calls)
+    def _count(self, made: _Evaluated) -> None:
+        self.calls.add(made.n_calls, made.seconds)
         if (log := _LOG.get()) is not None:
-            log.add(n_calls)
+            log.add(made.n_calls, made.seconds)
 
     def _keys(self, index: Integers) -> Iterator[tuple[Any, Any]]:
         sides = (self.objects, self.objects if self.others is None else self.others)
@@ -314,26 +339,38 @@ def _ended(results: Any) -> Iterator[None]:
             results.close()
 
 
+class _Evaluated(NamedTuple):
+    """What the calls for some pairs gave."""
+
+    distances: Floats  # of the pairs before the first failure
+    n_calls: int
+    failure: BaseException | None
+    seconds: float  # of the calls
+
+
 def _evaluated(
     function: Distance, form: Form, left: Sequence[Any], right: Sequence[Any], nonnegative: bool
-) -> tuple[Floats, int, BaseException | None]:
-    """Return distances of the pairs before the first failure, the number of calls, and the failure, None if there is none."""
+) -> _Evaluated:
+    """Call the function for pairs until one fails."""
+    started = perf_counter()
     if form == "batches":
         try:
             values = _values_of_batch(function, left, right)
         except KeyboardInterrupt as interrupt:
-            return np.empty(0), 0, interrupt
+            return _Evaluated(np.empty(0), 0, interrupt, 0.0)
         if values is not None:
+            seconds = perf_counter() - started
             bad = np.flatnonzero(~np.isfinite(values) | (nonnegative & (values < 0)))
             failed = InputError(f"it returned {values[bad[0]]}{_if_rounded(values[bad[0]])}") if len(bad) else None
-            return values[: bad[0]] if len(bad) else values, len(values), failed
+            return _Evaluated(values[: bad[0]] if len(bad) else values, len(values), failed, seconds)
     done: list[float] = []
     try:
         for x, y in zip(left, right, strict=True):
             done.append(_value(function, form, x, y, nonnegative))
     except (Exception, KeyboardInterrupt) as failure:  # `stream` raises it again, together with the pair
-        return np.array(done), len(done) + 1, _sendable(failure) if form == "objects" else failure
-    return np.array(done), len(done), None
+        sent = _sendable(failure) if form == "objects" else failure
+        return _Evaluated(np.array(done), len(done) + 1, sent, perf_counter() - started)
+    return _Evaluated(np.array(done), len(done), None, perf_counter() - started)
 
 
 def _values_of_batch(function: Distance, left: Sequence[Any], right: Sequence[Any]) -> Floats | None:
@@ -403,6 +440,10 @@ def _values(call: Callable[..., float], pairs: Sequence[tuple[Floats, Floats]]) 
     attempts = [_attempt(partial(call, x, y)) for x, y in pairs]
     failures = [error for _, error in attempts if error is not None]
     return {k: a for k, (a, _) in enumerate(attempts) if a is not None}, failures[0] if failures else None
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-6, equal_nan=True)
 
 
 def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:

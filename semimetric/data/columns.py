@@ -21,6 +21,7 @@ from .._foundation.types import Floats
 Category: TypeAlias = str | bool | int | float
 _CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
 _TEXT = ("object", "str", "utf8", "large_string")  # how the names of dtypes begin that may hold text
+_NUMBERS = ("int", "uint", "float", "double", "decimal", "bool")  # how the names of dtypes of numbers begin
 _WHOLE = 2.0**53  # whole numbers up to here are themselves as float64
 _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
@@ -56,6 +57,11 @@ def holds_truth(column: Any) -> bool:
         return dtype.startswith("bool")
     known = [cell for cell in cells_of(column) if not is_missing(cell)]
     return bool(known) and all(isinstance(cell, bool | np.bool_) for cell in known)
+
+
+def holds_numbers(column: Any) -> bool:
+    """Return True if a column of a frame holds numbers or truth values, by its dtype."""
+    return str(column.dtype).lower().startswith(_NUMBERS)
 
 
 def has_gaps(column: Any) -> bool:

@@ -7,11 +7,13 @@ from typing import Any, TypeAlias
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from .._foundation.arrays import refuse_sparse
+from .._foundation.arrays import is_missing, refuse_sparse
 from .._foundation.errors import InputError, TooFewError
 from .._foundation.types import Integers
+from .columns import cells_of, column_of, holds_numbers, holds_truth, numbers_of
 
 Objects: TypeAlias = Sequence[Any]  # or whatever has a length and entries by number: the rows of an array, a Series of text
 
@@ -38,11 +40,28 @@ def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
 
 
 def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
-    """Return a list of the objects, none copied: rows of an array or a frame, entries of any other sequence."""
+    """Return a list of the objects, none copied: rows of an array or a frame, entries of any other sequence.
+
+    Rows of a frame of numbers and truth values are numbers, NaN where one is missing. Those of another frame are objects, with
+    truth values as such, and None where a cell is missing that is no number.
+    """
     refuse_sparse(X, name)
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        X = X.to_numpy()
+        X = frame_rows(X)
     return list(as_objects(list(X) if isinstance(X, Iterator) else X, name=name, min_objects=minimum))
+
+
+def frame_rows(frame: Any) -> NDArray[Any]:
+    """Return the rows of a frame as `listed_objects` has them, shape (n_rows, n_columns): of numbers, or of objects."""
+    columns = [column_of(frame, k) for k in range(frame.shape[1])]
+    numeric = [holds_numbers(column) for column in columns]
+    rows = np.empty(frame.shape, dtype=np.float64 if all(numeric) else object)
+    for k, column in enumerate(columns):
+        if numeric[k] and (all(numeric) or not holds_truth(column)):
+            rows[:, k] = numbers_of(column, str(frame.columns[k]), "X")
+        else:
+            rows[:, k] = [None if is_missing(cell) else cell for cell in cells_of(column)]
+    return rows
 
 
 def object_key(value: Any) -> Hashable:

@@ -464,6 +464,22 @@ class Schema:
                 cells[row, k] = bool(X[row, k])
         return cells
 
+    def arguments(self, X: Floats, given: Any = None) -> NDArray[Any]:
+        """Return an encoded matrix as functions of a user take its rows: numbers where all are; else as `display`.
+
+        A category that was not in the fit is as the table ``given`` has it, of which X is encoded.
+        """
+        if self.plain:
+            return X
+        cells = self.display(X)
+        if given is not None and (unseen := self.unseen(X)).any():
+            table = as_table(self.table(given))
+            for k in np.flatnonzero(unseen.any(axis=0)).tolist():
+                column = cells_of(column_of(table, k))
+                for row in np.flatnonzero(unseen[:, k]).tolist():
+                    cells[row, k] = column[row]
+        return cells
+
     def frame(self, cells: NDArray[Any], labels: NDArray[Any]) -> Any:
         """Return rows as `display` gives them as a frame of pandas with these labels, each column of the dtype of its kind.
 

@@ -129,5 +129,7 @@ def test_messages_name_the_parameter_that_was_given():
 
 def test_finds_pairs_on_which_directions_differ():
     signed = UserDistance(lambda X, Y: np.maximum(X - Y, 0.0).sum(axis=-1), "batches")
-    assert signed.asymmetry(ITEMS) == (0.0, 4.0)
-    assert UserDistance(cityblock, "batches").asymmetry(ITEMS) is None
+    found = signed.first_answers(ITEMS)
+    assert (found.there[0], found.back[0], found.own[0], found.again[0]) == (0.0, 4.0, 0.0, 0.0)
+    found = UserDistance(cityblock, "batches").first_answers(ITEMS)
+    np.testing.assert_array_equal(found.there, found.back)

@@ -75,5 +75,8 @@ def test_signed_distances_are_taken_where_they_are_asked_for():
     calls = UserDistance(lambda x, y: len(x) - len(y), objects=WORDS)
     found = calls.evaluate(PAIRS, nonnegative=False)
     assert (found < 0).any()
-    assert calls.asymmetry(np.array([[float(len(w))] for w in WORDS])) is not None
-    assert UserDistance(lengths, objects=WORDS).asymmetry(np.array([[float(len(w))] for w in WORDS])) is None
+    features = np.array([[float(len(w))] for w in WORDS])
+    answers = calls.first_answers(features)
+    assert (answers.there == -answers.back).all()
+    assert (answers.there == answers.again).all()
+    assert UserDistance(picky, objects=WORDS).first_answers(features) is None

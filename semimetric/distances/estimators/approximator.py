@@ -90,6 +90,8 @@ _LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
 _STOPPING = 0.2  # of the items, and of the budget, is the stopping set
 _MOST_STOPPING = 1_000  # pairs
 _FIRST = 500  # pairs of the first round
+_NOT_ZERO = 1e-6  # of the distances of other items: what is larger between an item and itself is no rounding
+_FEWEST_OF_A_ROW = 3  # numbers, of which a mean or a length says something
 _CHEAP = 3.0  # times the seconds of a learned distance: a distance that takes no longer is called as fast
 _GROWTH = 1.5
 _PATIENCE = 2  # rounds without gain
@@ -121,9 +123,9 @@ class DistanceApproximator(MeasuredLearner):
     ----------
     distance : callable
         A function of two vectors (n_features,) that returns a number, or of two batches (n, n_features) that returns (n,);
-        the form is found out. Numbers are >= 0, or of any sign with ``axioms=None``. A table with categories is given as
-        object arrays: text as it is, None for a missing category, NaN for a missing number. With ``features=`` it takes two
-        objects.
+        the form is found out. Numbers are >= 0, or of any sign with ``axioms=None``. Rows of a table of more than numbers are
+        object arrays, without the columns that were left out: numbers as floats, NaN where one is missing, text as it is,
+        times as `datetime`, truth values as such, and None for what else is missing. With ``features=`` it takes two objects.
     learner : DistanceRegressor or None, default None
         How to learn from the distances that were called. None is a default one; ``learner__alpha`` and so on reach its
         parameters. Its ``preprocessor`` must be None, and its ``validation_fraction`` plays no part. With
@@ -307,7 +309,8 @@ class DistanceApproximator(MeasuredLearner):
         with self._own_knots():
             structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = UserDistance.of_vectors(self.distance, items, schema=schema)
-        self._check_symmetry(recipe, function, items)
+        self._check_answers(recipe, function, items)
+        _warn_of_unprepared(function, items)
         learn, held = hold_out(items, self.validation_fraction, self.random_state)
         if structure is not None:
             self._set_vertices(recipe, items, structure, function)
@@ -327,7 +330,7 @@ class DistanceApproximator(MeasuredLearner):
         with counted_calls() as count, silent(*no_news):
             try:
                 objects.read()
-                self._check_symmetry(recipe, objects.function, objects.items)
+                self._check_answers(recipe, objects.function, objects.items)
                 self._regress(recipe, objects.items, objects.learn, objects.schema, objects.function)
                 self._evaluate(objects.items, objects.learn, objects.held, objects.number, objects.function)
             finally:
@@ -416,17 +419,32 @@ class DistanceApproximator(MeasuredLearner):
         objects, index = object_pairs(tuples)
         return kind(self.encode(objects), index)
 
-    def _check_symmetry(self, recipe: Recipe, function: UserDistance, items: Floats) -> None:
-        """Refuse a distance that is not symmetric, or warn of it, where the axioms ask for symmetry."""
-        if recipe.axioms not in ("semimetric", "metric") or (answers := function.asymmetry(items)) is None:
+    def _check_answers(self, recipe: Recipe, function: UserDistance, items: Floats) -> None:
+        """Refuse a distance that shows not to be symmetric, or 0 of an item to itself, or warn of it, where axioms ask for it."""
+        if recipe.axioms is None or (answers := function.first_answers(items)) is None:
             return
-        message = (
-            f"distance= is not symmetric: it gave {answers[0]:g} for a pair and {answers[1]:g} for its reverse, but "
-            f'axioms={recipe.axioms!r} has one value for both; give a symmetric distance, or use axioms="premetric"'
-        )
-        if self.method == "vertices":
-            raise NotSupportedError(message)
-        warn(f"{message}; the values learned lie between the two")
+        apart = ~np.isclose(answers.there, answers.back, rtol=1e-6, equal_nan=True)
+        if apart.any() and recipe.axioms in ("semimetric", "metric"):
+            k = int(np.argmax(apart))
+            there, back, again = answers.there[k], answers.back[k], answers.again[k]
+            if np.isclose(there, again, rtol=1e-6):
+                message = (
+                    f"distance= is not symmetric: it gave {there:g} for a pair and {back:g} for its reverse, but "
+                    f'axioms={recipe.axioms!r} has one value for both; give a symmetric distance, or use axioms="premetric"'
+                )
+            else:
+                message = (
+                    f"distance= is noisy: it gave {there:g} for a pair, and {again:g} for the same pair again. The errors that "
+                    "are measured have this noise too"
+                )
+            if self.method == "vertices":
+                raise NotSupportedError(message)
+            warn(f"{message}; the values learned lie between")
+        if (answers.own > _NOT_ZERO * np.abs(answers.there).max()).any():
+            warn(
+                f"distance= of an item to itself is {answers.own.max():g}, and the learned distance is 0 there, as "
+                f"axioms={recipe.axioms!r} has it; subtract it, or use axioms=None"
+            )
 
     def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: UserDistance) -> None:
         features = _drawing_features(recipe, items[learn], schema)
@@ -540,9 +558,9 @@ class DistanceApproximator(MeasuredLearner):
         identity = number[pairs.index]
         sides = divided(identity, np.arange(int(number.max()) + 1), seed)
         landmarks = choose_landmarks(items[learn], seed)
-        started = perf_counter()
+        before = function.calls.seconds
         truth = called(pairs)
-        seconds = perf_counter() - started
+        seconds = function.calls.seconds - before
         unseen = UnseenPairs.predicted_by(d, pairs, truth, identity, landmarks, sides, self.n_jobs)
         self._say_if_cheap(pairs, seconds / len(pairs))
         n_others = len(held) - 1
@@ -563,11 +581,37 @@ class DistanceApproximator(MeasuredLearner):
         self.semimetric_.paired_by_index(pairs.items, pairs.index, n_jobs=self.n_jobs)  # its kernels are compiled by now
         learned = (perf_counter() - started) / len(pairs)
         if seconds < _CHEAP * learned:
+            beside = "" if self.features is None else ", once the features of the objects are made"
             announce(
-                f"The distance takes {seconds_text(seconds)} a pair, and the learned one {seconds_text(learned)}: it is not "
-                "worth replacing for its speed. Call it for all items",
+                f"The distance takes {seconds_text(seconds)} a pair, and the learned one {seconds_text(learned)}{beside}: it is "
+                "not worth replacing for its speed. Call it for all items",
                 verbose=self.verbose,
             )
+
+
+def _warn_of_unprepared(function: UserDistance, items: Floats) -> None:
+    """Warn of rows whose means or lengths the distance does not see, as a correlation and an angle do not."""
+    if function.schema is not None or items.shape[1] < _FEWEST_OF_A_ROW:
+        return
+    step, unseen, preparation = float(np.ptp(items)) or 1.0, [], []
+    if not _all_equal(items.mean(axis=1)) and function.stays(items, lambda rows: rows + step):
+        unseen.append("have a number added")
+        preparation.append("subtract its mean")
+        items = items - items.mean(axis=1, keepdims=True)
+    normed = any(_all_equal(np.linalg.norm(items, order, axis=1)) for order in (1, 2))
+    if not normed and function.stays(items, lambda rows: 2.0 * rows):
+        unseen.append("are multiplied by one")
+        preparation.append("divide by its length, or by its sum where numbers are shares")
+    if unseen:
+        warn(
+            f"distance= stays the same where all numbers of an item {' or '.join(unseen)}. A sum over columns cannot know that. "
+            f"Prepare each row before fit: {', and '.join(preparation)}. Its distances stay the same, and are learned better",
+            cause="rows that are not prepared",
+        )
+
+
+def _all_equal(numbers: Floats) -> bool:
+    return bool(np.ptp(numbers) <= _NOT_ZERO * np.abs(numbers).max(initial=0.0))
 
 
 def _drawing_features(recipe: Recipe, items: Floats, schema: Schema) -> Floats:

@@ -70,7 +70,7 @@ class RefinedItems:
         if features is None:
             refuse_encoded(semimetric, rerank)
             encoded = semimetric.schema.encode(X)
-            return cls(list(semimetric.schema.decode(encoded)), encoded, view)
+            return cls(list(semimetric.schema.arguments(encoded, X)), encoded, view)
         objects, encoded = listed_objects(X), semimetric.schema.encode(features, name="features")
         if len(objects) != len(encoded):
             raise InputError(f"X has {len(objects)} objects, and features= {len(encoded)} rows; give one row for each")
@@ -432,11 +432,11 @@ def proved(found: Found, k: int, ranks: Integers) -> list[bool]:
 
 
 class _TimedDistance:
-    """The expensive distance, and the seconds of all calls: its own, without those of the checks of what it returns."""
+    """The expensive distance, and the seconds of each call: its own, without those of the checks of what it returns."""
 
     def __init__(self, distance: Callable[..., Any]) -> None:
         self._distance = distance
-        self.seconds = 0.0
+        self.seconds: list[float] = []
         if hasattr(distance, "with_dual"):
             self.with_dual = self._timed(distance.with_dual)
 
@@ -449,9 +449,14 @@ class _TimedDistance:
             try:
                 return call(query, item)
             finally:
-                self.seconds += perf_counter() - start
+                self.seconds.append(perf_counter() - start)
 
         return timed
+
+
+def _mean_without_first(seconds: Sequence[float]) -> float:
+    """Return the mean of measured times without the first one, which may compile kernels; 0 of none."""
+    return float(np.mean(seconds[1:] or seconds or (0.0,)))
 
 
 _FEW_NEIGHBORS = 5
@@ -471,10 +476,12 @@ class ExpectedCalls(NamedTuple):
     standard_error : float
         Of ``calls``; NaN of one query.
     n_stopped : int
-        Queries that the limit of calls ended. They count as if all items had been called, so that ``calls`` is not too low.
+        Queries that took the limit of calls themselves, which ended them. They count as if all items had been called, so that
+        ``calls`` is not too low.
     seconds_per_call : float
     seconds_per_query : float
-        In one thread, mean: ``calls`` and what finds the candidates.
+        In one thread, mean: ``calls`` and what finds the candidates. The first call and the first query, which may compile
+        kernels, are left out of the times where there are others.
     """
 
     n_items: int
@@ -547,7 +554,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         The learned distance, in any unit; None takes the lower bounds alone. A name makes the distance of the items of `fit`.
         A `DistanceApproximator` with ``features=`` makes the features of the objects itself, of items and of queries.
     rerank : callable
-        The expensive distance: ``rerank(query, item)`` of two objects is a number >= 0. If it has a method ``with_dual(query,
+        The expensive distance: ``rerank(query, item)`` of two objects is a number >= 0. Rows of frames are those that a
+        `DistanceApproximator` hands over, but of all columns without a learned distance, and texts that are numbers or times
+        stay text then. A category that was not in the fit is as it is given. If it has a method ``with_dual(query,
         item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
         `TransportBounds` tighten the bounds of all other items by it.
     bounds : Bounds, sequence of Bounds, or None, default None
@@ -661,7 +670,7 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         order : {"learned", "bounds"} or None
             None is `order_`; the other one shows what it would cost.
         max_calls : int, default 3_000
-            Calls of the expensive distance in all, after which no further item is asked.
+            Calls of the expensive distance after which no further item is asked. One item takes no more than these itself.
         random_state : int or None, default 0
             Seed of the draw.
 
@@ -688,23 +697,24 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         """
         check_is_fitted(self, "items_")
         k = check_neighbors("exact", n_neighbors, len(self.items_) - 1)
-        left = check_count("max_calls", max_calls)
+        most = check_count("max_calls", max_calls)
         learned = self.order_ == "learned" if order is None else self._check_order(order) == "learned"
         for_features = 0.0 if self.items_.n_calls is None or not learned else float(self.items_.n_calls.mean())
         for_query = for_features + sum(bounds.n_query_calls for bounds in self.bounds_)
         timed = _TimedDistance(self._expensive().function)
         mask, expensive = np.ones(len(self.items_), dtype=bool), self._expensive(timed)
-        counts, n_stopped, called, started = [], 0, 0, perf_counter()
+        counts, rests, n_stopped, called = [], [], 0, 0
         for q in np.random.default_rng(random_state).permutation(len(self.items_)).tolist():
+            started, n_before = perf_counter(), len(timed.seconds)
             candidates, call, known, _ = self._asked(self.items_, q, True, mask, expensive, learned, new=True)
-            found = nearest(candidates, call, k, known=known, budget=left)
+            found = nearest(candidates, call, k, known=known, budget=most)
+            rests.append(perf_counter() - started - sum(timed.seconds[n_before:]))
             stopped = len(found.called) < k or not all(proved(found, k, self._ranks))
             counts.append(float(len(self.items_)) if stopped else found.n_calls + for_query)
-            n_stopped, called, left = n_stopped + stopped, called + found.n_calls, left - found.n_calls
-            if left < 1:
+            n_stopped, called = n_stopped + stopped, called + found.n_calls
+            if called >= most:
                 break
-        rest = (perf_counter() - started - timed.seconds) / len(counts)
-        per_call = timed.seconds / max(called, 1)
+        rest, per_call = _mean_without_first(rests), _mean_without_first(timed.seconds)
         error = float(np.std(counts, ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
         calls = float(np.mean(counts))
         return ExpectedCalls(len(self.items_), k, len(counts), calls, error, n_stopped, per_call, rest + calls * per_call)
@@ -1022,8 +1032,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             upper = candidates.upper_of_called(row)
             if not lower <= value <= upper:
                 raise expensive.refuse(
-                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}, so they are not of this distance; give "
-                    "bounds of it, or a larger tolerance= if it is computed to a few digits only",
+                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}. So the bounds are not of this distance, or it "
+                    "breaks the axiom that they rest on, as landmarks rest on the triangle inequality. Give other bounds, or a "
+                    "larger tolerance= if it is computed to a few digits only",
                     q, row,
                 )  # fmt: skip
             return value, dual

@@ -22,6 +22,7 @@ from .simplex_projection import MOST_ERROR, SimplexProjection, unit_of
 
 GEOMETRIES = ("metric", "hilbert")
 _BLOCK = 16  # calls in a task of a thread
+_MAY_BE_ROUNDING = 1e-5  # share of the largest distance that an item may be from itself by rounding
 _ROUNDED = 1e-9  # share of their sizes by which values that are no integers may be off
 _FEWEST_SAMPLED = 32  # items: fewer say little of the others
 _LITTLE = 0.01  # of pairs of the sample discarded
@@ -283,10 +284,10 @@ class LandmarkBounds(Bounds):
         own = table[landmarks, np.arange(len(landmarks))]
         if (own > tolerance * table.max()).any():
             a = int(np.argmax(own))
-            i = int(landmarks[a])
+            i, share = int(landmarks[a]), float(own[a] / table.max())
             raise InputError(
                 f"distance= of item {i} to itself is {own[a]:g} and not 0 ({_shown(objects[i])}); a metric is required for "
-                "bounds by landmarks"
+                f"bounds by landmarks{_if_rounding(share)}"
             )
 
     def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
@@ -313,6 +314,13 @@ class LandmarkBounds(Bounds):
                     a = int(np.argmax(longer))
                     rows = {"i": i, "j": j, "k": int(landmarks[a])}
                     raise _broken(objects, tuple(rows[name] for name in order), tuple(float(side[a]) for side in sides))
+
+
+def _if_rounding(share: float) -> str:
+    """Return advice on a distance of an item to itself that is so small a share of the largest one."""
+    if share > _MAY_BE_ROUNDING:
+        return ""
+    return f". If that is rounding, as of a root or an angle, give tolerance={10.0 ** np.ceil(np.log10(share) + 1):g}"
 
 
 def _between(called: Callable[[Integers], Floats], n: int) -> Floats:
