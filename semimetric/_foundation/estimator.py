@@ -50,22 +50,13 @@ class SavedEstimator(ReadsSources):
     def as_stored(self) -> dict[str, Any]:
         """Return the attributes that a file holds, by name.
 
-        Raises
-        ------
-        InputError
-            If one of them is missing, as an interrupted fit may leave it.
+        An interrupted fit, which may leave one of them missing, is refused.
         """
         self._check_whole(vars(self))
         return {name: vars(self)[name] for name in stored_types(type(self)) if name in vars(self)}
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        """Set the attributes that `as_stored` returned, each of its type, and refuse those that do not fit together.
-
-        Raises
-        ------
-        InputError
-            If one is missing, or they do not fit together; a `StorageError` of arrays, see `stored_array`.
-        """
+        """Set the attributes that `as_stored` returned, each of its type, and refuse those that do not fit together."""
         self._check_whole(stored)
         self.__dict__.update(stored)
         self.check_restored()
@@ -88,13 +79,7 @@ class SavedEstimator(ReadsSources):
 
 
 def read_estimator(state: State, callables: Sequence[object]) -> Any:
-    """Return the fitted estimator of a file, with its base distances.
-
-    Raises
-    ------
-    StorageError
-        If something is missing, foreign, not of the type or in the range that it must have, or does not go together.
-    """
+    """Return the fitted estimator of a file, with its base distances."""
     model = value_of(state, SavedEstimator, callables)
     if type(model).__name__ != state.kind or not _is_fitted(model):
         raise StorageError(f"it holds no fitted {state.kind}; restore the file, or save the object again")

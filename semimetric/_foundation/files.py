@@ -51,14 +51,7 @@ def header_of(array: NDArray[Any]) -> bytes:
 
 
 def array_in(content: Any, name: str) -> NDArray[Any]:
-    """Return the array in the bytes of a ``.npy`` file, as a view of them; ``name`` is for messages.
-
-    Raises
-    ------
-    StorageError
-        If the header is not one that this package writes, the values are more or fewer than it says, or what they hold are no
-        truth values or no characters.
-    """
+    """Return the array in the bytes of a ``.npy`` file, as a view of them; ``name`` is for messages."""
     raw = memoryview(content).cast("B")
     start = _START.fullmatch(raw[:10])
     begin = 10 + int.from_bytes(start[1], "little") if start else 0
@@ -146,13 +139,6 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
     """Write ``state`` to ``path``; an old file is replaced only when the new one is complete.
 
     With ``key`` the file is signed: `read_state` then needs the same key.
-
-    Raises
-    ------
-    StorageError
-        If the folder does not exist, the path is a folder, or the system lets the file not be written.
-    InputError
-        If the key is no bytes, or too short.
     """
     target = Path(path)
     if target.is_dir():
@@ -181,13 +167,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> No
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Return an absolute path without links, whether or not a file is there.
-
-    Raises
-    ------
-    StorageError
-        If it is a link that leads to itself, or lies beyond one.
-    """
+    """Return an absolute path without links, whether or not a file is there."""
     found = Path(os.path.realpath(path))
     if any(map(os.path.islink, (found, *found.parents))):  # no other link is left
         raise StorageError(f"{path} is or lies beyond a link that leads to itself; delete the link, or give another name")
@@ -245,10 +225,7 @@ def check_regular(path: Path) -> None:
 def read_whole(naming: Path, read: Callable[[], T]) -> T:
     """Return the result of ``read`` on the files that ``naming`` names; if they are replaced meanwhile, read again.
 
-    Raises
-    ------
-    StorageError
-        If they were replaced every time, or what ``read`` raises where nothing was replaced.
+    An error of ``read`` is raised at once if nothing was replaced.
     """
     for _ in range(_TRIES):
         before = _stamp(naming)
@@ -270,15 +247,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def read_state(path: str | os.PathLike[str], *, key: bytes | None = None) -> State:
-    """Return the state that `write_state` has written to ``path``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    StorageError
-        If the file was not written by semimetric, is truncated or altered, has a newer format, or was not signed with ``key``.
-    """
+    """Return the state that `write_state` has written to ``path``; a missing file is a `FileNotFoundError`."""
     source = Path(path)
     check_regular(source)
     members = _members(source, source.read_bytes())
@@ -429,13 +398,7 @@ def write_array(folder: Path, array: NDArray[Any]) -> str:
 
 
 def read_arrays(folder: Path, digests: Collection[str], *, mmap: bool) -> ArrayFiles:
-    """Return the arrays of these digests, each verified; several threads read the files.
-
-    Raises
-    ------
-    StorageError
-        If a digest is none, or a file is missing, a link, truncated, altered, or no array.
-    """
+    """Return the arrays of these digests, each verified; several threads read the files."""
     wanted = list(dict.fromkeys(digests))
     for digest in wanted:
         if not ARRAY_FILE.fullmatch(f"{digest}.npy"):

@@ -42,12 +42,8 @@ def is_source(value: Any) -> bool:
 def read_source(value: Any, name: str) -> Any:
     """Return all rows of a source as a frame of pandas; the values of a result of scalars as a list.
 
-    Decimal numbers are float64, dates are times, and what has a dictionary, such as an ENUM, is a column of categories.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, as where it was read before.
+    Decimal numbers are float64, dates are times, and what has a dictionary, such as an ENUM, is a column of categories. A
+    source that was read before is refused, as it gives its rows once.
     """
     if hasattr(value, "__arrow_c_stream__"):
         reader = _reader(value, name)

@@ -32,10 +32,7 @@ _STORABLE: dict[str, Any] = {}
 def storable(made: Made) -> Made:
     """Allow objects of a class, or a function, in saved files; this is a decorator.
 
-    Raises
-    ------
-    ValueError
-        If another module has one of the same name, which files could not distinguish.
+    It refuses a name that another module has made storable, for files could not distinguish the two.
     """
     name: str = made.__name__
     if name in _STORABLE and _STORABLE[name].__module__ != made.__module__:
@@ -582,13 +579,7 @@ def state_of(value: Any) -> State:
 
 
 def value_of(state: State, hint: Any, callables: Sequence[object]) -> Any:
-    """Return the object of a `state_of`, which must be of an annotated type, with its base distances.
-
-    Raises
-    ------
-    StorageError
-        If something is missing, foreign, not of the type or in the range that it must have, or does not go together.
-    """
+    """Return the object of a `state_of`, which must be of an annotated type, with its base distances."""
     members, reader = Members(state.values), Reader(state.arrays, callables)
     stored = members.any("object")
     members.done()

@@ -86,13 +86,7 @@ class StoredFrame:
         return cls(frame.implementation.value, tuple(frame.columns), columns, labels)
 
     def restored(self, _: Any) -> Any:
-        """Return the frame.
-
-        Raises
-        ------
-        InputError
-            If the parts do not go together.
-        """
+        """Return the frame."""
         if self.library not in _LIBRARIES or len(self.names) != len(self.columns) or not self.columns:
             raise InputError(f"there are {len(self.columns)} columns for {len(self.names)} names; restore the file")
         library = optional(self.library)

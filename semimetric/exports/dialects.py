@@ -35,13 +35,7 @@ class Dialect(ABC):
     least, greatest = "LEAST", "GREATEST"
 
     def quote(self, name: str) -> str:
-        """Return a name of a table or column in double quotes.
-
-        Raises
-        ------
-        InputError
-            If no database can hold it: it is empty, or has the character NUL or half of a surrogate pair.
-        """
+        """Return a name of a table or column in double quotes."""
         if not name:
             raise InputError("a name of a table or column is empty; a database needs one: give it, or rename the column")
         return '"' + _storable(name).replace('"', '""') + '"'

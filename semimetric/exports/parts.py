@@ -78,13 +78,7 @@ class DistanceParts:
 
     @classmethod
     def of(cls, d: Semimetric) -> DistanceParts:
-        """Return the parts of a distance.
-
-        Raises
-        ------
-        NotSupportedError
-            If it has base distances, features that a model makes of objects, or a table of too many values.
-        """
+        """Return the parts of a distance."""
         if d.base_distances:
             raise NotSupportedError(
                 f"the distance adds the base distance {d.base_distances[0].name!r}, which only Python computes, so "

@@ -38,22 +38,8 @@ class ItemGroups(NamedTuple):
 def read_groups(by: Any, X: Any, subject: Subject, given: ReportItems | None, items: ReportItems | None) -> list[ItemGroups]:
     """Return the groups that ``by`` asks for.
 
-    Parameters
-    ----------
-    by : object
-        Names of columns, or a column or a frame with a row for every item.
-    X : object
-        The items as they were given, or None.
-    subject : Subject
-    given : ReportItems or None
-        The items that were given, or if none were those that the model holds.
-    items : ReportItems or None
-        Those of the report: where all that were given equal learned ones, the items of the model stand for them.
-
-    Raises
-    ------
-    InputError
-        If there are no items, a column is unknown, or it has not a row for every item.
+    It has names of columns, or is a column or a frame with a row for every item of X. Items are ``given``, or the model holds
+    them; ``items`` are those of the report: where all given ones equal learned ones, the items of the model.
     """
     if by is None:
         return []
@@ -181,13 +167,7 @@ def _values(cells: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[tuple[str,
 def group_facts(
     subject: Subject, assessed: Assessed | None, groups: Sequence[ItemGroups], quality: dict[str, Any] | None
 ) -> list[dict[str, Any]]:
-    """Return a table of figures for each column of groups, as values of JSON; ``quality`` has those of all items.
-
-    Raises
-    ------
-    InputError
-        If it is not known by which items the model is assessed.
-    """
+    """Return a table of figures for each column of groups, as values of JSON; ``quality`` has those of all items."""
     if not groups:
         return []
     if not subject.predicts:

@@ -39,21 +39,8 @@ def overview_facts(
 ) -> dict[str, Any]:
     """Return the facts of the first tab, as values of JSON.
 
-    Parameters
-    ----------
-    subject : Subject
-    items : ReportItems or None
-        Those that were given, or that the model holds.
-    learned : ReportItems or None
-        Those that the model holds, where others were given.
-    shown : Importances
-    assessed : Assessed or None
-    measured : MeasuredPairs or None
-    target : str
-        The name of what is predicted.
-    groups : sequence of ItemGroups
-        Columns by which the assessed items are divided.
-    rng : numpy.random.Generator
+    The ``items`` were given, or the model holds them; ``learned`` are those that it holds where others were given. The assessed
+    items are divided by ``groups``, and ``target`` names what is predicted.
     """
     held = items if items is not None and items.are_own else learned
     bars = subject.importance_bars(items, shown, rng)

@@ -22,27 +22,13 @@ _FIRST, _LAST = -719_161.0, 2_932_895.0  # days of which `datetime` has a time i
 
 @dataclass(frozen=True, eq=False)
 class PageRows:
-    """The columns of the items of a page, by which encoded values become rows of the user and back.
+    """The columns of the items of a page, by which encoded values become rows of the user and back."""
 
-    Parameters
-    ----------
-    schema : Schema
-        The columns that the page shows.
-    named : bool
-        True for rows that are frames of pandas; False for arrays, where the fit had no names of columns.
-    dtypes : dict of str to dtype of pandas
-        The dtypes of the columns of the items that were given, as far as these were a frame of pandas.
-    texts : frozenset of str
-        Those of these columns whose first value that is not missing is text.
-    refused : str
-        Why the model does not take rows of the page; "" if it does.
-    """
-
-    schema: Schema
-    named: bool
-    dtypes: dict[str, Any]
-    texts: frozenset[str]
-    refused: str
+    schema: Schema  # of the columns that the page shows
+    named: bool  # rows are frames of pandas; False for arrays, where the fit had no names of columns
+    dtypes: dict[str, Any]  # of columns of the items that were given, as far as these were a frame of pandas
+    texts: frozenset[str]  # those of these columns whose first value that is not missing is text
+    refused: str  # why the model does not take rows of the page; "" if it does
 
     @classmethod
     def of(cls, schema: Schema, model: Any, X: Any, refused: str) -> PageRows:
@@ -58,11 +44,6 @@ class PageRows:
         """Return encoded rows (n, n_features) as a frame of pandas, or where the fit had no names as an array.
 
         A column has the dtype of the items, if the values read the same in it.
-
-        Raises
-        ------
-        MissingExtraError
-            If a frame is needed and pandas is not installed.
         """
         cells = self.schema.display(values)
         if not self.named:
@@ -79,13 +60,7 @@ class PageRows:
         return frame.assign(**changed)
 
     def from_table(self, X: Any, n_rows: int, name: str) -> Floats:
-        """Return a table, or one row as a vector, series or dict, as encoded rows (n_rows, n_features).
-
-        Raises
-        ------
-        InputError
-            If it has other columns or another number of rows, or holds values that the columns do not take.
-        """
+        """Return a table, or one row as a vector, series or dict, as encoded rows (n_rows, n_features)."""
         values = self.schema.encode(self.schema.rows(X, name), name=name)
         if len(values) != n_rows:
             raise InputError(f"{name} has {len(values)} rows; the page shows {n_rows}: give as many")
@@ -95,13 +70,7 @@ class PageRows:
         return values
 
     def from_message(self, message: object, n_rows: int) -> Floats:
-        """Return what a page has sent, lists of numbers with None for missing values, as encoded rows (n_rows, n_features).
-
-        Raises
-        ------
-        InputError
-            If the message is anything else, or holds a number that no value of its column has.
-        """
+        """Return what a page has sent, lists of numbers with None for missing values, as encoded rows (n_rows, n_features)."""
         if not isinstance(message, list) or len(message) != n_rows:
             raise InputError(f"the page sent {_kind_of(message)}; a list of {n_rows} items is required")
         n = len(self.schema.features)

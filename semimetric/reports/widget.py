@@ -17,13 +17,7 @@ _SCRIPT = Path(__file__).parent / "page" / "widget.js"
 
 
 def report_widget(html: str, title: str, height: int, columns: PageRows, first: Floats) -> Any:
-    """Return a widget that shows a page, whose items are at first the encoded rows ``first`` (n_rows, n_features).
-
-    Raises
-    ------
-    MissingExtraError
-        If anywidget is not installed, or pandas, if rows are frames.
-    """
+    """Return a widget that shows a page, whose items are at first the encoded rows ``first`` (n_rows, n_features)."""
     return _widget_class()(html, title, height, columns, first)
 
 

@@ -41,15 +41,9 @@ class Call(NamedTuple):
 
 
 class Engine(ABC):
-    """Calls one function for many parts; the arguments ``shared`` are the same in every call.
+    """Calls one function for many parts; the arguments ``shared`` are the same in every call."""
 
-    Attributes
-    ----------
-    limit : int or None
-        Bytes that parts and sums may take together where all are in one memory; None for no limit.
-    """
-
-    limit: int | None = None
+    limit: int | None = None  # bytes that parts and sums may take together where all are in one memory; None for no limit
 
     @abstractmethod
     def each(self, function: Callable[..., T], parts: Sequence[Any], *shared: Any) -> Iterator[T]:

@@ -141,10 +141,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     def recipe_for_parts(self) -> Recipe:
         """Return the recipe by which `semimetric.out_of_core` learns from data in parts, after its check.
 
-        Raises
-        ------
-        NotSupportedError
-            If it does not learn from parts, or not with these parameters.
+        Here it refuses, as most learners do not learn from parts.
         """
         raise refuse_parts(self)
 
@@ -168,10 +165,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, NestedParameters):
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
         """Return the schema of a table X; None for an array if no parameter describes its columns, which are then numbers.
 
-        Raises
-        ------
-        InputError
-            If columns would be left out, and a parameter names features by number.
+        If columns would be left out, parameters that name features by number are refused.
         """
         if self.only_numbers and not hasattr(X, "columns"):
             return None

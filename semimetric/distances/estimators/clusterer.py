@@ -357,10 +357,7 @@ class Links:
     def of(cls, must_link: Any, cannot_link: Any, n_items: int) -> Links:
         """Return links of pairs of row numbers, each array-like of shape (n_pairs, 2), or None.
 
-        Raises
-        ------
-        InputError
-            If they are no pairs of row numbers of ``n_items`` items, or contradict one another.
+        Links that contradict one another are refused.
         """
         must, cannot = _pairs("must_link", must_link, n_items), _pairs("cannot_link", cannot_link, n_items)
         graph = sparse.coo_array((np.ones(len(must)), tuple(must.T)), shape=(n_items, n_items))
@@ -385,11 +382,6 @@ class Links:
 
         Parts that no cannot-link touches take their cheapest cluster. The others are assigned by integer programs, one for
         all parts that cannot-links connect.
-
-        Raises
-        ------
-        InputError
-            If the parts need more clusters than there are.
         """
         of_parts = np.zeros((len(self.example), costs.shape[1]))
         np.add.at(of_parts, self.part, costs)

@@ -35,10 +35,7 @@ class StoredIndex:
     def of(cls, index: NeighborIndex, n_items: int, distance: Semimetric | None = None) -> StoredIndex:
         """Return the stored form of an index of ``n_items`` items.
 
-        Raises
-        ------
-        NotSupportedError
-            If items were added to the index, or removed, after it was fitted.
+        It is refused if items were added to the index, or removed, after it was fitted.
         """
         if not np.array_equal(index.ids_, np.arange(n_items)):
             raise NotSupportedError(

@@ -311,13 +311,7 @@ def stored_calibrator(calibrator: LogisticRegression | IsotonicRegression) -> di
 
 
 def calibrator_of(stored: dict[str, Any]) -> LogisticRegression | IsotonicRegression:
-    """Return the calibrator of which `stored_calibrator` gave the numbers.
-
-    Raises
-    ------
-    InputError
-        If they are not those of a calibrator.
-    """
+    """Return the calibrator of which `stored_calibrator` gave the numbers."""
     floats = all(isinstance(v, np.ndarray) and v.dtype == np.float64 and np.isfinite(v).all() for v in stored.values())
     if floats and set(stored) == {"line"} and stored["line"].shape == (3,):
         slope, intercept, n_iter = stored["line"]

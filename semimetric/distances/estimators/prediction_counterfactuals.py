@@ -286,13 +286,7 @@ def _counted(function: Callable[[Floats], Floats], rows: Sequence[Floats], descr
 def allowed_values(
     within: Mapping[Any, Any] | None, schema: Schema
 ) -> dict[int, Callable[[Floats], NDArray[np.bool_]]]:  # fmt: skip
-    """Return tests of encoded values from bounds of columns: (low, high) of numbers, or a list of values.
-
-    Raises
-    ------
-    InputError
-        If a bound is no pair in order, or names a category that was not in the fit.
-    """
+    """Return tests of encoded values from bounds of columns: (low, high) of numbers, or a list of values."""
     found: dict[int, Callable[[Floats], NDArray[np.bool_]]] = {}
     for f, given in by_column(within or {}, schema.names, "within").items():
         feature = schema.features[f]

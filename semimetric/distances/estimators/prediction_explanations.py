@@ -155,13 +155,7 @@ class PredictionExplanation:
         return float(self.base_scores[self.target])
 
     def of(self, target: Any) -> PredictionExplanation:
-        """Return the explanation of another class.
-
-        Raises
-        ------
-        InputError
-            If there is no such class.
-        """
+        """Return the explanation of another class."""
         if self.classes is None:
             raise InputError(f"target={target!r}: a value is predicted, so that there are no classes; leave it out")
         return replace(self, target=class_number(target, self.classes))

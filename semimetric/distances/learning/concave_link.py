@@ -103,12 +103,8 @@ def shorter_and_longer(recipe: Recipe, structure: Structure, data: MeasuredDista
     """Return splits that train on pairs up to the median length, and validate on those beyond it.
 
     The length of a pair is the weighted L1 distance that fits all pairs best. Measured distances would not do: of pairs
-    equally long, those measured too small would be learned from, and those measured too large would be scored.
-
-    Raises
-    ------
-    TooFewError
-        If a split has no shorter or no longer pairs with distances > 0.
+    equally long, those measured too small would be learned from, and those measured too large would be scored. `TooFewError`
+    says that a split has no shorter, or no longer, pairs with distances > 0.
     """
     targets = data.targets(replace(recipe, link="identity"), replace(structure, bases=()))
     prior = fit_l1_prior(replace(structure, bases=()), targets.l1_moments(structure, recipe.n_jobs))

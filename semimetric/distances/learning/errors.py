@@ -222,25 +222,9 @@ def relative_errors(true: Floats, predicted: Floats) -> Floats:
 class DistanceErrors:
     """Errors of predicted distances on pairs of items that were not learned from; every pair counts once.
 
-    Figures that the pairs do not determine are NaN; if all are, ``note`` says why.
-
-    Parameters
-    ----------
-    median, mean, quantile_90 : float
-        The median, the mean and the 90 % quantile of ``|predicted - true| / true``, of pairs with true distances other than 0.
-    r2 : float
-        1 - the sum of squared errors / that of the deviations of the true distances from their mean: at most 1.
-    rank_correlation : float
-        Spearman's, of true and predicted distances.
-    recall : float
-        The fraction of an item's 10 nearest others by predicted distance that are among its 10 nearest by true distance: the
-        mean over items whose distances to all others, 20 at least, were evaluated.
-    n_pairs, n_items : int
-        Numbers of pairs and of their items.
-    n_queries : int
-        The number of items over which ``recall`` is the mean.
-    note : str
-        The models that were evaluated, or why there are no errors.
+    Figures that the pairs do not determine are NaN; if all are, ``note`` says why. The recall is the fraction of an item's 10
+    nearest others by predicted distance that are among its 10 nearest by true distance: the mean over items whose distances to
+    all others, 20 at least, were evaluated.
 
     Examples
     --------
@@ -256,16 +240,16 @@ class DistanceErrors:
     (True, 153, 18)
     """
 
-    median: float = _NAN
+    median: float = _NAN  # of |predicted - true| / true, as the next two; of pairs with true distances other than 0
     mean: float = _NAN
     quantile_90: float = _NAN
-    r2: float = _NAN
-    rank_correlation: float = _NAN
+    r2: float = _NAN  # 1 - the sum of squared errors / that of the deviations of the true distances from their mean
+    rank_correlation: float = _NAN  # Spearman's
     recall: float = _NAN
     n_pairs: int = 0
     n_items: int = 0
-    n_queries: int = 0
-    note: str = ""
+    n_queries: int = 0  # items over which the recall is the mean
+    note: str = ""  # the models that were evaluated, or why there are no errors
 
     def __post_init__(self) -> None:
         counts = self.n_pairs, self.n_items, self.n_queries

@@ -170,14 +170,7 @@ FEWEST_ITEMS = 8
 
 
 class DistanceIntervals(NamedTuple):
-    """Predicted distances with intervals: three arrays of shape (n_pairs,).
-
-    Attributes
-    ----------
-    predicted : ndarray of shape (n_pairs,)
-    lower : ndarray of shape (n_pairs,)
-    upper : ndarray of shape (n_pairs,)
-    """
+    """Predicted distances with intervals: three arrays of shape (n_pairs,)."""
 
     predicted: Floats
     lower: Floats

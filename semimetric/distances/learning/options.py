@@ -36,13 +36,7 @@ def is_chosen(link: Any) -> bool:
 
 
 def resolved_link(link: Any) -> str | Link:
-    """A link as recipes keep it, of which two names stand for links that are to be found.
-
-    Raises
-    ------
-    InputError
-        If it is not known.
-    """
+    """A link as recipes keep it, of which two names stand for links that are to be found."""
     if is_chosen(link):
         return str(link)
     if isinstance(link, str) and link not in ("identity", "sqrt"):
@@ -53,12 +47,7 @@ def resolved_link(link: Any) -> str | Link:
 
 
 def check_link(recipe: Any) -> None:
-    """Refuse a link, or exponents of base distances, that are not known, or do not go with the rest of the recipe.
-
-    Raises
-    ------
-    InputError, NotSupportedError
-    """
+    """Refuse a link, or exponents of base distances, that are not known, or do not go with the rest of the recipe."""
     link = resolved_link(recipe.link)
     if isinstance(recipe.base_distances, Sequence):  # else they are refused where they are called
         _check_exponents(recipe.base_exponents, len(recipe.base_distances))
@@ -87,12 +76,7 @@ def check_link(recipe: Any) -> None:
 
 
 def refuse_open_links(recipe: Any, why: str) -> None:
-    """Refuse a link, or exponents of base distances, that are yet to be chosen; ``why`` says what cannot choose them.
-
-    Raises
-    ------
-    NotSupportedError
-    """
+    """Refuse a link, or exponents of base distances, that are yet to be chosen; ``why`` says what cannot choose them."""
     for name, is_open in (("link", is_chosen(recipe.link)), ("base_exponents", isinstance(recipe.base_exponents, str))):
         if is_open:
             raise NotSupportedError(
@@ -250,27 +234,13 @@ def distance_limits(effort: str) -> Limits:
 
 @storable
 class SearchCost(NamedTuple):
-    """Rows that candidates were scored on, models fitted for it, and the models that a further search would fit.
+    """Rows that candidates were scored on, models fitted for it, and the models that a further search would fit."""
 
-    Attributes
-    ----------
-    rows : str
-        "items", "pairs", "triplets" or "quadruplets".
-    n_rows : int
-        How many rows the folds divide.
-    n_all : int
-        How many were given.
-    n_fits : int
-        How many models were fitted for the comparison.
-    n_thorough : int
-        How many ``effort="thorough"`` would fit.
-    """
-
-    rows: str
-    n_rows: int
-    n_all: int
-    n_fits: int
-    n_thorough: int
+    rows: str  # "items", "pairs", "triplets" or "quadruplets"
+    n_rows: int  # that the folds divide
+    n_all: int  # that were given
+    n_fits: int  # for the comparison
+    n_thorough: int  # that effort="thorough" would make
 
     @property
     def sample(self) -> str:
@@ -292,24 +262,12 @@ _MOST_APART = 1e12  # times the least factor: more would leave nothing of it
 
 @storable
 class PowerSum(NamedTuple):
-    """A sum of powers that is near to distances: ``d(x, y)^p = sum_f c_f |x_f - y_f|^p``, of features or of directions.
+    """A sum of powers that is near to distances: ``d(x, y)^p = sum_f c_f |x_f - y_f|^p``, of features or of directions."""
 
-    Attributes
-    ----------
-    error : float
-        Mean relative error on held-out pairs.
-    exponent : float
-        Of the link, 1 / p.
-    factors : tuple of float, or None
-        Of the features across their ranges, then of the directions, 1 in the mean; None if the features are as they are.
-    directions : Directions or None
-        Those of a Mahalanobis distance.
-    """
-
-    error: float
-    exponent: float
-    factors: tuple[float, ...] | None
-    directions: Any = None
+    error: float  # the mean relative one on held-out pairs
+    exponent: float  # of the link, 1 / p
+    factors: tuple[float, ...] | None  # of features across their ranges, then of directions, 1 in the mean; None: as they are
+    directions: Any = None  # those of a Mahalanobis distance
 
     def __str__(self) -> str:
         """Return the form of the distance in words."""
@@ -365,13 +323,7 @@ class Recipe:
     effort: str = "default"
 
     def checked(self) -> Recipe:
-        """The recipe, if its parts are known and go together.
-
-        Raises
-        ------
-        InputError, NotSupportedError
-            If a parameter is unknown, or two of them do not go together.
-        """
+        """The recipe, if its parts are known and go together."""
         check_choice("axioms", self.axioms, _AXIOMS)
         check_choice("tables", self.tables, ("full", "warped", "shared", "auto"))
         check_choice("symmetry", self.symmetry, ("tie", "swap"))
@@ -571,12 +523,7 @@ def _named_penalty(name: str, alpha: float, differences: bool) -> tuple[Penalty,
 
 
 def check_prior(d: object) -> None:
-    """Refuse what is no distance that is a sum over single features.
-
-    Raises
-    ------
-    InputError, NotSupportedError
-    """
+    """Refuse what is no distance that is a sum over single features."""
     if not isinstance(d, Semimetric):
         raise InputError(
             f"prior= is a {type(d).__name__}; a Semimetric is required: give gower(X), or model.semimetric_ of a fitted learner"

@@ -251,10 +251,7 @@ class BuiltProgram:
     def semimetric(self, weights: Floats) -> Semimetric:
         """Return the distance of weights of shape (n,) that a solver found, moved into the constraints by its tolerance.
 
-        Raises
-        ------
-        InputError
-            If they are not n finite numbers, or violate a lower bound or an inequality by more than a solver does.
+        Weights that violate a bound or an inequality by more than a solver does are refused.
         """
         program, w = self.program, as_vector(weights, "weights")
         if len(w) != len(program.lower):

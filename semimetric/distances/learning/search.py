@@ -69,23 +69,11 @@ _ROUNDING = 1e-9  # relative
 @storable
 @dataclass(frozen=True)
 class Candidate:
-    """Settings, and the loss on what each fold holds out.
+    """Settings, and the loss on what each fold holds out."""
 
-    Parameters
-    ----------
-    settings : dict
-        What was fitted, by name: "n_knots" and "alpha", and what else is compared, such as "tables", "directions" (the name, or
-        "given" of those that have none), "link" (an exponent), "base_exponents", or "groups" of features and the "strength" of
-        the penalty on them.
-    losses : tuple of float
-        One for each fold.
-    seconds : float or None
-        How long learning it from all items is expected to take, where a time budget asks for that.
-    """
-
-    settings: Mapping[str, Any]
-    losses: tuple[float, ...]
-    seconds: float | None = None
+    settings: Mapping[str, Any]  # by name: "n_knots" and "alpha", and what else is compared, such as "tables" or "link"
+    losses: tuple[float, ...]  # one for each fold
+    seconds: float | None = None  # that learning it from all items is expected to take, where a time budget asks for that
 
     @property
     def loss(self) -> float:
@@ -137,24 +125,12 @@ def default_unless_better(
 
 @storable
 class Choices(tuple[Candidate, ...]):
-    """Candidates that "auto" compared; printed as a table of losses, a row for each setting, in which the choice has a star.
+    """Candidates that "auto" compared; printed as a table of losses, a row for each setting, in which the choice has a star."""
 
-    Attributes
-    ----------
-    measure : str
-        The name of the losses.
-    names : tuple of str
-        Names of the features, for rows that name groups of them.
-    cost : SearchCost or None
-        On how many rows candidates were scored, and how many models were fitted for it.
-    rule : function
-        The rule that takes one of the candidates.
-    """
-
-    measure: str
-    names: tuple[str, ...]
+    measure: str  # the name of the losses
+    names: tuple[str, ...]  # of the features, for rows that name groups of them
     cost: SearchCost | None
-    rule: Rule
+    rule: Rule  # that takes one of the candidates
 
     def __new__(  # noqa: D102  # the parameters are the attributes
         cls,

@@ -34,13 +34,7 @@ class Settings(ShortRepr, BaseEstimator):
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Return the value of a parameter that may be None, for the defaults, or a text for the first parameter.
-
-        Raises
-        ------
-        InputError
-            If it is neither.
-        """
+        """Return the value of a parameter that may be None, for the defaults, or a text for the first parameter."""
         if isinstance(given, cls):
             return given
         if (meant := cls.meant_by(given)) is not None:
@@ -327,12 +321,7 @@ def recipe_values(columns: Any, tables: Any, program: Any) -> dict[str, Any]:
 
 
 def refuse_for_measured(tables: Tables, program: Program) -> None:
-    """Refuse settings that comparisons and labels cannot follow.
-
-    Raises
-    ------
-    NotSupportedError
-    """
+    """Refuse settings that comparisons and labels cannot follow."""
     if given := (*tables.for_measured, *program.for_measured):
         raise NotSupportedError(f"{given[0]} is for measured distances, from which DistanceRegressor learns; leave it out")
 

@@ -144,10 +144,7 @@ class StoredTerm:
     def with_function(self, function: Any, schema: Schema) -> BaseDistance:
         """Return the base distance with its function, which takes the values that the schema decodes.
 
-        Raises
-        ------
-        StorageError
-            If it is no function, or gives other values than those stored, or the arrays have other shapes.
+        It must give the stored values again.
         """
         check_array("probe", self.probe, np.float64, None, 2, len(schema.names), missing=True)
         check_array("values", self.values, np.float64, len(self.probe))

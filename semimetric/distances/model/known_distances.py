@@ -151,11 +151,7 @@ def distance_parts(
     """Return the parts of a distance with terms ``slopes[f]`` times the gaps of features, by the names of its parameters.
 
     A number that has one of the ``scales`` takes its differences as its term; the slope is then that outside its knots.
-
-    Raises
-    ------
-    NotSupportedError
-        If there are scales, and a category has so many levels that its table does not fit into memory.
+    Beside scales, a category whose table of all levels does not fit into memory is refused.
     """
     columns, given = [column[~np.isnan(column)] for column in items.T], scales or {}
     knots = [

@@ -982,10 +982,7 @@ class StoredDistance:
     def restored(self, functions: Sequence[object]) -> Semimetric:
         """Return the distance with its base distances, whose functions must give the stored values.
 
-        Raises
-        ------
-        StorageError
-            If the parts do not go together, the functions are others, or tables need memory that the weights do not explain.
+        Tables that need memory which the weights do not explain are refused.
         """
         _check_size(self.embedding, len(self.weights) if self.weights.ndim else 0)
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "base_terms"}

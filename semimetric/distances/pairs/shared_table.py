@@ -28,21 +28,8 @@ class SharedTable(PairMap):
     """The embedding of pairs in one table that all features share, whose row is the sum of the rows of the features.
 
     What is learned becomes a table for each feature again, see `expanded`. So a distance never holds this embedding.
-
-    Parameters
-    ----------
-    grid : Grid
-        Of numbers that are all there, with as many knots for every feature: the same ones, or at the same shares of its range.
-    factors : sequence of float or None
-        What the table of each feature is multiplied by, > 0; None is 1 for all.
-    symmetry : {"tie", "none"}
-    zero_diagonal : bool, default True
-        As of `PairEmbedding`.
-
-    Raises
-    ------
-    InputError
-        If features have knots, or kinds, of their own.
+    The grid is of numbers that are all there, with as many knots for every feature: the same ones, or at the same shares of its
+    range. The table of each feature is multiplied by its one of the ``factors``, > 0.
 
     Examples
     --------

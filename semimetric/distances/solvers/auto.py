@@ -21,13 +21,7 @@ _NAMES: dict[str, Solver] = {
 
 
 def resolve_solver(solver: "str | Solver") -> Solver | None:
-    """Return the solver that is given, as an object or by its name; None for "auto".
-
-    Raises
-    ------
-    InputError
-        If there is no such solver, or an engine of CVXPY is not installed.
-    """
+    """Return the solver that is given, as an object or by its name; None for "auto"."""
     if isinstance(solver, str):
         if solver == "auto":
             return None

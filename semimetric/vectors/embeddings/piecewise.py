@@ -70,13 +70,7 @@ def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
 
 
 def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> None:
-    """Refuse pairs of a saved embedding that no fit lists; with ``none`` all pairs have terms, and none are listed.
-
-    Raises
-    ------
-    InputError
-        If pairs are listed or not where they should be, or they are not different, ascending pairs of features, sorted.
-    """
+    """Refuse pairs of a saved embedding that no fit lists; with ``none`` all pairs have terms, and none are listed."""
     if none != (pairs is None):
         raise InputError("pairs are listed although pairs='all', or missing where pairs are to be some; restore the file")
     if pairs is None:
