@@ -421,13 +421,9 @@ def _times(column: Any) -> Any:
     return None if (times.isna() & ~pandas.isna(cells)).any() else times.array
 
 
-def _is_empty(cells: Any) -> NDArray[np.bool_]:
-    return np.asarray(optional("pandas").isna(cells))
-
-
 def _check_cells(features: Mapping[str, Any], path: str, remedy: str, may_miss: bool = False) -> None:
     for name, cells in features.items():
-        empty = np.flatnonzero(_is_empty(cells))
+        empty = np.flatnonzero(optional("pandas").isna(cells))
         if len(empty) and not may_miss:
             raise InputError(
                 f"row {empty[0]} of {path} has no {name} ({len(empty)} such rows in all); fill them in, drop the rows, or "

@@ -69,7 +69,8 @@ class L1Coordinates:
         levels = [
             Coordinate(jump.feature, np.where(np.arange(n) == k, jump.value / 2, 0.0))
             for jump in parts.jumps
-            for n in [_n_levels(parts, jump.feature)]
+            # A value can have so many levels: of a tree its leaves, of a category also that of new ones.
+            for n in [int(grid.sizes[jump.feature]) - (jump.feature >= parts.distance.n_features)]
             for k in range(n)
         ]
         return cls((*straight, *cuts, *levels), exact)
@@ -79,11 +80,6 @@ class L1Coordinates:
         """The factor by which single precision loses least: with it the typical leaf or category has the value 1."""
         levels = [float(c.values.max()) for c in self.coordinates if c.is_level and c.values.max() > 0]
         return 1.0 / float(np.median(levels)) if levels else 1.0
-
-
-def _n_levels(parts: DistanceParts, f: int) -> int:
-    """Return the number of levels that a value can have: of a tree its leaves, of a category also that of new ones."""
-    return int(parts.distance.embedding.grid.sizes[f]) - (f >= parts.distance.n_features)
 
 
 def _rises(values: Floats) -> bool:

@@ -60,7 +60,8 @@ class _RowReader:
         schema, g = self.d.schema, self.graph
         if not has_text(schema):
             whole = g.input(name, self.d.n_features)
-            columns = [g.take(whole, [f]) for f in range(self.d.n_features)] if _has_kinds(schema) else []
+            kinds = any(f.kind != "numeric" for f in schema.features)
+            columns = [g.take(whole, [f]) for f in range(self.d.n_features)] if kinds else []
         else:
             whole = ""
             columns = [g.input(f"{prefix}{f.name}", 1, text=is_text(f)) for f in schema.features]
@@ -329,10 +330,6 @@ def is_text(feature: Feature) -> bool:
 def has_text(schema: Schema) -> bool:
     """Return True if a graph has an input for each column, because some are text."""
     return any(map(is_text, schema.features))
-
-
-def _has_kinds(schema: Schema) -> bool:
-    return any(f.kind != "numeric" for f in schema.features)
 
 
 def input_arrays(schema: Schema, encoded: Floats, name: str = "X", prefix: str = "") -> dict[str, NDArray[Any]]:

@@ -300,7 +300,7 @@ class GroupedItems:
         queries = view.block(view.points(X))
         for q, own in enumerate(of_query.tolist()):
             rows = [groups.rows_of(group) for groups, group in zip(self.groups, own, strict=True)]
-            answers = [s.within_among(queries, q, of_segment, limit) for s, of_segment in zip(segments, rows, strict=True)]
+            answers = [s.refinement.within(queries, q, of_segment, limit) for s, of_segment in zip(segments, rows, strict=True)]
             yield self.items.near(answers, radius)
 
     def _group(

@@ -202,7 +202,8 @@ class SegmentedItems(NamedTuple):
     def _order(self, X: NDArray[Any], k: int = 0) -> Integers | None:
         """Return the numbers of queries such that near ones, whose lists are mostly the same, are answered together."""
         segment, mask = max(zip(self.segments, self.masks, strict=True), key=lambda masked: len(masked[0]))
-        return segment.list_scan.lists.order(self.view, X) if len(X) > _FEW and segment.scans_lists(mask, k) else None
+        listed = len(X) > _FEW and segment.goes_through_lists(segment.eligible(mask).n, k)
+        return segment.list_scan.lists.order(self.view, X) if listed else None
 
     def by_blocks(
         self,

@@ -454,11 +454,7 @@ class Segment:
         """True if exact searches go through lists of items: under sums over single features, some of which have tables."""
         return self.view.simple and self.searchable and not self.scans_codes
 
-    def scans_lists(self, keep: Mask, k: int = 0) -> bool:
-        """Return True if exact searches for k neighbours among the eligible items go through lists."""
-        return self._goes_through_lists(self.eligible(keep).n, k)
-
-    def _goes_through_lists(self, n: int, k: int) -> bool:
+    def goes_through_lists(self, n: int, k: int) -> bool:
         """Return True if exact searches for k neighbours among n eligible items go through lists."""
         return self._few_are_listed(n, k) or (self.listed and not self._few(n, k) and self._lists_pay(n))
 
@@ -513,7 +509,7 @@ class Segment:
         eligible, n = chosen.mask, chosen.n
         if search.algorithm == "merge":
             return self._brute(self.view.merging(queries), search.k, chosen.rows)
-        if search.algorithm == "exact" and self._goes_through_lists(n, search.k):
+        if search.algorithm == "exact" and self.goes_through_lists(n, search.k):
             return self.list_scan.nearest(queries, search.k, eligible, limits)
         bounded = self.searchable or self._joint_scan is not None
         if search.algorithm == "brute" or self._few(n, search.k) or not bounded:
@@ -574,10 +570,6 @@ class Segment:
         asked = self.view.merging(queries) if search.algorithm == "merge" else queries
         self.refinement.each(asked, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         return answer
-
-    def within_among(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
-        """Return sums and rows of at least all items among ``rows`` whose sum is <= limit, for query q of the block."""
-        return self.refinement.within(queries, q, rows, limit)
 
     def part(self, rows: Integers, packed: NDArray[np.uint8], *, scans_codes: bool = False) -> Self:
         """Copy these rows, which are alive, as a segment that is scanned without the rest, given the codes of all."""

@@ -67,16 +67,8 @@ class GroundDistance:
         Differences of floats are rounded to nearest, so a difference that comes out below c_ij is not above it.
         """
         same = np.argmax(self.paths == 0.0, axis=1)  # bins without a distance between them have the value of the first
-        below = self._below()
+        below = np.where(self.cost > 0.0, np.nextafter(self.cost, 0.0), 0.0)
         return np.array([self._feasible(f[same], below) for f in potentials]).reshape(-1, self.n_bins)
-
-    def is_feasible(self, potential: Floats) -> bool:
-        """Return True if ``f_i - f_j <= c_ij`` is proved of a potential (n_bins,) for all bins."""
-        return no_steeper(potential, self._below())
-
-    def _below(self) -> Floats:
-        """Return the floats below the costs (n_bins, n_bins), and 0 for 0."""
-        return np.where(self.cost > 0.0, np.nextafter(self.cost, 0.0), 0.0)
 
     def _feasible(self, f: Floats, below: Floats) -> Floats:
         if not below.any():
