@@ -3,16 +3,15 @@
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
-from .._foundation.types import Floats, Integers
+from .._foundation.types import Floats
 from ..data.keys import no_such_column
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
@@ -41,7 +40,6 @@ from .tables import (
 )
 
 _BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
-_BYTES_OF_NEIGHBOR = 16  # a distance with its place in the order
 _MOST_TERMS = 5  # of a distance that --explain prints
 
 
@@ -226,99 +224,70 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
 
 def run_neighbors(arguments: Namespace) -> CommandResult:
     """Return the nearest items of every row of a table, and the terms of their distances."""
-    items = _open_items(arguments)
-    d, k = items.d, arguments.k
+    index, table = _searched_items(arguments)
+    d = index.semimetric_
     id_column = arguments.id if arguments.id in read_frame(arguments.rows).columns else None
     rows = read_items(arguments.rows, d.schema, id_column, arguments=arguments)
-    if items.index is None:
-        n = len(rows.ids) * len(items.ids)
-        remedy = "build an index of the items by semimetric index, and search that"
-        check_memory(_BYTES_OF_NEIGHBOR * n, f"a table of {n} distances", remedy)
     warn_outside(d, d.schema.encode(rows.frame), source=rows.name)
-    nearest = items.nearest(rows.frame, k)
+    frame = nearest_join(
+        rows.frame if hasattr(index, "feature_names_in_") else rows.frame.to_numpy(), index, k=arguments.k,
+        explain="features" if arguments.explain else None, verbose=shows_progress(arguments),
+    )  # fmt: skip
+    near = frame["right"].to_numpy()
     values: dict[str, Any] = {
-        "query": np.repeat(rows.ids.astype(object), k),
-        "rank": np.tile(np.arange(1, k + 1), len(rows.ids)),
-        "id": nearest.ids.ravel(),
+        "query": rows.ids.astype(object)[frame["left"]],
+        "rank": frame["rank"].to_numpy(),
+        "id": near if table is None else table.ids.astype(object)[near],
     }
-    if items.labels is not None:
-        values["label"] = items.labels[nearest.rows].ravel()
-    values["distance"] = nearest.distances.ravel()
+    if arguments.label:
+        values["label"] = _labels(index, table, near, arguments.label)
+    values["distance"] = frame["distance"].to_numpy()
     if arguments.explain:
-        values["terms"] = _largest_terms(d, rows.frame, items, nearest)
+        names = d.contribution_names("features")
+        values["terms"] = [_largest_terms(names, parts) for parts in frame.iloc[:, 4:].to_numpy()]
     return CommandResult(values, _neighbors_text(values))
 
 
-class _NearestItems(NamedTuple):
-    """The distances, ids and row numbers of the nearest items, all of shape (n_queries, k), the nearest first."""
-
-    distances: Floats
-    ids: NDArray[Any]
-    rows: Integers
-
-
-@dataclass(frozen=True)
-class _SearchedItems:
-    """The items that are searched under the distance ``d``, from a table or in an index."""
-
-    d: Semimetric
-    index: NeighborIndex | None
-    frame: Frame  # the features; None of an index if they are not needed
-    ids: NDArray[Any]
-    labels: NDArray[Any] | None = None
-
-    def nearest(self, queries: Any, k: int) -> _NearestItems:
-        """Return the k nearest items of every row of a frame of queries."""
-        if self.index is None:
-            distances = self.d.pairwise(queries, self.frame)
-            rows = np.argsort(distances, axis=1, kind="stable")[:, :k]
-            return _NearestItems(np.take_along_axis(distances, rows, axis=1), self.ids.astype(object)[rows], rows)
-        is_named = hasattr(self.index, "feature_names_in_")
-        distances, ids = self.index.kneighbors(queries if is_named else queries.to_numpy(), k)
-        row_of_id = {name: row for row, name in enumerate(self.ids.tolist())}
-        return _NearestItems(distances, ids, np.array([[row_of_id[name] for name in line] for line in ids.tolist()]))
-
-
-def _open_items(arguments: Namespace) -> _SearchedItems:
-    opened = load_unsigned(arguments.model)
-    if isinstance(opened, Semimetric):
+def _searched_items(arguments: Namespace) -> tuple[NeighborIndex, SplitTable | None]:
+    """Return the index of the items that are searched, with their table if it was made of one: row numbers are its ids."""
+    path, label, table, index = arguments.model, arguments.label, None, load_unsigned(arguments.model)
+    if isinstance(index, Semimetric):
         if not arguments.items:
-            raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")
-        table = read_items(arguments.items, opened.schema, arguments.id, arguments.label, arguments=arguments)
-        items = _SearchedItems(opened, None, table.frame, table.ids, table.labels)
-    elif isinstance(opened, ShardedIndex):
-        raise InputError(f"{arguments.model} is a sharded index, and neighbors searches one index; use semimetric query")
+            raise InputError(f"{path} is a model, which holds no items; give the table to search with --items")
+        table = read_items(arguments.items, index.schema, arguments.id, label, arguments=arguments)
+        index = NeighborIndex(index, verbose=shows_progress(arguments)).fit(table.frame)
+    elif isinstance(index, ShardedIndex):
+        raise InputError(f"{path} is a sharded index, and neighbors searches one index; use semimetric query")
+    elif arguments.items:
+        raise InputError(f"{path} is an index, which holds its items; leave --items out")
+    elif label and label not in (known := [*_payload_names(index), *index.semimetric_.feature_names]):
+        raise InputError(
+            f"the items of {path} have no column {label!r}, but {', '.join(known)}; correct the name, or build it again"
+        )
+    if arguments.k > len(index):
+        raise InputError(f"-k {arguments.k} asks for more than the {len(index)} items that there are; ask for fewer")
+    return index, table
+
+
+def _payload_names(index: NeighborIndex) -> Sequence[str]:
+    return () if index.payload_ is None else index.payload_.names
+
+
+def _labels(index: NeighborIndex, table: SplitTable | None, ids: NDArray[Any], label: str) -> NDArray[Any]:
+    """Return a column of items by id: that of their table, or of an index one of its payload, or else a feature."""
+    if table is not None and table.labels is not None:
+        return table.labels[ids]
+    if label in _payload_names(index):
+        frame = index.get_payload(ids)
     else:
-        if arguments.items:
-            raise InputError(f"{arguments.model} is an index, which holds its items; leave --items out")
-        items = _items_of_index(opened, arguments)
-    if arguments.k > len(items.ids):
-        raise InputError(f"-k {arguments.k} asks for more than the {len(items.ids)} items that there are; ask for fewer")
-    return items
+        frame = optional("pandas").DataFrame(index.get_items(ids), columns=list(index.semimetric_.feature_names))
+    labels: NDArray[Any] = frame[label].to_numpy()
+    return labels
 
 
-def _items_of_index(index: NeighborIndex, arguments: Namespace) -> _SearchedItems:
-    path, label, d = arguments.model, arguments.label, index.semimetric
-    if not arguments.explain and not label:
-        return _SearchedItems(d, index, None, index.ids_)
-    frame = optional("pandas").DataFrame(index.get_items(index.ids_), columns=list(d.feature_names))
-    beside = () if index.payload_ is None else index.payload_.names
-    if label and label not in beside and label not in frame:
-        known = ", ".join([*beside, *frame])
-        raise InputError(f"the items of {path} have no column {label!r}, but {known}; correct the name, or build it again")
-    labels = index.get_payload(index.ids_)[label] if label in beside else frame[label] if label else None
-    return _SearchedItems(d, index, frame, index.ids_, None if labels is None else labels.to_numpy())
-
-
-def _largest_terms(d: Semimetric, queries: Any, items: _SearchedItems, nearest: _NearestItems) -> list[list[tuple[str, float]]]:
-    names = d.contribution_names("features")
-    terms = []
-    for query, neighbors in enumerate(nearest.rows):
-        repeated_query = queries.iloc[np.full(len(neighbors), query)]
-        for parts in d.contributions(repeated_query, items.frame.iloc[neighbors], by="features"):
-            largest = np.argsort(-parts, kind="stable")[:_MOST_TERMS]
-            terms.append([(names[t], float(parts[t])) for t in largest if parts[t] > 0])
-    return terms
+def _largest_terms(names: Sequence[str], parts: Floats) -> list[tuple[str, float]]:
+    largest = np.argsort(-parts, kind="stable")[:_MOST_TERMS]
+    return [(names[t], float(parts[t])) for t in largest if parts[t] > 0]
 
 
 def _neighbors_text(values: Mapping[str, Any]) -> str:
