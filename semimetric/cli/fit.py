@@ -22,6 +22,7 @@ from ..distances.features.from_labels import LABELLED
 from ..distances.features.histograms import HistogramFeatures
 from ..distances.features.linear_directions import Directions
 from ..distances.features.uniform_directions import UniformDirections
+from ..distances.learning.errors import pair_errors
 from ..distances.learning.options import PowerSum
 from ..distances.learning.settings import Columns, Program, Tables
 from ..out_of_core.calls import fit
@@ -133,15 +134,8 @@ def _held_out_pairs(pairs: Pairs, share: float, random_state: int) -> tuple[Inte
 
 
 def _errors(true: Floats, predicted: Floats) -> dict[str, Any]:
-    error = np.abs(predicted - true)
-    used = true > 0
-    varies = np.ptp(true) > 0 and np.ptp(predicted) > 0
-    return {
-        "n_pairs": len(true),
-        "median_relative_error": float(np.median(error[used] / true[used])) if used.any() else None,
-        "mean_absolute_error": float(error.mean()),
-        "pearson": float(np.corrcoef(true, predicted)[0, 1]) if varies else None,
-    }
+    median, mean, correlation = pair_errors(true, predicted)
+    return {"n_pairs": len(true), "median_relative_error": median, "mean_absolute_error": mean, "pearson": correlation}
 
 
 def _groups(given: list[str], table: SplitTable) -> Any:

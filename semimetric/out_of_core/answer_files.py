@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, StorageError
-from .._foundation.files import State, header_of, read_state, real_path, write_beside, write_state
+from .._foundation.files import State, header_of, read_state, write_beside, write_state
 from .._foundation.optional_imports import optional
 from .._foundation.progress import progress_bar
 from .._foundation.stored import Members, located
@@ -32,25 +32,15 @@ from .._foundation.unfinished import resumable_folder
 from ..data.parts.engine import Engine
 from ..data.parts.readers import item_rows
 from ..data.parts.row_parts import LazyRows, add_to_digest
-from ..distances.search.index import NeighborIndex
 from ..distances.search.items import Neighbors
 from ..distances.search.segment import SearchRequest
 from ..distances.search.shard_files import ShardLocation
 from ..distances.search.shard_search import QueryRows, SearchTraffic, blocks_of_items, search_blocks, summaries
+from .pairwise_files import path_to_write
 
 RUN, _KIND = "_run.smm", "NeighborFiles"
 _BLOCK = 8192  # queries of a block
 _RECORDED = 5.0  # seconds after which complete blocks are recorded
-
-
-def _checked_target(to: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder of answers, whose name ends in .parquet or has no suffix, in a folder that is there."""
-    target = real_path(to)
-    if target.suffix not in ("", ".parquet"):
-        raise InputError(f"to={str(to)!r} must end in .parquet, or have no suffix for a folder of .npy files; give such a name")
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} for {target.name}; make it first")
-    return target
 
 
 def _digest_of_rows(parts: Sequence[LazyRows], verbose: bool | None) -> str:
@@ -177,11 +167,12 @@ def write_neighbors(
     verbose: bool | None,
 ) -> Path:
     """Write the nearest items of all rows of X, of every item if X is None, to a folder; a run that was stopped goes on."""
-    target, index, blocks, digest = _checked_target(to), locations[0].open(), blocks_of_items(locations), ""
+    target = path_to_write(to, ("", ".parquet"), "end in .parquet, or have no suffix for a folder of .npy files")
+    index, blocks, digest = locations[0].open(), blocks_of_items(locations), ""
     if X is not None:
         parts = item_rows(index.encode(X) if hasattr(X, "columns") else X, _BLOCK, even=False)
         starts = np.cumsum([0, *map(len, parts)]).tolist()
-        blocks = [QueryRows(a, len(p), partial(_encoded, index, p)) for a, p in zip(starts[:-1], parts, strict=True)]
+        blocks = [QueryRows(a, len(p), partial(p.read_for, index.encode)) for a, p in zip(starts[:-1], parts, strict=True)]
         digest = _digest_of_rows(parts, verbose)
     starts = [*(rows.start for rows in blocks), sum(rows.n for rows in blocks)]
     k = request.k - (X is None)
@@ -209,13 +200,3 @@ def write_neighbors(
             f"{target} could not be written ({error.strerror or error}); make room, and call again to go on"
         ) from error
     return target
-
-
-def _encoded(index: NeighborIndex, part: LazyRows) -> NDArray[Any]:
-    """Return the encoded rows of a part; an error names the part."""
-    try:
-        return index.encode(part.read())
-    except StorageError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{part.name}: {error}") from error

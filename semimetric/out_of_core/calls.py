@@ -14,7 +14,7 @@ file may be given. It is read once, block by block, into such a file in the temp
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._foundation.errors import InputError, NotSupportedError, SemimetricError, StorageError
+from .._foundation.errors import InputError, NotSupportedError, SemimetricError
 from .._foundation.optional_imports import optional
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
@@ -40,7 +40,7 @@ from ..data.parts.labeled_parts import (
     read_label_columns,
 )
 from ..data.parts.readers import item_rows, tuple_parts, width_of
-from ..data.parts.row_parts import LazyRows, parse_memory
+from ..data.parts.row_parts import parse_memory
 from ..data.parts.spooled import reads_in_parts
 from ..data.parts.tuples import TuplePart, TupleTable, count_tuples, sample_tuples
 from ..data.payload import Payload
@@ -70,7 +70,6 @@ from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_part
 from .pairwise_files import write_pairwise
 
 M = TypeVar("M", bound=LearnedDistance)
-T = TypeVar("T")
 
 
 @reads_in_parts("pairs")
@@ -196,7 +195,7 @@ def transform(
     if client is not None:
         return _dask_transform(Cluster(client), embedding, item_parts(X, block_size))
     rows = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
-    return (_call(embedding.transform, part) for part in rows)
+    return (part.read_for(embedding.transform) for part in rows)
 
 
 @reads_in_parts("X", "Y")
@@ -463,7 +462,7 @@ def kneighbors(
         def ask(rows: Any) -> Neighbors:
             return nearest(engine, locations, rows, n_neighbors, by=by, verbose=verbose, **how)
 
-        return [ask(queries)] if whole else [_call(ask, part) for part in parts]
+        return [ask(queries)] if whole else [part.read_for(ask) for part in parts]
 
     found = read_locations(folder, search, key=key)
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
@@ -543,16 +542,6 @@ def _transformed(part: ItemPart, embedding: Any) -> Any:
 def _shape_of(part: ItemPart, embedding: Any) -> tuple[int, Any, Any]:
     some = _transformed(replace(part, pieces=(part.read()[0][:1],)), embedding)
     return some.shape[1], some.dtype, some[:0]
-
-
-def _call(function: Callable[[Any], T], rows: LazyRows) -> T:
-    """Return the result of ``function`` for the rows of a part; an error names the part."""
-    try:
-        return function(rows.read())
-    except StorageError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{rows.name}: {error}") from error
 
 
 def _item_size(n_features: int, limit: int) -> int:

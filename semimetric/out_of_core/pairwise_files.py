@@ -22,17 +22,21 @@ from ..distances.model.semimetric import Semimetric
 
 Side = Sequence[tuple[str, Any]]  # the name and the rows of each part
 
-_SUFFIXES = (".zarr", ".parquet")
+
+def path_to_write(to: str | os.PathLike[str], suffixes: Sequence[str], must: str) -> Path:
+    """Return the path of a result in a folder that is there, whose name has one of the suffixes; ``must`` says this."""
+    target = real_path(to)
+    if target.suffix not in suffixes:
+        raise InputError(f"to={str(to)!r} must {must}; give such a name")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {target.parent} for {target.name}; make it first")
+    return target
 
 
 def _checked_target(to: str | os.PathLike[str]) -> Path:
-    target = real_path(to)
-    if target.suffix not in _SUFFIXES:
-        raise InputError(f"to={str(to)!r} must end in .zarr or .parquet; give such a name")
+    target = path_to_write(to, (".zarr", ".parquet"), "end in .zarr or .parquet")
     if target.exists():
         raise InputError(f"{target} is there already; delete it, or give another name")
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} for {target.name}; make it first")
     return target
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .._foundation.arrays import as_floats, check_finite
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike, Floats
+from ..distances.learning.errors import pair_errors
 from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame
 
 if TYPE_CHECKING:
@@ -95,11 +96,11 @@ def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, u
 
 
 def _agreement_text(true: Floats, predicted: Floats, ends: list[Floats]) -> str:
-    used, lines = true != 0, [f"{len(true):,} pairs"]
-    if used.any():
-        lines.append(f"median error {100 * np.median(np.abs(predicted - true)[used] / np.abs(true[used])):.2g} %")
-    if len(true) > 1 and np.ptp(true) > 0 and np.ptp(predicted) > 0:
-        lines.append(f"correlation {np.corrcoef(true, predicted)[0, 1]:.4f}")
+    (median, _, correlation), lines = pair_errors(true, predicted), [f"{len(true):,} pairs"]
+    if median is not None:
+        lines.append(f"median error {100 * median:.2g} %")
+    if correlation is not None:
+        lines.append(f"correlation {correlation:.4f}")
     if ends:
         lines.append(f"{100 * ((ends[0] <= true) & (true <= ends[1])).mean():.1f} % in their intervals")
     return "\n".join(lines)

@@ -23,7 +23,7 @@ from ..data.schema import Feature, Schema
 from ..data.times import SCALE
 from ..distances.estimators.votes import fitted_items
 from ..distances.features.linear_directions import Directions, with_directions
-from ..distances.learning.errors import DistanceErrors, relative_errors
+from ..distances.learning.errors import DistanceErrors, pair_errors
 from ..distances.learning.search import Candidate, Choices
 from ..distances.model.explanations import part_of
 from ..distances.model.semimetric import Semimetric
@@ -141,19 +141,10 @@ def _finite(value: float) -> float | str:
 
 def pair_facts(pairs: MeasuredPairs, n_shown: int) -> dict[str, Any]:
     """Return errors on pairs with measured distances; None for figures that are not defined."""
-    measured, learned = pairs.measured, pairs.learned
-    with np.errstate(over="ignore"):
-        relative = relative_errors(measured, learned)
-    median = float(np.median(relative)) if len(relative) else np.nan
-    largest = [np.abs(side).max(initial=0.0) or 1.0 for side in (measured, learned)]
-    unit = max(largest)  # sums and squares in such units neither overflow nor vanish
-    scaled = measured / largest[0], learned / largest[1]
-    varies = len(measured) > 1 and all(np.ptp(side) > 0 for side in scaled)
+    median, mean, correlation = pair_errors(pairs.measured, pairs.learned)
     return {
-        "n": len(measured), "shown": n_shown,
-        "median_relative_error": median if np.isfinite(median) else None,
-        "mean_absolute_error": float(unit * np.abs(learned / unit - measured / unit).mean()),
-        "correlation": float(np.corrcoef(*scaled)[0, 1]) if varies else None,
+        "n": len(pairs.measured), "shown": n_shown,
+        "median_relative_error": median, "mean_absolute_error": mean, "correlation": correlation,
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_curve
 
 from .._foundation.types import Floats, Integers
 from ..distances.estimators.left_out import LeftOutPredictions
+from ..distances.search.votes import weighted_median
 from .subjects import ReportItems, Subject, fact_table
 
 LEVEL = 0.9
@@ -212,15 +213,6 @@ def mean(values: Floats, weight: Floats) -> float:
     return float(np.average(values, weights=weight))
 
 
-def _median(values: Floats, weight: Floats) -> float:
-    """Return the weighted median: half of the weight is at most there, and half at least."""
-    order = np.flatnonzero(weight > 0)
-    order = order[np.argsort(values[order], kind="stable")]
-    below = np.cumsum(weight[order])
-    first, last = np.searchsorted(below, below[-1] / 2 * np.array([1 - 1e-12, 1 + 1e-12]))  # which differ at a tie
-    return float((values[order[first]] + values[order[min(last, len(order) - 1)]]) / 2)
-
-
 def _auc(positive: NDArray[np.bool_], score: Floats, weight: Floats) -> float:
     """Return the area under the ROC curve, NaN if one of the classes is absent."""
     _, number = np.unique(score, return_inverse=True)
@@ -275,7 +267,7 @@ def _of_values(assessed: Assessed, rng: np.random.Generator) -> dict[str, Any]:
     center = float(np.average(true / unit, weights=weight))
 
     def half(off: Floats, weight: Floats) -> float:
-        return unit * _median(off, weight)
+        return unit * float(weighted_median(off[None], weight[None])[0])
 
     def mean_error(off: Floats, weight: Floats) -> float:
         return unit * mean(off, weight)

@@ -15,7 +15,8 @@ from sklearn.metrics import confusion_matrix, log_loss, mean_absolute_error, med
 
 import semimetric as sm
 from semimetric._foundation.text import number_text
-from semimetric.reports.quality import _auc, _median, wilson
+from semimetric.distances.search.votes import weighted_median
+from semimetric.reports.quality import _auc, wilson
 
 TABS = ["overview", "columns", "items", "neighbors", "data", "evidence"]
 
@@ -319,6 +320,10 @@ def test_the_area_is_that_of_scikit_learn_with_ties(pairs):
 )  # fmt: skip
 def test_numbers_are_written_as_people_write_them(value, text):
     assert number_text(value) == text
+
+
+def _median(values, weight):
+    return weighted_median(values[None], weight[None])[0]
 
 
 def test_the_median_counts_weights():

@@ -8,19 +8,21 @@ count as resident memory.
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.arrays import as_array, input_errors
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, StorageError
 from ..._foundation.optional_imports import optional
 from ..._foundation.threads import blocks
+
+T = TypeVar("T")
 
 _UNITS = {"": 1, "b": 1} | {f"{p}{b}b": n**k for b, n in (("i", 1024), ("", 1000)) for k, p in enumerate("kmgt", 1)}
 _SUFFIXES = (".parquet", ".pq")
@@ -63,6 +65,15 @@ class LazyRows(ABC):
     def view(self) -> Any:
         """Return the rows for picking some of them: of a mapped file only those that are picked are read."""
         return self.read()
+
+    def read_for(self, function: Callable[[Any], T]) -> T:
+        """Return the result of a function of the rows; an error of values names them, and one of a file the file."""
+        try:
+            return function(self.read())
+        except StorageError:
+            raise
+        except ValueError as error:
+            raise InputError(f"{self.name}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -217,6 +217,19 @@ def relative_errors(true: Floats, predicted: Floats) -> Floats:
     return np.abs(predicted[there] - true[there]) / np.abs(true[there])
 
 
+def pair_errors(true: Floats, predicted: Floats) -> tuple[float | None, float, float | None]:
+    """Return the median relative and the mean absolute error of pairs, and the correlation; None if it is not defined."""
+    with np.errstate(over="ignore"):
+        relative = relative_errors(true, predicted)
+    median = float(np.median(relative)) if len(relative) else np.nan
+    largest = [np.abs(side).max(initial=0.0) or 1.0 for side in (true, predicted)]
+    unit = max(largest)  # sums and squares in such units neither overflow nor vanish
+    scaled = true / largest[0], predicted / largest[1]
+    varies = len(true) > 1 and all(np.ptp(side) > 0 for side in scaled)
+    mean = float(unit * np.abs(predicted / unit - true / unit).mean())
+    return median if np.isfinite(median) else None, mean, float(np.corrcoef(*scaled)[0, 1]) if varies else None
+
+
 @storable
 @dataclass(frozen=True)
 class DistanceErrors:
