@@ -202,7 +202,8 @@ def eilers_marx_fit(psi, widths, order, y, alpha):
 
 def linear_objective(model, F, y, weight=None):
     """The objective of an EmbeddedLinearClassifier or -Regressor on stored rows F (n, n_columns), written out."""
-    W, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    offset = getattr(model, "offset_", 0.0)
+    W, b, y = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_) - offset, y - offset if offset else y
     f, scaling = F @ W.T + b, getattr(model, "intercept_scaling", 1.0)
     weight = np.ones(len(y)) if weight is None else weight
     value = 0.5 * (W**2).sum() + 0.5 * ((b / scaling) ** 2).sum()

@@ -170,8 +170,9 @@ class UserDistance:
         if self.form == "objects":
             return self._first_answers_of_objects(items)
         left, right = _probe(items)
-        answers = [_attempt(partial(self, *sides))[0] for sides in ((left, right), (right, left), (left, left))]
-        if any(found is None or found.shape != (len(left),) for found in answers):
+        sides = ((left, right), (right, left), (left, left))
+        answers = [found for pair in sides if (found := _attempt(partial(self, *pair))[0]) is not None]
+        if len(answers) < len(sides) or any(found.shape != (len(left),) for found in answers):
             return None  # `stream` will report the failure
         there, back, own = answers
         return FirstAnswers(there, back, own, there if _equal(there, back) else self(left, right))
@@ -340,7 +341,7 @@ def _ended(results: Any) -> Iterator[None]:
 
 
 class _Evaluated(NamedTuple):
-    """What the calls for some pairs gave."""
+    """Distances that calls for some pairs gave, and how they ended."""
 
     distances: Floats  # of the pairs before the first failure
     n_calls: int
@@ -348,9 +349,7 @@ class _Evaluated(NamedTuple):
     seconds: float  # of the calls
 
 
-def _evaluated(
-    function: Distance, form: Form, left: Sequence[Any], right: Sequence[Any], nonnegative: bool
-) -> _Evaluated:
+def _evaluated(function: Distance, form: Form, left: Sequence[Any], right: Sequence[Any], nonnegative: bool) -> _Evaluated:
     """Call the function for pairs until one fails."""
     started = perf_counter()
     if form == "batches":

@@ -96,19 +96,19 @@ def test_without_new_classes_the_fit_judges_and_the_page_says_so(given, cancer):
 
 def test_left_out_predictions_are_those_of_machines_without_the_item():
     X, y = load_diabetes(return_X_y=True)
-    X, y = X[:40], y[:40]
+    X, y = X[:60], y[:60]
     model = sm.SemimetricRegressor().fit(X, y)
     found = model.left_out_predictions()
     machine, d = model.machine_, model.semimetric_.pairwise(X)
     kernel = np.exp(-d / machine.width) + 1
     for i, row in enumerate(found.rows):
-        others = np.arange(40) != row
+        others = np.arange(60) != row
         # m is that of all items, as the formula of the machine has it
-        system = kernel[np.ix_(others, others)] + machine.strength * np.eye(39)
+        system = kernel[np.ix_(others, others)] + machine.strength * np.eye(59)
         expected = machine.offset[0] + kernel[row, others] @ np.linalg.solve(system, y[others] - machine.offset[0])
         assert found.predicted[i, 0] == pytest.approx(expected, rel=1e-6)
     assert len(model.left_out_predictions(n_items=20).rows) == 20
-    assert "20 items, a random sample of 40" in model.left_out_predictions(n_items=20).how
+    assert "20 items, a random sample of 60" in model.left_out_predictions(n_items=20).how
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_bars_are_of_refits_of_halves(cancer):
 def test_refits_are_machines_of_one_half_that_predict_the_other(target):
     """The twin fits the learner itself to a half, and computes every distance and every prediction anew."""
     rng = np.random.default_rng(3)
-    of_all = np.array(list(product(range(4), range(4), range(4), range(3))))[rng.permutation(192)[:90]]  # no row repeats
+    of_all = np.array(list(product(range(4), range(4), range(4), range(3))))[rng.permutation(192)[:112]]  # no row repeats
     X = of_all[:, :3].astype(float)  # all halves have the same range
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=pd.Categorical(np.array(["x", "y", "z"])[of_all[:, 3]]))
     y = X[:, 0] * (X[:, 1] - 1.5) + (table["d"] == "x")
@@ -161,11 +161,11 @@ def test_refits_are_machines_of_one_half_that_predict_the_other(target):
     model = sm.SemimetricRegressor() if target == "values" else sm.SemimetricClassifier(predictor="kernel_ridge")
     found = model.fit(table, known).refitted_columns(n_shown=4)
     draws = np.random.default_rng(0)
-    halves = [draws.permutation(90) for _ in range(4)]
-    orders = [draws.permutation(45) for _ in range(8)]
+    halves = [draws.permutation(112) for _ in range(4)]
+    orders = [draws.permutation(56) for _ in range(8)]
     for k, order in enumerate(halves[:2]):
         for side in (0, 1):
-            half, other = (np.sort(part) for part in (order[:45], order[45:])[:: 1 - 2 * side])
+            half, other = (np.sort(part) for part in (order[:56], order[56:])[:: 1 - 2 * side])
             again = clone(model.learner_).fit(table.iloc[half], np.asarray(known)[half])
             machine = sm.SemimetricRegressor(again) if target == "values" else sm.SemimetricClassifier(again)
             machine.fit(table.iloc[half], np.asarray(known)[half])
@@ -188,7 +188,7 @@ def test_refits_are_machines_of_one_half_that_predict_the_other(target):
                     values = found.values[f]
                 for v, value in enumerate(values):
                     alike = table.iloc[other].copy()
-                    alike[name] = value if name != "d" else pd.Categorical([value] * 45, categories=["x", "y", "z"])
+                    alike[name] = value if name != "d" else pd.Categorical([value] * 56, categories=["x", "y", "z"])
                     said = machine.predict_proba(alike) if target == "classes" else machine.predict(alike)[:, None]
                     np.testing.assert_allclose(found.effects[f][2 * k + side, v], said.mean(axis=0), atol=1e-7)
 

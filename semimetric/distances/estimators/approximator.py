@@ -420,7 +420,7 @@ class DistanceApproximator(MeasuredLearner):
         return kind(self.encode(objects), index)
 
     def _check_answers(self, recipe: Recipe, function: UserDistance, items: Floats) -> None:
-        """Refuse a distance that shows not to be symmetric, or 0 of an item to itself, or warn of it, where axioms ask for it."""
+        """Warn of a distance that is noisy, not symmetric, or not 0 of an item to itself, where the axioms ask for it."""
         if recipe.axioms is None or (answers := function.first_answers(items)) is None:
             return
         apart = ~np.isclose(answers.there, answers.back, rtol=1e-6, equal_nan=True)
@@ -583,8 +583,8 @@ class DistanceApproximator(MeasuredLearner):
         if seconds < _CHEAP * learned:
             beside = "" if self.features is None else ", once the features of the objects are made"
             announce(
-                f"The distance takes {seconds_text(seconds)} a pair, and the learned one {seconds_text(learned)}{beside}: it is "
-                "not worth replacing for its speed. Call it for all items",
+                f"The distance takes {seconds_text(seconds)} a pair, and the learned one {seconds_text(learned)}{beside}: it "
+                "is not worth replacing for its speed. Call it for all items",
                 verbose=self.verbose,
             )
 
@@ -594,24 +594,21 @@ def _warn_of_unprepared(function: UserDistance, items: Floats) -> None:
     if function.schema is not None or items.shape[1] < _FEWEST_OF_A_ROW:
         return
     step, unseen, preparation = float(np.ptp(items)) or 1.0, [], []
-    if not _all_equal(items.mean(axis=1)) and function.stays(items, lambda rows: rows + step):
+    if np.ptp(items.mean(axis=1)) > _NOT_ZERO * step and function.stays(items, lambda rows: rows + step):
         unseen.append("have a number added")
         preparation.append("subtract its mean")
         items = items - items.mean(axis=1, keepdims=True)
-    normed = any(_all_equal(np.linalg.norm(items, order, axis=1)) for order in (1, 2))
-    if not normed and function.stays(items, lambda rows: 2.0 * rows):
+    lengths = (np.linalg.norm(items, order, axis=1) for order in (1, 2))
+    if all(np.ptp(found) > _NOT_ZERO * found.max() for found in lengths) and function.stays(items, lambda rows: 2.0 * rows):
         unseen.append("are multiplied by one")
         preparation.append("divide by its length, or by its sum where numbers are shares")
     if unseen:
         warn(
-            f"distance= stays the same where all numbers of an item {' or '.join(unseen)}. A sum over columns cannot know that. "
-            f"Prepare each row before fit: {', and '.join(preparation)}. Its distances stay the same, and are learned better",
+            f"distance= stays the same where all numbers of an item {' or '.join(unseen)}. A sum over columns cannot know "
+            f"that. Prepare each row before fit: {', and '.join(preparation)}. Its distances stay the same, and are "
+            "learned better",
             cause="rows that are not prepared",
         )
-
-
-def _all_equal(numbers: Floats) -> bool:
-    return bool(np.ptp(numbers) <= _NOT_ZERO * np.abs(numbers).max(initial=0.0))
 
 
 def _drawing_features(recipe: Recipe, items: Floats, schema: Schema) -> Floats:

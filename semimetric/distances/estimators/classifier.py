@@ -30,7 +30,7 @@ from .prediction_counterfactuals import Reaches
 from .prediction_explanations import class_number
 from .votes import HeldOutSearch, LearnedNeighbors, as_chosen
 
-_OF_MACHINE = ("machine_", "_to_centers")
+_OF_MACHINE = ("machine_", "_to_centers", "held_out_outputs_", "groups_")
 _OF_LEARNER = 0.9  # of a time budget
 
 
@@ -149,7 +149,9 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     def _default_learner(self) -> LargeMarginLearner | KernelRidgeLearner:
         return KernelRidgeLearner("classes") if self._asks_for_machine else LargeMarginLearner()
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> SemimetricClassifier:
         """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
 
         Parameters
@@ -161,6 +163,11 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             0 neither learns nor predicts. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
             weights that sum to 1 leave the number of neighbours what it is. Multiples of all weights give the same
             machine. A larger weight is no more evidence: it is left out whole.
+        groups : array-like of shape (n_items,) or None
+            Names or numbers of what items come together from, such as subjects or sites. Probabilities are then those of new
+            groups: scales and machine are learned again from folds of the groups. The distance, width and strength are chosen
+            by all items, as without groups. Groups are for the kernel machine on scales, which is
+            not compared with components and trees then.
 
         Raises
         ------
@@ -175,13 +182,17 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         watch, seed = Stopwatch(), self._seed(self.random_state)
         seconds = check_time_budget(self.time_budget)
         used = check_weights(sample_weight, len(labels)) > 0
+        numbers = self._group_numbers(groups, len(labels))
         self._set_classes(labels, used, sample_weight)
         self._forget(*_OF_MACHINE, "vote_rule_", "choices_")
         if self._asks_for_machine:
-            scales, compares = self._own_learner(self.random_state), self.learner is None and self.predictor == "auto"
+            scales, compares = (
+                self._own_learner(self.random_state),
+                self.learner is None and self.predictor == "auto" and groups is None,
+            )
             self._limit(scales, None if compares else seconds)
             self._learn(scales, X, y, labels, sample_weight)
-            self._fit_machine(self._codes, seed, len(self.classes_))
+            self._fit_machine(self._codes, seed, len(self.classes_), numbers)
             if not compares or not _has_time(seconds, watch, watch.seconds, "are not compared with it"):
                 return self
             before = watch.seconds

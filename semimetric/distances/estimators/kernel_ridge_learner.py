@@ -264,12 +264,12 @@ def item_targets(
     scale = effective_counts(weight, unit) / weight
     weight, unit = scale * weight, scale * unit
     if known.dtype.kind != "i":
-        return rows[identity.first], Targets(known[rows][:, None].astype(np.float64), weight, unit, identity.number)
+        return rows[identity.first], Targets(known[rows][:, None].astype(np.float64), weight, unit, identity.number, rows)
     classes = known[rows]
     if factors is not None:
         weight, unit = weight * factors[classes], unit * factors[classes]
     indicators = np.eye(int(known.max()) + 1 if n_classes is None else n_classes)[classes]
-    return rows[identity.first], Targets(indicators, weight, unit, identity.number, classes)
+    return rows[identity.first], Targets(indicators, weight, unit, identity.number, rows, classes)
 
 
 def blas_threads(n_jobs: int | None) -> Any:

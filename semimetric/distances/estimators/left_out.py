@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
 
 from ..._foundation.optional_imports import optional
 from ..._foundation.pictures import Axes, picture
@@ -15,7 +16,9 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.text import html_table, number_text, text_table
 from ..._foundation.types import Floats, Integers
 from ...data.copies import Copies
+from ...data.identical_items import identities
 from ...data.schema import Feature, Schema
+from ...data.splits import ItemClasses
 from ..learning.gradient_scales import BaseScales, GapCoordinates
 from ..learning.kernel_machine import Calibration, Fit, KernelMachine, Targets, kernel_of, solve
 from ..learning.value_intervals import LeftOutErrors, LeftOutVotes, Nearby
@@ -27,6 +30,9 @@ from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 _LEAST = 10  # items of a half
 _TENTHS = 10  # parts, each calibrated by the others
 _MOST_SHOWN = 20  # columns that are printed
+_FOLDS, _FOLDS_OF_FEW, _FEW = 5, 10, 50  # folds of the items, and of few of them
+_ITEMS_OF_A_COLUMN = 4  # from which on scales hardly remember the items that they were learned from
+_MOST_REFITTED = 2_000  # items that are predicted by folds because of many columns
 _N_VALUES = 16  # of a column, of which the mean prediction is shown
 _OTHERS = "expect slightly less of others."
 
@@ -89,10 +95,77 @@ def left_out_by_machine(
     if targets.classes is None:
         return LeftOutPredictions(rows[targets.item], left_out, targets.outputs[:, 0], weight, how)
     how += " Each tenth of the probabilities is calibrated by the others. If few items are wrong, the log loss may be too good."
-    found = _cross_calibrated(left_out, targets, np.random.default_rng(random_state))
+    found = _cross_calibrated(left_out, targets.classes, targets.weight, random_state)
     if factors is not None:
         weight = targets.without(factors).counts
     return LeftOutPredictions(rows[targets.item], found, targets.classes, weight, how)
+
+
+def needs_folds(items: Floats, targets: Targets) -> bool:
+    """Return True if columns are so many beside the distinct items that scales learned from all have seen each one.
+
+    On noise of n items and p columns probabilities were as they should be up to p = n / 4, and too sure from p = n on. Rows of
+    items that come again are predicted by the others of the item, whatever the columns are.
+    """
+    n, n_columns = len(items), int((np.ptp(np.nan_to_num(items), axis=0) > 0).sum())
+    if (targets.unit < targets.weight).any():
+        return False
+    return _LEAST <= n <= _MOST_REFITTED and (n <= _FEW or _ITEMS_OF_A_COLUMN * n_columns > n)
+
+
+def outputs_by_folds(
+    learner: KernelRidgeLearner,
+    schema: Schema,
+    items: Floats,
+    known: NDArray[Any],
+    counts: Floats,
+    groups: Integers | None,
+    seed: int,
+) -> Floats:
+    """Return outputs of items (n_items, n_outputs), predicted by scales and a machine learned from other folds.
+
+    ``known`` holds numbers of classes (int64), or values (float64). Identical items are in one fold; with ``groups``, shape
+    (n_items,), the items of a group are. Outputs are NaN where others have one class or one value, or the weight is 0.
+    """
+    used = np.flatnonzero(counts > 0)
+    n_classes = int(known.max()) + 1 if known.dtype.kind == "i" else None
+    found = identities(items[used])
+    n_units = len(found.first if groups is None else np.unique(groups[used]))
+    n_folds = min(_FOLDS_OF_FEW if n_units <= _FEW else _FOLDS, n_units)
+    out, folds = np.full((len(items), n_classes or 1), np.nan), []
+    if groups is None:
+        used = used[np.argsort(found.hashes[found.number], kind="stable")]  # neither order nor repetition plays a part
+        classes = ItemClasses(items[used], np.zeros(len(used)) if n_classes is None else known[used])
+        if (n_folds := min(n_folds, classes.most_folds)) > 1:
+            folds = classes.folds(n_folds, seed)
+    elif n_folds > 1:
+        folds = list(GroupKFold(n_folds, shuffle=True, random_state=seed).split(used, groups=groups[used]))
+    rng = np.random.default_rng(seed)
+    with progress_bar(len(folds), "folds", verbose=None, unit="fold") as bar:
+        for part, held in folds:
+            if np.ptp(known[used[part]]) > 0:
+                some = _Refit.of(learner, schema, items, known, used[part], used[held], rng, counts)
+                out[used[held]] = some.outputs
+            bar.update()
+    return out
+
+
+def left_out_by_folds(
+    outputs: Floats, targets: Targets, factors: Floats | None, of_groups: bool, seed: int
+) -> LeftOutPredictions:
+    """Return predictions of the rows of targets from `outputs_by_folds` (n_items, n_outputs)."""
+    found = outputs[targets.row]
+    there = np.flatnonzero(np.isfinite(found[:, 0]))
+    unit = "group" if of_groups else "item"
+    how = f"Each {unit} is predicted by scales and a machine that are learned from other folds of the {unit}s."
+    weight = targets.counts[there]
+    if targets.classes is None:
+        return LeftOutPredictions(targets.row[there], found[there], targets.outputs[there, 0], weight, how)
+    how += " Each tenth of the probabilities is calibrated by the others."
+    if factors is not None:
+        weight = targets.without(factors).counts[there]
+    calibrated = _cross_calibrated(found[there], targets.classes[there], targets.weight[there], seed)
+    return LeftOutPredictions(targets.row[there], calibrated, targets.classes[there], weight, how)
 
 
 class LeftOutOfSome(NamedTuple):
@@ -126,13 +199,12 @@ def left_out_of_some(
     return LeftOutOfSome(rows, targets, left_out, between)
 
 
-def _cross_calibrated(left_out: Floats, targets: Targets, rng: np.random.Generator) -> Floats:
+def _cross_calibrated(left_out: Floats, classes: Integers, weight: Floats, seed: int) -> Floats:
     """Return probabilities from scores (n, n_classes), those of each tenth by a calibration on the others."""
-    assert targets.classes is not None
-    out = np.empty_like(left_out)
+    out, rng = np.empty_like(left_out), np.random.default_rng(seed)
     for held in np.array_split(rng.permutation(len(left_out)), min(_TENTHS, len(left_out))):
         rest = np.setdiff1d(np.arange(len(left_out)), held)
-        calibration = Calibration.fit(left_out[rest], targets.classes[rest], targets.weight[rest])
+        calibration = Calibration.fit(left_out[rest], classes[rest], weight[rest])
         out[held] = calibration.probabilities(left_out[held])
     return out
 
@@ -363,9 +435,11 @@ class _Refit:
         half: Integers,
         other: Integers,
         rng: np.random.Generator,
+        counts: Floats | None = None,
     ) -> _Refit:
         n_classes = int(known.max()) + 1 if known.dtype.kind == "i" else None
-        base, rounds = learner.rounds_of(schema, items[half], known[half], np.ones(len(half)), rng, n_classes)
+        weight = np.ones(len(half)) if counts is None else counts[half]
+        base, rounds = learner.rounds_of(schema, items[half], known[half], weight, rng, n_classes)
         best = min(rounds, key=lambda found: found.loss)
         targets, slopes = base.targets, base.scales.unit * best.weights
         made = _coordinates(schema, base.scales, slopes, np.vstack([base.items, items[other]]))
@@ -380,6 +454,11 @@ class _Refit:
         return cls(
             base.scales, slopes, base.items, made.feature, learned, scored, distances, fit, targets.mean, calibration, truth
         )
+
+    @property
+    def outputs(self) -> Floats:
+        """Outputs of the items of the other half, shape (n_scored, n_outputs)."""
+        return self._outputs(self.distances)
 
     def _outputs(self, distances: Floats) -> Floats:
         return kernel_of(distances, self.fit.width) @ self.fit.coefficients + self.offset

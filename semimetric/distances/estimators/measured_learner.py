@@ -27,6 +27,7 @@ from ..model.item_statistics import warn_outside_once
 from .base import LearnedDistance
 
 SET_ASIDE = "they were set aside before anything was chosen or learned"
+_ASIDE = 0.3  # fraction of the items that is advised to be held out
 NOTHING_ASIDE = "no items were set aside"
 
 
@@ -77,11 +78,12 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         check_is_fitted(self, "semimetric_")
         if not hasattr(self, "intervals_"):
             error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
-            advice = "fit with validation_fraction=0.3"
-            reason = f"none were held out ({error.note})"
+            reason, advice = f"none were held out ({error.note})", f"fit with validation_fraction={_ASIDE}"
             if error.n_pairs:
+                given = self.get_params(deep=False)["validation_fraction"]
                 reason = f"too few were held out ({error.n_pairs} pairs of {error.n_items} items)"
-                advice += ", or give more pairs and items"
+                more = "give more pairs and items"
+                advice = more if isinstance(given, float) and given >= _ASIDE else f"{advice}, or {more}"
             raise NotSupportedError(
                 f"interval={level:g} needs pairs of items that were not learned from, and {reason}; {advice}"
             )

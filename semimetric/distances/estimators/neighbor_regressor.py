@@ -17,6 +17,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_weights, weight_option
 from ...data.rows import distinct_rows
 from ...data.splits import sample_pairs
+from ..learning.kernel_machine import Distances
 from ..learning.settings import Columns
 from ..learning.value_intervals import LeftOutErrors, Nearby, ValueIntervals, positions_of
 from ..model.semimetric import Semimetric
@@ -150,7 +151,9 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         if self.predictor == "kernel_ridge" and self.average != "mean":
             raise NotSupportedError('average="median" is for votes; leave it out, or set predictor="neighbors"')
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> SemimetricRegressor:
         """Learn the distance from X (n_items, n_features) and the values y, and index the items.
 
         Parameters
@@ -162,23 +165,30 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
             divided by ``min(1, max(sample_weight))``. Multiples of all weights give the same machine.
             A larger weight is no more evidence: it is left out whole.
+        groups : array-like of shape (n_items,) or None
+            Names or numbers of what items come together from, such as subjects or sites. Intervals are then those of new
+            groups: scales and machine are learned again from folds of the groups. The distance, width and strength are chosen
+            by all items, as without groups. Groups are for the kernel machine on scales.
 
         Raises
         ------
         InputError
-            If the data cannot be used, or all values are the same.
+            If the data cannot be used, or all values are the same; NotSupportedError of groups where no machine predicts.
         """
         self._check()
         check_count("n_pairs", self.n_pairs)
         learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
         values = as_targets(y, X)
+        numbers = self._group_numbers(groups, len(values))
         weight = None if sample_weight is None else check_weights(sample_weight, len(values))
         self.learner_ = self._learned(learner, X, values, sample_weight, seed)
         self._index(X, values, sample_weight)
-        self._forget("machine_", "_to_centers", "vote_rule_", "intervals_")
+        self._forget("machine_", "_to_centers", "held_out_outputs_", "groups_", "vote_rule_", "intervals_")
         if self._asks_for_machine:
-            fit, targets, rows, distances = self._fit_machine(values, seed)
+            fit, targets, rows, distances = self._fit_machine(values, seed, groups=numbers)
             centers, width, rng = fit.machine.rows, fit.machine.width, np.random.default_rng(seed)
+            if numbers is not None:
+                distances = _beyond_own_group(distances, numbers[rows])
             with blas_threads(self.n_jobs):
                 self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng)
             return self
@@ -400,3 +410,14 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
     def _pushes_of_votes(self, fractions: Floats, rows: Integers, base: Floats) -> Floats:
         return fractions[:, None] * (self._targets[rows][:, None] - base)
+
+
+def _beyond_own_group(distances: Distances, group: Integers) -> Distances:
+    """Return distances that are infinite between different items of one group, by the group (n_items,) of each item."""
+
+    def between(left: Integers, right: Integers) -> Floats:
+        found = distances(left, right)
+        found[(group[left][:, None] == group[right]) & (left[:, None] != right)] = np.inf
+        return found
+
+    return between

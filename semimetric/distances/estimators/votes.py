@@ -47,7 +47,16 @@ from ..search.votes import MOST_NEIGHBORS, WEIGHTS, HeldOutNeighbors, OwnRows, V
 from .base import LearnedDistance
 from .indexed import StoredIndex
 from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
-from .left_out import LeftOutPredictions, RefittedColumns, left_out_by_machine, left_out_by_votes, refitted_columns
+from .left_out import (
+    LeftOutPredictions,
+    RefittedColumns,
+    left_out_by_folds,
+    left_out_by_machine,
+    left_out_by_votes,
+    needs_folds,
+    outputs_by_folds,
+    refitted_columns,
+)
 from .prediction_counterfactuals import ChangeSearch, PredictionCounterfactual, Reaches, allowed_values, changed_columns
 from .prediction_explanations import (
     Contributions,
@@ -123,6 +132,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     index_: Annotated[NeighborIndex, "stored", StoredIndex]
     vote_rule_: StoredIfSet[VoteRule]
     machine_: StoredIfSet[KernelMachine]
+    held_out_outputs_: StoredIfSet[Floats]
+    groups_: StoredIfSet[Integers]
     _targets: Stored[NDArray[Any]]  # (n_items,): classes or values
     _labels: Stored[NDArray[Any]]  # (n_items,): the names of the rows
     _weight: Stored[Floats | None]  # (n_items,): how many neighbors each item is; None is one each
@@ -192,6 +203,10 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             self.vote_rule_ = self._rule_of(getattr(self, "vote_rule_", None))
             return
         check_restored_machine(machine, n, getattr(self, "classes_", None))
+        if hasattr(self, "held_out_outputs_"):
+            check_array("held_out_outputs_", self.held_out_outputs_, np.float64, n, len(machine.offset))
+        if hasattr(self, "groups_"):
+            check_array("groups_", self.groups_, np.int64, n, least=0)
         self._use_machine(machine)
 
     def _rule_of(self, stored: VoteRule | None) -> VoteRule:
@@ -223,8 +238,13 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         if hasattr(self.learner_, "feature_names_in_"):
             self.feature_names_in_ = self.learner_.feature_names_in_
 
-    def _fit_machine(self, known: NDArray[Any], seed: int, n_classes: int | None = None) -> FittedMachine:
-        """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``."""
+    def _fit_machine(
+        self, known: NDArray[Any], seed: int, n_classes: int | None = None, groups: Integers | None = None
+    ) -> FittedMachine:
+        """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``.
+
+        With ``groups`` (n_items,), or many columns, what is said of items left out is by folds, see `left_out`.
+        """
         items, d = self.index_.encoded_items_, self.semimetric_
         if not d.axioms.symmetric:
             raise NotSupportedError(
@@ -241,8 +261,34 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             learner = self.learner_
             setting = Setting(learner.width_, learner.strength_) if isinstance(learner, KernelRidgeLearner) else None
             fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, setting=setting)
+            self._forget("held_out_outputs_", "groups_")
+            if isinstance(learner, KernelRidgeLearner) and (groups is not None or needs_folds(items[rows], targets)):
+                weight = counts if self._factors is None else counts * self._factors[known]
+                found = outputs_by_folds(learner, d.schema, items, known, weight, groups, seed)
+                if np.isfinite(found[targets.row, 0]).any():
+                    self.held_out_outputs_ = found
+                    fit = MachineFit.calibrated(fit.machine, targets, found[targets.row])
+                if groups is not None:
+                    self.groups_ = groups
         self._use_machine(fit.machine)
         return FittedMachine(fit, targets, rows, distances)
+
+    def _group_numbers(self, groups: ArrayLike | None, n_items: int) -> Integers | None:
+        """Return the number of the group of each item, shape (n_items,); refuse groups where no machine on scales predicts."""
+        if groups is None:
+            return None
+        if not self._asks_for_machine or not (self.learner is None or isinstance(self.learner, KernelRidgeLearner)):
+            raise NotSupportedError(
+                "groups= are for the kernel machine on scales; leave learner=, n_neighbors= and weights= as they are, or "
+                "groups= out"
+            )
+        names = np.asarray(groups)
+        if names.shape != (n_items,):
+            raise InputError(f"groups= has shape {names.shape}; one name or number for each of the {n_items} items is required")
+        number = np.unique(names.astype(str) if names.dtype == object else names, return_inverse=True)[1]
+        if number.max() == 0:
+            raise InputError("groups= are all the same, so that none can be left out; give two groups or more")
+        return number.astype(np.int64)
 
     def _forget(self, *names: str) -> None:
         """Remove attributes that an earlier fit may have left, and this one may not set."""
@@ -353,6 +399,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         if (machine := getattr(self, "machine_", None)) is not None:
             items = self.index_.encoded_items_
             counts = np.ones(len(items)) if self._weight is None else self._weight
+            if (outputs := getattr(self, "held_out_outputs_", None)) is not None:
+                _, targets = item_targets(items, self._known, counts, self._factors, outputs.shape[1])
+                return left_out_by_folds(outputs, targets, self._factors, hasattr(self, "groups_"), 0)
             return left_out_by_machine(
                 self.semimetric_, machine, items, self._known, counts, self._factors,
                 n_items=n_items, random_state=0, n_jobs=self.n_jobs,

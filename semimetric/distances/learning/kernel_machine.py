@@ -54,6 +54,7 @@ class Targets(NamedTuple):
     weight: Floats  # (n_rows,)
     unit: Floats  # (n_rows,): the part of the weight that is left out at a time
     item: Integers  # (n_rows,): the number of the distinct item of each row
+    row: Integers  # (n_rows,): a row of the table that holds this
     classes: Integers | None = None  # (n_rows,): numbers of classes; None for values
 
     def take(self, items: Integers) -> Targets:
@@ -62,7 +63,7 @@ class Targets(NamedTuple):
         number[items] = np.arange(len(items))
         rows = np.flatnonzero(number[self.item] >= 0)
         classes = None if self.classes is None else self.classes[rows]
-        return Targets(self.outputs[rows], self.weight[rows], self.unit[rows], number[self.item[rows]], classes)
+        return Targets(self.outputs[rows], self.weight[rows], self.unit[rows], number[self.item[rows]], self.row[rows], classes)
 
     def without(self, factors: Floats) -> Targets:
         """Return classes whose weights do not count the factors of classes, shape (n_classes,)."""
@@ -310,6 +311,15 @@ class MachineFit(NamedTuple):
     machine: KernelMachine
     left_out: Floats  # (n_rows, n_outputs)
 
+    @classmethod
+    def calibrated(cls, machine: KernelMachine, targets: Targets, left_out: Floats) -> MachineFit:
+        """Return the machine with a calibration of its scores, if its targets are classes, by those that are no NaN."""
+        if targets.classes is not None:
+            known = np.isfinite(left_out[:, 0])
+            slope, shifts = Calibration.fit(left_out[known], targets.classes[known], targets.weight[known])
+            machine = replace(machine, slope=slope, shifts=shifts)
+        return cls(machine, left_out)
+
 
 Distances = Callable[[Integers, Integers], Floats]
 """Distances (n, m) of items to items, both by the numbers of distinct items."""
@@ -380,11 +390,7 @@ def fit_machine(
         is_exact=len(centers) == n,
         left_out_loss=fit.loss,
     )
-    if targets.classes is not None:
-        known = np.isfinite(fit.left_out[:, 0])
-        slope, shifts = Calibration.fit(fit.left_out[known], targets.classes[known], targets.weight[known])
-        machine = replace(machine, slope=slope, shifts=shifts)
-    return MachineFit(machine, fit.left_out)
+    return MachineFit.calibrated(machine, targets, fit.left_out)
 
 
 def solve_by_refinement(distances: Distances, targets: Targets, setting: Setting, scored: Integers) -> Fit | None:

@@ -146,7 +146,13 @@ class Explanation:
     @property
     def _rest(self) -> list[str]:
         more = len(self.indices) - _MOST_NEIGHBORS
-        return [f"{more} more neighbours: see to_frame()"] if more > 0 else []
+        notes = [f"{more} more neighbours: see to_frame()"] if more > 0 else []
+        linked = "Parts add up to the distance before the link, such as a root, which makes the distance of their sum."
+        return notes if self._adds_up else [*notes, linked]
+
+    @property
+    def _adds_up(self) -> bool:
+        return self.sum_name == "distance"
 
     def _lines(self) -> Iterator[list[str]]:
         """Return cells of the table that is printed: a heading, and for each neighbour its distance, parts, and their sum."""
@@ -154,7 +160,8 @@ class Explanation:
         shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
         for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
             vote = "" if self.votes is None else f", {100 * self.votes[row]:.3g} % of the votes"
-            yield [f"{name} at {number_text(distance)}{vote}", "", "", "", ""]
+            linked = "" if self._adds_up else f", before the link {number_text(parts.sum())}"
+            yield [f"{name} at {number_text(distance)}{linked}{vote}", "", "", "", ""]
             order = np.argsort(-parts, kind="stable")
             order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
             for t in order:

@@ -1032,9 +1032,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
             upper = candidates.upper_of_called(row)
             if not lower <= value <= upper:
                 raise expensive.refuse(
-                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}. So the bounds are not of this distance, or it "
-                    "breaks the axiom that they rest on, as landmarks rest on the triangle inequality. Give other bounds, or a "
-                    "larger tolerance= if it is computed to a few digits only",
+                    f"it is {value:g}, but its bounds are {lower:g} and {upper:g}. So the bounds are not of this distance, or "
+                    "it breaks the axiom that they rest on, as landmarks rest on the triangle inequality. Give other bounds, "
+                    "or a larger tolerance= if it is computed to a few digits only",
                     q, row,
                 )  # fmt: skip
             return value, dual

@@ -17,6 +17,7 @@ from ..._foundation.tables import without_columns
 from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers, distinct
 from ..._foundation.validation import check_choice, check_count, check_n_jobs
+from ..model.item_statistics import warn_unmatched
 from .grouped import column_named, names_in
 from .groups import Keys
 from .index import NeighborIndex, searched_distance
@@ -94,7 +95,8 @@ def nearest_join(
     Raises
     ------
     InputError
-        Before any search, if an argument is none of these or a column is not there.
+        Before any search, if an argument is none of these or a column is not there. A `SemimetricWarning` names a column of
+        text or categories of which half of the rows of ``left`` or more have a value that ``right`` has not.
 
     Examples
     --------
@@ -127,6 +129,7 @@ def nearest_join(
         starts, own = labels, index.ids_
     else:
         queries, keys = index.queries_with_keys(left, by)
+        warn_unmatched(index.semimetric_, queries.rows)
         starts, own = _labels(left, len(queries)), None
     asked = _Asked(index, queries.rows, keys, own)
     pairs = asked.pairs(k, radius, {"where": where}, algorithm, verbose=verbose)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import RegressorMixin
 
 from ..._foundation.arrays import as_targets, check_squares, record_features
-from ..._foundation.stored import storable
+from ..._foundation.errors import InputError
+from ..._foundation.stored import StoredIfSet, storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha
 from ..._kernels.coordinate_descent import Problem
@@ -20,9 +22,10 @@ from .rows import regression_problem
 class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
 
-    It minimises ``|w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p`` with p = 1 or 2 and the weight of the
-    intercept inside w. The optimum is that of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2
-    it is ridge regression of strength 1 / (2 C) (Maji 2011, section 5; Ho & Lin 2012).
+    It minimises ``|w|² / 2 + C sum_i s_i max(0, |y_i - m - w · phi(x_i)| - epsilon)^p`` with p = 1 or 2 and the weight of the
+    intercept inside w. Here m is the weighted mean of y, or 0 without an intercept, so that values far from 0 cost nothing. The
+    optimum is that of scikit-learn's ``LinearSVR`` on the stored embedding and y - m; with epsilon = 0 and p = 2 it is ridge
+    regression of strength 1 / (2 C) (Maji 2011, section 5; Ho & Lin 2012).
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     fit_intercept : bool, default True
         True adds a constant column, whose weight makes the intercept.
     intercept_scaling : float, default 1.0
-        Value of this column, whose weight is penalised like the others (B of Maji 2011).
+        Value of this column, whose weight is penalised like the others (B of Maji 2011). It is the intercept without m.
     positive : bool or list of int or str, default False
         Weights that must not be negative, with the solver "dual": True means all but the intercept's; numbers or names of
         features mean the columns of these alone. It makes a weighted norm of a `ConicEmbedding` (Ceylan & Birbil 2020), and
@@ -70,6 +73,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     embedding_ : FeatureMap
     coef_ : ndarray of shape (n_columns,)
     intercept_ : ndarray of shape (1,)
+    offset_ : float
+        m, which is a part of ``intercept_``; of the first block after `partial_fit`.
     n_iter_ : int
     duality_gap_ : float
         ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``.
@@ -87,6 +92,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     True
     """
 
+    offset_: StoredIfSet[float]
     _losses = ("squared_epsilon_insensitive", "epsilon_insensitive")
 
     def __init__(
@@ -150,7 +156,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         X, rows, weight = self._without_repeats(X, values, weight)
         values = values[rows]
         self._fit_embedding(X, values)
-        self._fit_weights(X, self._problem(values, weight), 1)
+        self._set_offset(values, weight)
+        self._fit_weights(X, self._problem(values - self.offset_, weight), 1)
         self._raise_if_interrupted()
         return self
 
@@ -163,12 +170,13 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         X, values, weight = drop_zero_weights(X, values, sample_weight)
         if is_first:
             self._fit_embedding(X, values)
-        self._partial_fit_weights(X, self._problem(values, weight), 1)
+            self._set_offset(values, weight)
+        self._partial_fit_weights(X, self._problem(values - self.offset_, weight), 1)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the values w · phi(x) + b, shape (n_items,)."""
-        return self._decision_values(X)[:, 0]
+        return self._decision_values(X)[:, 0] + getattr(self, "offset_", 0.0)  # files of 0.1 have none
 
     @property
     def coef_(self) -> Floats:
@@ -178,11 +186,19 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     @property
     def intercept_(self) -> Floats:
         """The intercept, shape (1,)."""
-        return self._coefficients()[1]
+        return self._coefficients()[1] + getattr(self, "offset_", 0.0)
 
     def _check(self) -> None:
         super()._check()
         check_alpha("epsilon", self.epsilon)
+
+    def check_restored(self) -> None:
+        super().check_restored()
+        if not np.isfinite(getattr(self, "offset_", 0.0)):
+            raise InputError(f"offset_={self.offset_} must be a finite number; restore the file")
+
+    def _set_offset(self, values: Floats, weight: Floats | None) -> None:
+        self.offset_ = float(np.average(values, weights=weight)) if self.fit_intercept else 0.0
 
     def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
         values = as_targets(y, X)

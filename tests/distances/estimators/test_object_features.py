@@ -87,9 +87,7 @@ def test_calls_are_counted_and_those_of_landmarks_made_once():
     n = len(WORDS)
     assert model.n_calls_ == len(distance.calls)
     asked = [tuple(sorted(pair)) for pair in distance.calls]
-    assert (
-        n * (n - 1) // 2 <= len(asked) <= n * (n - 1) // 2 + 9
-    )  # every pair, and a few both ways and of words to themselves
+    assert n * (n - 1) // 2 <= len(asked) <= n * (n - 1) // 2 + 9  # every pair, and a few both ways and of words to themselves
     assert len(model.pairs_) == n * (n - 1) // 2
     before = len(distance.calls)
     model.encode(OTHERS)

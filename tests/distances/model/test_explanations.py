@@ -103,6 +103,7 @@ def test_a_distance_explains_itself_to_rows_of_a_frame(by, link, rng):
     assert_allclose(found.distances, d.paired(frame.iloc[[0] * 5], frame.iloc[1:]))
     assert_allclose(found.contributions, d.contributions(frame.iloc[[0] * 5], frame.iloc[1:], by=by))
     assert found.sum_name == ("distance" if link == "identity" else "distance before the link")
+    assert ("before the link" in repr(found)) == (link != "identity")
     assert set(found.to_frame()["neighbor"]) == set(found.labels)
 
 

@@ -761,3 +761,50 @@ def test_what_a_cheap_distance_costs_is_said(capsys):
     assert str(cheap._replace(seconds_per_call=1e-3, seconds_per_query=0.03)).endswith("and calls for all items 1 s")
     FilterRefineIndex(None, hamming, verbose=True).fit(words(20))
     assert "calls a query of 20 items" in capsys.readouterr().err
+
+
+def test_functions_see_the_same_rows_of_a_frame_everywhere():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, 60), "D")
+    job = pd.Series(rng.choice(["cook", "smith"], 60), dtype=object).where(rng.random(60) < 0.8)
+    frame = pd.DataFrame({"x": rng.random(60), "job": job, "day": days, "new": rng.random(60) < 0.5})
+    seen = []
+
+    def distance(a, b):
+        seen.extend((a, b))
+        return abs(a[0] - b[0]) + (a[1] != b[1]) + abs((a[2] - b[2]).days) / 10 + abs(int(a[3]) - int(b[3]))
+
+    model = DistanceApproximator(distance, n_pairs=300, effort="fast").fit(frame)
+    query = frame[job.isna()].iloc[:1]
+    found = [FilterRefineIndex(d, distance, bounds=[]).fit(frame).search(query, 3) for d in (model, None)]
+    assert found[0].distances[0, 0] == 0
+    np.testing.assert_array_equal(found[0].distances, found[1].distances)
+    np.testing.assert_array_equal(found[0].ids, found[1].ids)
+    assert {type(a[1]) for a in seen if a.ndim == 1} == {str, type(None)}  # others are batches, which were tried
+    other = query.assign(job="baker")
+    for d in (model, None):
+        seen.clear()
+        FilterRefineIndex(d, distance, bounds=[]).fit(frame).search(other, 3)
+        assert "baker" in {a[1] for a in seen}
+
+
+def test_rows_of_a_frame_of_numbers_are_numbers():
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": pd.array([True, None, False], dtype="boolean")})
+    rows = []
+    FilterRefineIndex(None, lambda x, y: rows.append(x) or float(x[0] != y[0])).fit(frame).search(frame[:1], 1)
+    assert rows[0].dtype == np.float64
+    np.testing.assert_array_equal(rows[0], [1.0, 1.0])
+
+
+def test_the_first_call_which_may_compile_is_not_timed(monkeypatch):
+    clock, n_calls = [0.0], [0]
+
+    def distance(x, y):
+        n_calls[0] += 1
+        clock[0] += 100.0 if n_calls[0] == 1 else 0.5
+        return float(abs(x - y))
+
+    monkeypatch.setattr(filter_refine, "perf_counter", lambda: clock[0])
+    expected = FilterRefineIndex(None, distance).fit(range(12)).expected_calls(2)
+    assert expected.seconds_per_call == 0.5
+    assert expected.seconds_per_query == pytest.approx(11 * 0.5)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from searches import rough_distance
 from sklearn.datasets import load_diabetes, load_wine
 
-from semimetric import DistanceRegressor, Grid, NeighborIndex, Semimetric, ShardedIndex, nearest_join
+from semimetric import DistanceRegressor, Grid, NeighborIndex, Semimetric, SemimetricWarning, ShardedIndex, nearest_join
 from semimetric.distances.search import join
 
 CELLS = st.sampled_from([0.0, 1.0, 2.0, 3.5])
@@ -254,3 +254,11 @@ def test_a_bar_counts_the_rows(capsys):
     assert "rows: 100%" in capsys.readouterr().err
     nearest_join(ORDERS, STOCK, "l1", by="shop", verbose=False)
     assert capsys.readouterr().err == ""
+
+
+def test_text_that_the_other_table_spells_in_another_way_is_warned_of():
+    right = pd.DataFrame({"city": ["Paris", "Rome", "Oslo", "Bern"], "pop": [2.1, 2.8, 0.7, 0.1]})
+    left = pd.DataFrame({"city": ["paris", "ROME", "Oslo"], "pop": [0.1, 0.7, 0.2]})
+    with pytest.warns(SemimetricWarning, match="2 of 3 rows of left have a category of 'city' that right has not"):
+        nearest_join(left, right, "gower", k=1)
+    nearest_join(left[2:], right, "gower", k=1)

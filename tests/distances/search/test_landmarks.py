@@ -285,3 +285,13 @@ def test_floats_so_large_that_all_are_integers_are_rounded_too(scale):
     assert fitted.tolerance_ > 0.0
     assert (low <= exact).all()
     assert (high >= exact).all()
+
+
+def test_a_distance_that_is_0_but_for_rounding_is_told_what_to_give():
+    X = np.random.default_rng(1).normal(size=(60, 5))
+
+    def angle(x, y):
+        return float(np.arccos(np.clip(x @ y / np.linalg.norm(x) / np.linalg.norm(y), -1, 1))) + 1e-8
+
+    assert_refused(lambda: LandmarkBounds(angle).fit(X), "to itself is", "If that is rounding", "give tolerance=1e-06")
+    LandmarkBounds(angle, tolerance=1e-6).fit(X)

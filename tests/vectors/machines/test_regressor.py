@@ -7,6 +7,7 @@ from linear_machines import PL1, VALUES, WEIGHT, X_DIABETES, X, Y
 from reference import linear_objective
 from sklearn.svm import LinearSVR
 
+import semimetric
 from semimetric import ConvergenceWarning, EmbeddedLinearRegressor, InputError
 from semimetric.distances import Status
 
@@ -21,16 +22,30 @@ def test_the_optimum_of_linear_svr(loss, epsilon):
     model.fit(X_DIABETES, VALUES)
     F = model.embedding_.transform(X_DIABETES)
     setting = {"loss": loss, "epsilon": epsilon, "intercept_scaling": 2.0, "dual": True, "tol": 1e-7, "max_iter": 100_000}
-    stored = LinearSVR(C=0.1, **setting).fit(F, VALUES)
-    assert linear_objective(model, F, VALUES) == pytest.approx(linear_objective(stored, F, VALUES), rel=1e-5)
+    about_mean = VALUES - model.offset_
+    assert model.offset_ == VALUES.mean()
+    stored = LinearSVR(C=0.1, **setting).fit(F, about_mean)
+    assert linear_objective(model, F, VALUES) == pytest.approx(linear_objective(stored, F, about_mean), rel=1e-5)
     np.testing.assert_allclose(model.predict(X_DIABETES), F @ model.coef_ + model.intercept_, atol=1e-12)
 
 
 def test_squared_loss_without_epsilon_is_ridge_regression():
     model = EmbeddedLinearRegressor(PL1, C=2.0, tol=1e-12).fit(X_DIABETES, VALUES)
     F = np.column_stack([model.embedding_.transform(X_DIABETES).toarray(), np.ones(len(VALUES))])
-    ridge = np.linalg.solve(F.T @ F + np.eye(F.shape[1]) / 4.0, F.T @ VALUES)
+    ridge = np.linalg.solve(F.T @ F + np.eye(F.shape[1]) / 4.0, F.T @ (VALUES - VALUES.mean()))
+    ridge[-1] += VALUES.mean()
     np.testing.assert_allclose(np.append(model.coef_, model.intercept_), ridge, atol=1e-5)
+
+
+@pytest.mark.parametrize("setting", [{}, {"solver": "newton"}, {"loss": "epsilon_insensitive"}, {"solver": "pegasos"}])
+def test_values_far_from_0_are_learned_as_those_about_it(setting, tmp_path):
+    near = EmbeddedLinearRegressor(PL1, **setting).fit(X_DIABETES, VALUES)
+    far = EmbeddedLinearRegressor(PL1, **setting).fit(X_DIABETES, 2_020.0 + VALUES)
+    np.testing.assert_allclose(far.predict(X_DIABETES), 2_020.0 + near.predict(X_DIABETES), rtol=1e-6)
+    far.save(tmp_path / "far.smm")
+    np.testing.assert_array_equal(semimetric.load(tmp_path / "far.smm").predict(X_DIABETES), far.predict(X_DIABETES))
+    through_origin = EmbeddedLinearRegressor(PL1, fit_intercept=False, **setting).fit(X_DIABETES, 2_020.0 + VALUES)
+    assert (through_origin.offset_, through_origin.intercept_[0]) == (0.0, 0.0)
 
 
 def test_weights_of_rows_are_repetitions():
@@ -42,10 +57,10 @@ def test_weights_of_rows_are_repetitions():
 
 def test_a_stream_of_blocks_learns():
     line = R("linear")
-    for _ in range(30):
+    for _ in range(90):
         line.partial_fit(X[:, :1] / 10, X[:, 0] / 10)
     assert line.score(X[:, :1] / 10, X[:, 0] / 10) > 0.9
-    assert (line.n_iter_, line.status_) == (30, Status.FINISHED)
+    assert (line.n_iter_, line.status_) == (90, Status.FINISHED)
     assert np.isnan(line.duality_gap_)
 
 
