@@ -310,7 +310,8 @@ class DistanceApproximator(MeasuredLearner):
             structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = UserDistance.of_vectors(self.distance, items, schema=schema)
         self._check_answers(recipe, function, items)
-        _warn_of_unprepared(function, items)
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers near the largest, which are as they are
+            _warn_of_unprepared(function, items)
         learn, held = hold_out(items, self.validation_fraction, self.random_state)
         if structure is not None:
             self._set_vertices(recipe, items, structure, function)
@@ -599,7 +600,7 @@ def _warn_of_unprepared(function: UserDistance, items: Floats) -> None:
         preparation.append("subtract its mean")
         items = items - items.mean(axis=1, keepdims=True)
     lengths = (np.linalg.norm(items, order, axis=1) for order in (1, 2))
-    if all(np.ptp(found) > _NOT_ZERO * found.max() for found in lengths) and function.stays(items, lambda rows: 2.0 * rows):
+    if all(np.ptp(found) > _NOT_ZERO * found.max() for found in lengths) and function.stays(items, lambda rows: rows / 2.0):
         unseen.append("are multiplied by one")
         preparation.append("divide by its length, or by its sum where numbers are shares")
     if unseen:

@@ -17,7 +17,6 @@ from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_weights, weight_option
 from ...data.rows import distinct_rows
 from ...data.splits import sample_pairs
-from ..learning.kernel_machine import Distances
 from ..learning.settings import Columns
 from ..learning.value_intervals import LeftOutErrors, Nearby, ValueIntervals, positions_of
 from ..model.semimetric import Semimetric
@@ -167,8 +166,9 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             A larger weight is no more evidence: it is left out whole.
         groups : array-like of shape (n_items,) or None
             Names or numbers of what items come together from, such as subjects or sites. Intervals are then those of new
-            groups: scales and machine are learned again from folds of the groups. The distance, width and strength are chosen
-            by all items, as without groups. Groups are for the kernel machine on scales.
+            groups, of one width: scales and machine are learned again from folds of the groups, each of which counts as one.
+            The distance, width and strength are chosen by all items, as without groups. Groups are for the kernel machine on
+            scales.
 
         Raises
         ------
@@ -187,10 +187,9 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         if self._asks_for_machine:
             fit, targets, rows, distances = self._fit_machine(values, seed, groups=numbers)
             centers, width, rng = fit.machine.rows, fit.machine.width, np.random.default_rng(seed)
-            if numbers is not None:
-                distances = _beyond_own_group(distances, numbers[rows])
+            group = None if numbers is None else numbers[targets.row]
             with blas_threads(self.n_jobs):
-                self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng)
+                self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng, group)
             return self
         if (given := self._given_rule) is not None:
             self.vote_rule_ = self._averaged(given)
@@ -410,14 +409,3 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
     def _pushes_of_votes(self, fractions: Floats, rows: Integers, base: Floats) -> Floats:
         return fractions[:, None] * (self._targets[rows][:, None] - base)
-
-
-def _beyond_own_group(distances: Distances, group: Integers) -> Distances:
-    """Return distances that are infinite between different items of one group, by the group (n_items,) of each item."""
-
-    def between(left: Integers, right: Integers) -> Floats:
-        found = distances(left, right)
-        found[(group[left][:, None] == group[right]) & (left[:, None] != right)] = np.inf
-        return found
-
-    return between

@@ -204,7 +204,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             return
         check_restored_machine(machine, n, getattr(self, "classes_", None))
         if hasattr(self, "held_out_outputs_"):
-            check_array("held_out_outputs_", self.held_out_outputs_, np.float64, n, len(machine.offset))
+            check_array("held_out_outputs_", self.held_out_outputs_, np.float64, n, len(machine.offset), missing=True)
         if hasattr(self, "groups_"):
             check_array("groups_", self.groups_, np.int64, n, least=0)
         self._use_machine(machine)

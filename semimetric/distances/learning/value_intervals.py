@@ -141,6 +141,7 @@ class LeftOutErrors(FrozenValue):
         centers: Integers,
         width: float,
         rng: np.random.Generator,
+        group: Integers | None = None,
     ) -> LeftOutErrors:
         """Return the errors of a kernel machine of values.
 
@@ -159,6 +160,9 @@ class LeftOutErrors(FrozenValue):
             h
         rng : numpy.random.Generator
             Draws samples.
+        group : ndarray of shape (n_rows,) or None
+            The group of each row of the targets. Each group counts as one item then, since its errors are alike. As groups are
+            few, one error is expected everywhere.
         """
         known = np.flatnonzero(np.isfinite(left_out[:, 0]))
         if len(known) > _MOST_SCORED:
@@ -166,7 +170,7 @@ class LeftOutErrors(FrozenValue):
         errors, counts = np.abs(targets.outputs[known, 0] - left_out[known, 0]), targets.counts
         weight, unit = counts[known], (targets.unit * counts / targets.weight)[known]
         items, number = np.unique(targets.item[known], return_inverse=True)
-        some = np.flatnonzero(np.isin(rows[items], centers))
+        some = np.flatnonzero(np.isin(rows[items], centers)) if group is None else np.empty(0, dtype=np.int64)
         if len(some) > _MOST_LOCAL:
             some = np.sort(rng.choice(some, _MOST_LOCAL, replace=False))
         position = np.full(len(items), -1)
@@ -175,7 +179,7 @@ class LeftOutErrors(FrozenValue):
         there = own >= 0
         sums = np.bincount(own[there], weights=weight[there] * errors[there], minlength=len(some)).astype(np.float64)
         counts = np.bincount(own[there], weights=weight[there], minlength=len(some)).astype(np.float64)
-        between = distances(items, items[some])
+        between = distances(items, items[some]) if len(some) else np.empty((len(items), 0))
 
         def others(b: float) -> tuple[LocalErrors, Nearby]:
             local = LocalErrors(rows[items[some]], sums, counts, b)
@@ -185,6 +189,8 @@ class LeftOutErrors(FrozenValue):
                 np.maximum(near.errors[number] - removed * errors, 0.0), np.maximum(near.weight[number] - removed, 0.0)
             )
 
+        if group is not None:
+            weight = weight / np.bincount(group[known], weights=weight)[group[known]]
         return cls._best(errors, weight, [others(share * width) for share in _WIDTHS])
 
     @classmethod

@@ -33,7 +33,7 @@ def root(x, y):
 
 def letters(x, y):
     """Refuse what is no word, and tell the two sides apart."""
-    return len(x) + 2 * len(set(y) - set(x))
+    return abs(len(x) - len(y)) + 2 * len(set(y) - set(x))
 
 
 def learned(distance, features, objects):
