@@ -198,7 +198,7 @@ class UserDistance:
             return made.distances
 
         there, back, own = (called(*sides) for sides in ((left, right), (right, left), (left, left)))
-        if not len(left) == len(there) == len(back) == len(own):
+        if not 0 < len(left) == len(there) == len(back) == len(own):
             return None
         return FirstAnswers(there, back, own, there if _equal(there, back) else called(left, right))
 

@@ -61,7 +61,8 @@ def holds_truth(column: Any) -> bool:
 
 def holds_numbers(column: Any) -> bool:
     """Return True if a column of a frame holds numbers or truth values, by its dtype."""
-    return str(column.dtype).lower().startswith(_NUMBERS)
+    dtype = str(column.dtype).lower()
+    return dtype.startswith(_NUMBERS) and not dtype.startswith("interval")
 
 
 def has_gaps(column: Any) -> bool:

@@ -13,7 +13,7 @@ from scipy import sparse
 from .._foundation.arrays import is_missing, refuse_sparse
 from .._foundation.errors import InputError, TooFewError
 from .._foundation.types import Integers
-from .columns import cells_of, column_of, holds_numbers, holds_truth, numbers_of
+from .columns import cells_of, column_of, has_gaps, holds_numbers, holds_truth, numbers_of
 
 Objects: TypeAlias = Sequence[Any]  # or whatever has a length and entries by number: the rows of an array, a Series of text
 
@@ -42,8 +42,8 @@ def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
 def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
     """Return a list of the objects, none copied: rows of an array or a frame, entries of any other sequence.
 
-    Rows of a frame of numbers and truth values are numbers, NaN where one is missing. Those of another frame are objects, with
-    truth values as such, and None where a cell is missing that is no number.
+    Rows of a frame of numbers and truth values are numbers, NaN where one is missing; those of integers are integers. Those of
+    another frame are objects, with truth values as such, and None where a cell is missing that is no number.
     """
     refuse_sparse(X, name)
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
@@ -54,13 +54,16 @@ def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
 def frame_rows(frame: Any) -> NDArray[Any]:
     """Return the rows of a frame as `listed_objects` has them, shape (n_rows, n_columns): of numbers, or of objects."""
     columns = [column_of(frame, k) for k in range(frame.shape[1])]
+    if columns and all(str(column.dtype).lower().startswith(("int64", "int32")) and not has_gaps(column) for column in columns):
+        return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])
     numeric = [holds_numbers(column) for column in columns]
     rows = np.empty(frame.shape, dtype=np.float64 if all(numeric) else object)
     for k, column in enumerate(columns):
         if numeric[k] and (all(numeric) or not holds_truth(column)):
             rows[:, k] = numbers_of(column, str(frame.columns[k]), "X")
         else:
-            rows[:, k] = [None if is_missing(cell) else cell for cell in cells_of(column)]
+            for row, cell in enumerate(cells_of(column)):  # one by one, as cells may be arrays
+                rows[row, k] = None if not isinstance(cell, np.ndarray) and is_missing(cell) else cell
     return rows
 
 

@@ -469,9 +469,12 @@ class Schema:
 
         A category that was not in the fit is as the table ``given`` has it, of which X is encoded.
         """
-        if self.plain:
+        if all(feature.kind != "categorical" and not feature.time for feature in self.features):
             return X
         cells = self.display(X)
+        for k, feature in enumerate(self.features):
+            if feature.truth:
+                cells[np.isnan(X[:, k]), k] = None
         if given is not None and (unseen := self.unseen(X)).any():
             table = as_table(self.table(given))
             for k in np.flatnonzero(unseen.any(axis=0)).tolist():

@@ -425,21 +425,22 @@ class DistanceApproximator(MeasuredLearner):
         if recipe.axioms is None or (answers := function.first_answers(items)) is None:
             return
         apart = ~np.isclose(answers.there, answers.back, rtol=1e-6, equal_nan=True)
-        if apart.any() and recipe.axioms in ("semimetric", "metric"):
-            k = int(np.argmax(apart))
-            there, back, again = answers.there[k], answers.back[k], answers.again[k]
-            if np.isclose(there, again, rtol=1e-6):
-                message = (
-                    f"distance= is not symmetric: it gave {there:g} for a pair and {back:g} for its reverse, but "
-                    f'axioms={recipe.axioms!r} has one value for both; give a symmetric distance, or use axioms="premetric"'
-                )
-            else:
-                message = (
-                    f"distance= is noisy: it gave {there:g} for a pair, and {again:g} for the same pair again. The errors that "
-                    "are measured have this noise too"
-                )
-            if self.method == "vertices":
-                raise NotSupportedError(message)
+        k = int(np.argmax(apart))
+        there, back, again = answers.there[k], answers.back[k], answers.again[k]
+        noisy, message = not np.isclose(there, again, rtol=1e-6, equal_nan=True), ""
+        if noisy:
+            message = (
+                f"distance= is noisy: it gave {there:g} for a pair, and {again:g} for the same pair again. The errors that are "
+                "measured have this noise too"
+            )
+        elif apart.any() and recipe.axioms in ("semimetric", "metric"):
+            message = (
+                f"distance= is not symmetric: it gave {there:g} for a pair and {back:g} for its reverse, but "
+                f'axioms={recipe.axioms!r} has one value for both; give a symmetric distance, or use axioms="premetric"'
+            )
+        if message and self.method == "vertices":
+            raise NotSupportedError(message)
+        if message:
             warn(f"{message}; the values learned lie between")
         if (answers.own > _NOT_ZERO * np.abs(answers.there).max()).any():
             warn(
@@ -592,22 +593,27 @@ class DistanceApproximator(MeasuredLearner):
 
 def _warn_of_unprepared(function: UserDistance, items: Floats) -> None:
     """Warn of rows whose means or lengths the distance does not see, as a correlation and an angle do not."""
-    if function.schema is not None or items.shape[1] < _FEWEST_OF_A_ROW:
+    if (
+        function.schema is not None
+        or items.shape[1] < _FEWEST_OF_A_ROW
+        or ((items == items.min()) | (items == items.max())).all()
+    ):
         return
     step, unseen, preparation = float(np.ptp(items)) or 1.0, [], []
     if np.ptp(items.mean(axis=1)) > _NOT_ZERO * step and function.stays(items, lambda rows: rows + step):
         unseen.append("have a number added")
         preparation.append("subtract its mean")
         items = items - items.mean(axis=1, keepdims=True)
-    lengths = (np.linalg.norm(items, order, axis=1) for order in (1, 2))
+    there = items[items.any(axis=1)]
+    lengths = (np.linalg.norm(there, order, axis=1) for order in (1, 2))
     if all(np.ptp(found) > _NOT_ZERO * found.max() for found in lengths) and function.stays(items, lambda rows: rows / 2.0):
         unseen.append("are multiplied by one")
         preparation.append("divide by its length, or by its sum where numbers are shares")
     if unseen:
         warn(
             f"distance= stays the same where all numbers of an item {' or '.join(unseen)}. A sum over columns cannot know "
-            f"that. Prepare each row before fit: {', and '.join(preparation)}. Its distances stay the same, and are "
-            "learned better",
+            f"that. Prepare each row before fit: {', and '.join(preparation)}. Its distances stay the same, and may "
+            "be learned better",
             cause="rows that are not prepared",
         )
 

@@ -182,7 +182,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         watch, seed = Stopwatch(), self._seed(self.random_state)
         seconds = check_time_budget(self.time_budget)
         used = check_weights(sample_weight, len(labels)) > 0
-        numbers = self._group_numbers(groups, len(labels))
+        numbers = self._group_numbers(groups, len(labels), sample_weight)
         self._set_classes(labels, used, sample_weight)
         self._forget(*_OF_MACHINE, "vote_rule_", "choices_")
         if self._asks_for_machine:

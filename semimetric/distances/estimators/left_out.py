@@ -30,9 +30,11 @@ from .kernel_ridge_learner import KernelRidgeLearner, blas_threads, item_targets
 _LEAST = 10  # items of a half
 _TENTHS = 10  # parts, each calibrated by the others
 _MOST_SHOWN = 20  # columns that are printed
-_FOLDS, _FOLDS_OF_FEW, _FEW = 5, 10, 50  # folds of the items, and of few of them
+_FEW = 50  # items or groups
+_FOLDS = ((_FEW, 10), (300, 5))  # up to so many items or groups, so many folds
+_FOLDS_OF_MANY = 3  # learning from more takes seconds a fold
 _ITEMS_OF_A_COLUMN = 4  # from which on scales hardly remember the items that they were learned from
-_MOST_REFITTED = 2_000  # items that are predicted by folds because of many columns
+_MOST_REFITTED = 1_500  # items that are predicted by folds because of many columns; scales are learned from 1,000 of more
 _N_VALUES = 16  # of a column, of which the mean prediction is shown
 _OTHERS = "expect slightly less of others."
 
@@ -131,7 +133,7 @@ def outputs_by_folds(
     n_classes = int(known.max()) + 1 if known.dtype.kind == "i" else None
     found = identities(items[used])
     n_units = len(found.first if groups is None else np.unique(groups[used]))
-    n_folds = min(_FOLDS_OF_FEW if n_units <= _FEW else _FOLDS, n_units)
+    n_folds = min(next((n for most, n in _FOLDS if n_units <= most), _FOLDS_OF_MANY), n_units)
     out, folds = np.full((len(items), n_classes or 1), np.nan), []
     if groups is None:
         used = used[np.argsort(found.hashes[found.number], kind="stable")]  # neither order nor repetition plays a part

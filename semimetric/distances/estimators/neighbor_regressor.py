@@ -179,7 +179,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         check_count("n_pairs", self.n_pairs)
         learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
         values = as_targets(y, X)
-        numbers = self._group_numbers(groups, len(values))
+        numbers = self._group_numbers(groups, len(values), sample_weight)
         weight = None if sample_weight is None else check_weights(sample_weight, len(values))
         self.learner_ = self._learned(learner, X, values, sample_weight, seed)
         self._index(X, values, sample_weight)
@@ -187,9 +187,13 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         if self._asks_for_machine:
             fit, targets, rows, distances = self._fit_machine(values, seed, groups=numbers)
             centers, width, rng = fit.machine.rows, fit.machine.width, np.random.default_rng(seed)
-            group = None if numbers is None else numbers[targets.row]
+            if numbers is not None:
+                held_out = self._targets_by_folds(values, targets)
+                errors = np.abs(held_out.outputs[:, 0] - fit.left_out[:, 0])
+                self.intervals_ = LeftOutErrors.of_groups(errors, held_out.weight, numbers[held_out.row], width)
+                return self
             with blas_threads(self.n_jobs):
-                self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng, group)
+                self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng)
             return self
         if (given := self._given_rule) is not None:
             self.vote_rule_ = self._averaged(given)

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.arrays import as_floats
+from ..._foundation.arrays import as_floats, is_missing
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.estimator import NestedParameters, SavedEstimator, ShortRepr
 from ..._foundation.exported import exporter
@@ -31,7 +31,7 @@ from ..._foundation.tables import row_labels, take_rows
 from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_n_jobs, check_weights
-from ...data.copies import Copies
+from ...data.copies import Copies, effective_counts
 from ...data.identical_items import identities
 from ...data.rows import single_row
 from ...data.schema import Schema, column_numbers
@@ -119,6 +119,9 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
     The parameter ``learner`` may be None for a default one; ``learner__alpha`` and so on reach its parameters.
     """
 
+    __metadata_request__fit: ClassVar = {
+        "groups": False
+    }  # which are for the splits too, unless `set_fit_request` asks for them
     predictor: str
     n_neighbors: int | str
     weights: str
@@ -264,16 +267,36 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             self._forget("held_out_outputs_", "groups_")
             if isinstance(learner, KernelRidgeLearner) and (groups is not None or needs_folds(items[rows], targets)):
                 weight = counts if self._factors is None else counts * self._factors[known]
-                found = outputs_by_folds(learner, d.schema, items, known, weight, groups, seed)
-                if np.isfinite(found[targets.row, 0]).any():
-                    self.held_out_outputs_ = found
-                    fit = MachineFit.calibrated(fit.machine, targets, found[targets.row])
+                self.held_out_outputs_ = outputs_by_folds(learner, d.schema, items, known, weight, groups, seed)
                 if groups is not None:
                     self.groups_ = groups
+                held_out = self._targets_by_folds(known, targets)
+                found = self.held_out_outputs_[held_out.row]
+                if np.isfinite(found).any():
+                    fit = MachineFit(MachineFit.calibrated(fit.machine, held_out, found).machine, found)
+                elif groups is not None:
+                    raise InputError(
+                        "groups= leave nothing to learn from: without a fold of the groups, all others have one class or one "
+                        "value; give more groups, or leave groups= out"
+                    )
+                else:
+                    self._forget("held_out_outputs_")
         self._use_machine(fit.machine)
         return FittedMachine(fit, targets, rows, distances)
 
-    def _group_numbers(self, groups: ArrayLike | None, n_items: int) -> Integers | None:
+    def _targets_by_folds(self, known: NDArray[Any], targets: Targets) -> Targets:
+        """Return what `outputs_by_folds` are compared with: the targets, or with groups every row, as groups share items."""
+        if not hasattr(self, "groups_"):
+            return targets
+        counts = np.ones(len(known)) if self._weight is None else self._weight
+        used = np.flatnonzero(counts > 0)
+        weight = effective_counts(counts[used], counts[used])
+        if targets.classes is None:
+            return Targets(known[used][:, None], weight, weight, np.arange(len(used)), used)
+        weight = weight if self._factors is None else weight * self._factors[known[used]]
+        return Targets(np.eye(targets.outputs.shape[1])[known[used]], weight, weight, np.arange(len(used)), used, known[used])
+
+    def _group_numbers(self, groups: ArrayLike | None, n_items: int, sample_weight: ArrayLike | None) -> Integers | None:
         """Return the number of the group of each item, shape (n_items,); refuse groups where no machine on scales predicts."""
         if groups is None:
             return None
@@ -285,8 +308,10 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         names = np.asarray(groups)
         if names.shape != (n_items,):
             raise InputError(f"groups= has shape {names.shape}; one name or number for each of the {n_items} items is required")
+        if any(map(is_missing, names.tolist())):
+            raise InputError("groups= has missing values; give each item a group, such as a name of its own")
         number = np.unique(names.astype(str) if names.dtype == object else names, return_inverse=True)[1]
-        if number.max() == 0:
+        if np.ptp(number[check_weights(sample_weight, n_items) > 0]) == 0:
             raise InputError("groups= are all the same, so that none can be left out; give two groups or more")
         return number.astype(np.int64)
 
@@ -401,6 +426,7 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             counts = np.ones(len(items)) if self._weight is None else self._weight
             if (outputs := getattr(self, "held_out_outputs_", None)) is not None:
                 _, targets = item_targets(items, self._known, counts, self._factors, outputs.shape[1])
+                targets = self._targets_by_folds(self._known, targets)
                 return left_out_by_folds(outputs, targets, self._factors, hasattr(self, "groups_"), 0)
             return left_out_by_machine(
                 self.semimetric_, machine, items, self._known, counts, self._factors,

@@ -141,7 +141,6 @@ class LeftOutErrors(FrozenValue):
         centers: Integers,
         width: float,
         rng: np.random.Generator,
-        group: Integers | None = None,
     ) -> LeftOutErrors:
         """Return the errors of a kernel machine of values.
 
@@ -160,9 +159,6 @@ class LeftOutErrors(FrozenValue):
             h
         rng : numpy.random.Generator
             Draws samples.
-        group : ndarray of shape (n_rows,) or None
-            The group of each row of the targets. Each group counts as one item then, since its errors are alike. As groups are
-            few, one error is expected everywhere.
         """
         known = np.flatnonzero(np.isfinite(left_out[:, 0]))
         if len(known) > _MOST_SCORED:
@@ -170,7 +166,7 @@ class LeftOutErrors(FrozenValue):
         errors, counts = np.abs(targets.outputs[known, 0] - left_out[known, 0]), targets.counts
         weight, unit = counts[known], (targets.unit * counts / targets.weight)[known]
         items, number = np.unique(targets.item[known], return_inverse=True)
-        some = np.flatnonzero(np.isin(rows[items], centers)) if group is None else np.empty(0, dtype=np.int64)
+        some = np.flatnonzero(np.isin(rows[items], centers))
         if len(some) > _MOST_LOCAL:
             some = np.sort(rng.choice(some, _MOST_LOCAL, replace=False))
         position = np.full(len(items), -1)
@@ -179,7 +175,7 @@ class LeftOutErrors(FrozenValue):
         there = own >= 0
         sums = np.bincount(own[there], weights=weight[there] * errors[there], minlength=len(some)).astype(np.float64)
         counts = np.bincount(own[there], weights=weight[there], minlength=len(some)).astype(np.float64)
-        between = distances(items, items[some]) if len(some) else np.empty((len(items), 0))
+        between = distances(items, items[some])
 
         def others(b: float) -> tuple[LocalErrors, Nearby]:
             local = LocalErrors(rows[items[some]], sums, counts, b)
@@ -189,9 +185,19 @@ class LeftOutErrors(FrozenValue):
                 np.maximum(near.errors[number] - removed * errors, 0.0), np.maximum(near.weight[number] - removed, 0.0)
             )
 
-        if group is not None:
-            weight = weight / np.bincount(group[known], weights=weight)[group[known]]
         return cls._best(errors, weight, [others(share * width) for share in _WIDTHS])
+
+    @classmethod
+    def of_groups(cls, errors: Floats, weight: Floats, group: Integers, width: float) -> LeftOutErrors:
+        """Return errors (n_rows,) of rows without their groups; a NaN is not known.
+
+        Each group counts as one item, since its errors are alike. As groups are few, one error is expected everywhere.
+        """
+        known = np.isfinite(errors)
+        errors, weight, group = errors[known], weight[known], group[known]
+        nowhere = LocalErrors(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), width)
+        nearby = Nearby(np.zeros(len(errors)), np.zeros(len(errors)))
+        return cls._best(errors, weight / np.bincount(group, weights=weight)[group], [(nowhere, nearby)])
 
     @classmethod
     def of_votes(cls, votes: LeftOutVotes) -> LeftOutErrors:
@@ -237,8 +243,8 @@ class LeftOutErrors(FrozenValue):
         if not self.allows(level):
             least = ceil(level / (1.0 - level) - _ROUNDING)
             raise InputError(
-                f"interval={level:g} asks for {least:,} items that were left out, and there are {self.n_items:,}; fit more "
-                f"items, or ask for at most {floor(1_000 * n / (n + 1.0)) / 1_000:g}"
+                f"interval={level:g} asks for {least:,} items (or groups) that were left out, and there are {self.n_items:,}; "
+                f"fit more, or ask for at most {floor(1_000 * n / (n + 1.0)) / 1_000:g}"
             )
         return float(self.scores[min(int(np.searchsorted(np.cumsum(self.weight), wanted)), len(self.scores) - 1)])
 

@@ -57,17 +57,17 @@ def warn_unknown_once(d: Semimetric, X: Floats) -> None:
         return
 
 
-def warn_unmatched(d: Semimetric, X: Floats) -> None:
-    """Warn of columns of which half or more of the rows that are joined have a category that the other table has not."""
-    unseen, known = d.schema.unseen(X).sum(axis=0), (~np.isnan(X)).sum(axis=0)
-    for f in np.flatnonzero((unseen > 0) & (2 * unseen >= known)).tolist():
-        feature = d.schema.features[f]
-        warn(
-            f"{unseen[f]} of {len(X)} rows of left have a category of {feature.name!r} that right has not. It has "
-            f"{feature.categories[0]!r} and others, and all of them are equally far: give the same spelling and type in both "
-            "tables",
-            cause="no known category",
-        )
+def warn_unmatched(d: Semimetric, X: Floats, items: Floats) -> None:
+    """Warn of columns of which half or more of the rows X that are joined have a category that no item has."""
+    for f, feature in enumerate(d.schema.features):
+        known, there = X[~np.isnan(X[:, f]), f], np.unique(items[~np.isnan(items[:, f]), f])
+        n_unknown = int((~np.isin(known, there)).sum())
+        if feature.kind == "categorical" and len(there) and 2 * n_unknown >= max(len(known), 1):
+            warn(
+                f"{n_unknown} of {len(X)} rows of left have a category of {feature.name!r} that right has not. It has "
+                f"{feature.labels(there[:1])[0]!r} and others: give the same spelling and type in both tables",
+                cause="no known category",
+            )
 
 
 def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:

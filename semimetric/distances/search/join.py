@@ -129,7 +129,8 @@ def nearest_join(
         starts, own = labels, index.ids_
     else:
         queries, keys = index.queries_with_keys(left, by)
-        warn_unmatched(index.semimetric_, queries.rows)
+        if not isinstance(right, ShardedIndex):
+            warn_unmatched(index.semimetric_, queries.rows, index.encoded_items_)
         starts, own = _labels(left, len(queries)), None
     asked = _Asked(index, queries.rows, keys, own)
     pairs = asked.pairs(k, radius, {"where": where}, algorithm, verbose=verbose)

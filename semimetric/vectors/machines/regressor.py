@@ -176,7 +176,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the values w · phi(x) + b, shape (n_items,)."""
-        return self._decision_values(X)[:, 0] + getattr(self, "offset_", 0.0)  # files of 0.1 have none
+        return self._decision_values(X)[:, 0] + self.offset_
 
     @property
     def coef_(self) -> Floats:
@@ -186,7 +186,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     @property
     def intercept_(self) -> Floats:
         """The intercept, shape (1,)."""
-        return self._coefficients()[1] + getattr(self, "offset_", 0.0)
+        return self._coefficients()[1] + self.offset_
 
     def _check(self) -> None:
         super()._check()
@@ -194,7 +194,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     def check_restored(self) -> None:
         super().check_restored()
-        if not np.isfinite(getattr(self, "offset_", 0.0)):
+        self.offset_ = getattr(self, "offset_", 0.0)  # which earlier versions did not store
+        if not np.isfinite(self.offset_):
             raise InputError(f"offset_={self.offset_} must be a finite number; restore the file")
 
     def _set_offset(self, values: Floats, weight: Floats | None) -> None:

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from cases import assert_refused
+from sklearn import config_context
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import semimetric
 from semimetric import NotSupportedError, SemimetricClassifier, SemimetricRegressor
@@ -86,12 +88,39 @@ def test_a_weight_of_0_is_in_no_fold():
     np.testing.assert_array_equal(np.isnan(model.held_out_outputs_[:, 0]), group == 0)
 
 
+def test_a_group_counts_as_one_where_its_rows_are_those_of_others():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(60), 10)
+    X = rng.integers(0, 3, (600, 2)).astype(float)
+    y = np.round(X[:, 0] + 1.5 * rng.normal(size=60)[group] + 0.3 * rng.normal(size=600))
+    first = group < 40
+    model = SemimetricRegressor().fit(X[first], y[first], groups=group[first])
+    assert model.intervals_.n_items == 40
+    assert 0.8 < held(model, X[~first], y[~first]) <= 1.0
+    assert len(model.left_out_predictions().rows) == 400
+    classes = SemimetricClassifier().fit(X[first], y[first] > 0, groups=group[first])
+    assert len(classes.left_out_predictions().rows) == 400
+
+
+def test_groups_split_a_search_without_a_request():
+    X, y, group = subjects(8, 4, np.random.default_rng(0))
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(SemimetricRegressor(), {"n_neighbors": ["auto"]}, cv=GroupKFold(2)).fit(X, y, groups=group)
+    assert not hasattr(search.best_estimator_, "groups_")
+
+
 def test_groups_that_cannot_be_left_out_are_refused():
     X, y, group = subjects(6, 3, np.random.default_rng(0))
     assert_refused(
         lambda: SemimetricRegressor().fit(X, y, groups=group[:-1]), "groups= has shape (17,)", "each of the 18 items"
     )
     assert_refused(lambda: SemimetricRegressor().fit(X, y, groups=np.ones(18)), "groups= are all the same", "two groups")
+    gaps = np.where(group == 2, np.nan, group)
+    assert_refused(lambda: SemimetricRegressor().fit(X, y, groups=gaps), "groups= has missing values", "give each item a group")
+    weight = np.where(group == 1, 1.0, 0.0)
+    assert_refused(lambda: SemimetricRegressor().fit(X, y, sample_weight=weight, groups=group), "all the same", "two groups")
+    two = np.repeat([0, 1], 9)
+    assert_refused(lambda: SemimetricClassifier().fit(X, two, groups=two), "leave nothing to learn from", "give more groups")
     assert_refused(
         lambda: SemimetricRegressor(predictor="neighbors").fit(X, y, groups=group), "kernel machine on scales", "groups= out",
         error=NotSupportedError,

@@ -250,7 +250,7 @@ def test_levels_that_cannot_be_met_are_refused():
         with pytest.raises(sm.InputError, match="interval"):
             model.predict(X, interval=level)
     few = sm.SemimetricRegressor(n_neighbors=1, weights="uniform").fit(X[:2], y[:2], sample_weight=[1.0, 1.0])
-    assert_refused(lambda: few.predict(X, interval=0.9), "interval=0.9", "there are 2", "fit more items")
+    assert_refused(lambda: few.predict(X, interval=0.9), "interval=0.9", "there are 2", "fit more")
     alone = sm.SemimetricRegressor(sm.KernelRidgeLearner(), **GIVEN).fit(X, y)
     alone._weight = (np.arange(20) == 0).astype(float)
     assert_refused(lambda: alone.predict(X, interval=0.5), "interval= needs 2", "there is 1", "fit more")

@@ -808,3 +808,21 @@ def test_the_first_call_which_may_compile_is_not_timed(monkeypatch):
     expected = FilterRefineIndex(None, distance).fit(range(12)).expected_calls(2)
     assert expected.seconds_per_call == 0.5
     assert expected.seconds_per_query == pytest.approx(11 * 0.5)
+
+
+def test_cells_may_be_arrays_and_gaps_of_numbers_are_nan_everywhere():
+    series = [np.arange(3.0), np.arange(3.0) + 1, np.arange(3.0) + 5]
+    frame = pd.DataFrame({"id": range(3), "series": series})
+    index = FilterRefineIndex(None, lambda x, y: float(np.abs(x[1] - y[1]).sum())).fit(frame)
+    assert index.search(frame[:1], 2).ids.tolist() == [[0, 1]]
+    numbers = pd.DataFrame({"a": [0.0, np.nan, 2.0, 3.0] * 10, "b": np.arange(40.0), "c": [True, False] * 20})
+    seen = []
+
+    def distance(x, y):
+        seen.append(x)
+        return float(np.nan_to_num(np.abs(x - y), nan=1.0).sum())
+
+    model = DistanceApproximator(distance, n_pairs=100, effort="fast").fit(numbers)
+    for d in (model, None):
+        FilterRefineIndex(d, distance, bounds=[]).fit(numbers).search(numbers[:1], 2)
+    assert {x.dtype for x in seen} == {np.dtype(float)}

@@ -262,3 +262,8 @@ def test_text_that_the_other_table_spells_in_another_way_is_warned_of():
     with pytest.warns(SemimetricWarning, match="2 of 3 rows of left have a category of 'city' that right has not"):
         nearest_join(left, right, "gower", k=1)
     nearest_join(left[2:], right, "gower", k=1)
+    both = pd.DataFrame({"kind": ["x", "y", "z"], "n": [1.0, 2.0, 3.0]})
+    d = Semimetric.gower(pd.concat([both, both.assign(kind=["p", "q", "r"])]))
+    nearest_join(both, both.copy(), d, k=1)
+    with pytest.warns(SemimetricWarning, match="3 of 3 rows of left have a category of 'kind' that right has not. It has 'x'"):
+        nearest_join(both.assign(kind=["p", "q", "r"]), both, d, k=1)

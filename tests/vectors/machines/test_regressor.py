@@ -44,6 +44,9 @@ def test_values_far_from_0_are_learned_as_those_about_it(setting, tmp_path):
     np.testing.assert_allclose(far.predict(X_DIABETES), 2_020.0 + near.predict(X_DIABETES), rtol=1e-6)
     far.save(tmp_path / "far.smm")
     np.testing.assert_array_equal(semimetric.load(tmp_path / "far.smm").predict(X_DIABETES), far.predict(X_DIABETES))
+    del far.offset_
+    far.save(tmp_path / "earlier.smm")  # as versions without an offset did
+    assert semimetric.load(tmp_path / "earlier.smm").partial_fit(X_DIABETES, VALUES).offset_ == 0.0
     through_origin = EmbeddedLinearRegressor(PL1, fit_intercept=False, **setting).fit(X_DIABETES, 2_020.0 + VALUES)
     assert (through_origin.offset_, through_origin.intercept_[0]) == (0.0, 0.0)
 
