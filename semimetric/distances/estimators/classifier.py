@@ -41,7 +41,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     The machine has a score for each class, ``f_c(x) = sum_i a_ic (exp(-d(x, x_i) / h) + 1) + m_c``, the optimum of
     ``min_f  sum_i s_i |y_i - m - f(x_i)|^2 + lambda |f|^2``  for indicators y_i of classes, in the Hilbert space of its kernel.
     This is a convex program, as d embeds in L1 (docs/mathematics.md, section 10). Probabilities are softmax(slope f + shifts),
-    fitted to leave-one-out scores. Up to 16,000 items all are centers x_i, of more 2,000 are.
+    fitted to leave-one-out scores, or of many columns and with groups to scores by folds. Up to 16,000 items all are centers
+    x_i, of more 2,000 are.
 
     By default the distance has one scale a feature. Its user can read it. Where items held out say that components or a
     forest are better by over two standard errors, these are learned instead, with votes; ``choices_`` shows the losses.
@@ -100,6 +101,11 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         Centers, coefficients, width, strength and certified gap; where a machine predicts.
     choices_ : Choices
         Losses of scales, components and forest on items held out, where "auto" compared; printed, a table.
+    held_out_outputs_ : ndarray of shape (n_items, n_outputs)
+        Outputs of each item by scales and a machine that were learned without its fold: where columns are many, items few, or
+        `fit` has groups. NaN where the weight is 0.
+    groups_ : ndarray of shape (n_items,)
+        The numbers of these groups.
     vote_rule_ : VoteRule
         The number of neighbors that vote, and their weights; printed, in words. Where neighbors predict.
     n_neighbors_ : int

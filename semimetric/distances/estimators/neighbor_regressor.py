@@ -86,6 +86,11 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     index_ : NeighborIndex
     machine_ : KernelMachine
         Centers, coefficients, width, strength and certified gap; where a machine predicts.
+    held_out_outputs_ : ndarray of shape (n_items, n_outputs)
+        Outputs of each item by scales and a machine that were learned without its fold: where columns are many, items few, or
+        `fit` has groups. NaN where the weight is 0.
+    groups_ : ndarray of shape (n_items,)
+        The numbers of these groups.
     vote_rule_ : VoteRule
         The number of neighbors that vote, and their weights; printed, in words. Where neighbors predict.
     n_neighbors_ : int
