@@ -36,5 +36,5 @@ for axis, model, name in zip(axes, (by_visit, by_patient), ("fit(X, y)", "fit(X,
     axis.plot(visits, y_new, ".", color="k", markersize=4)
     axis.set(title=f"{name}: {holds.mean():.0%} of the values lie inside", ylabel="value")
 axes[1].set_xlabel("visits of 15 new patients, 10 each")
-figure.suptitle("Does an interval of 90 % hold for a new patient? (red: it does not)")
+figure.suptitle("Gray holds the value, red does not: does an interval of 90 % hold for a new patient?")
 plt.show()
