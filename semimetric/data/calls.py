@@ -177,7 +177,7 @@ class UserDistance:
         there, back, own = answers
         return FirstAnswers(there, back, own, there if _equal(there, back) else self(left, right))
 
-    def stays(self, items: Floats, change: Callable[[Floats], Floats]) -> bool:
+    def unchanged_by(self, items: Floats, change: Callable[[Floats], Floats]) -> bool:
         """Return True if a change of one side of a few pairs of items leaves all their distances as they are.
 
         Distances that are all the same say nothing, and neither do functions that fail on what is changed.

@@ -54,9 +54,10 @@ def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
 def frame_rows(frame: Any) -> NDArray[Any]:
     """Return the rows of a frame as `listed_objects` has them, shape (n_rows, n_columns): of numbers, or of objects."""
     columns = [column_of(frame, k) for k in range(frame.shape[1])]
-    if columns and all(str(column.dtype).lower().startswith(("int64", "int32")) and not has_gaps(column) for column in columns):
-        return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])
     numeric = [holds_numbers(column) for column in columns]
+    whole = (str(column.dtype).lower().startswith("int") and not has_gaps(column) for column in columns)
+    if columns and all(numeric) and all(whole):
+        return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])
     rows = np.empty(frame.shape, dtype=np.float64 if all(numeric) else object)
     for k, column in enumerate(columns):
         if numeric[k] and (all(numeric) or not holds_truth(column)):

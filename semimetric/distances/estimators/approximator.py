@@ -441,7 +441,7 @@ class DistanceApproximator(MeasuredLearner):
         if message and self.method == "vertices":
             raise NotSupportedError(message)
         if message:
-            warn(f"{message}; the values learned lie between")
+            warn(f"{message}; the values learned lie between the two")
         if (answers.own > _NOT_ZERO * np.abs(answers.there).max()).any():
             warn(
                 f"distance= of an item to itself is {answers.own.max():g}, and the learned distance is 0 there, as "
@@ -600,13 +600,15 @@ def _warn_of_unprepared(function: UserDistance, items: Floats) -> None:
     ):
         return
     step, unseen, preparation = float(np.ptp(items)) or 1.0, [], []
-    if np.ptp(items.mean(axis=1)) > _NOT_ZERO * step and function.stays(items, lambda rows: rows + step):
+    if np.ptp(items.mean(axis=1)) > _NOT_ZERO * step and function.unchanged_by(items, lambda rows: rows + step):
         unseen.append("have a number added")
         preparation.append("subtract its mean")
         items = items - items.mean(axis=1, keepdims=True)
     there = items[items.any(axis=1)]
     lengths = (np.linalg.norm(there, order, axis=1) for order in (1, 2))
-    if all(np.ptp(found) > _NOT_ZERO * found.max() for found in lengths) and function.stays(items, lambda rows: rows / 2.0):
+    if all(np.ptp(found) > _NOT_ZERO * found.max() for found in lengths) and function.unchanged_by(
+        items, lambda rows: rows / 2.0
+    ):
         unseen.append("are multiplied by one")
         preparation.append("divide by its length, or by its sum where numbers are shares")
     if unseen:

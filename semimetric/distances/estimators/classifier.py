@@ -85,8 +85,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     time_budget : float or None, default None
         Seconds that a fit should take. A learner with a ``time_budget`` has nine tenths of them, the rest is for the index and
         the votes. Where "auto" compares, components and forest have what the machine has left. A stage is begun only if as many
-        seconds are left as the stage before took, and is not cut short; docs/effort.md says what this bounds. None leaves the
-        learner as it is.
+        seconds are left as the stage before took, and is not cut short; docs/effort.md says what this bounds. Folds for the
+        probabilities of many columns are learned beside it. None leaves the learner as it is.
 
     Attributes
     ----------
@@ -172,8 +172,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         groups : array-like of shape (n_items,) or None
             Names or numbers of what items come together from, such as subjects or sites. Probabilities are then those of new
             groups: scales and machine are learned again from folds of the groups. The distance, width and strength are chosen
-            by all items, as without groups. Groups are for the kernel machine on scales, which is
-            not compared with components and trees then.
+            by all items, as without groups. Groups are for the kernel machine on scales, which is not compared with components
+            and trees then.
 
         Raises
         ------
@@ -192,20 +192,13 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self._set_classes(labels, used, sample_weight)
         self._forget(*_OF_MACHINE, "vote_rule_", "choices_")
         if self._asks_for_machine:
-            scales, compares = (
-                self._own_learner(self.random_state),
-                self.learner is None and self.predictor == "auto" and groups is None,
-            )
+            scales = self._own_learner(self.random_state)
+            compares = self.learner is None and self.predictor == "auto" and numbers is None
             self._limit(scales, None if compares else seconds)
             self._learn(scales, X, y, labels, sample_weight)
-            self._fit_machine(self._codes, seed, len(self.classes_), numbers)
-            if not compares or not _has_time(seconds, watch, watch.seconds, "are not compared with it"):
-                return self
-            before = watch.seconds
-            if self._scales_suffice(seed):
-                return self
-            if not _has_time(seconds, watch, watch.seconds - before, "which are better on items held out, are not learned"):
-                self._forget("choices_")
+            fitted = self._fit_machine(self._codes, seed, len(self.classes_))
+            if not compares or self._keeps_scales(seconds, watch, seed):
+                self._measured_by_folds(fitted, self._codes, numbers, seed)
                 return self
             self._forget(*_OF_MACHINE)
             seconds = None if seconds is None else seconds - watch.seconds
@@ -222,6 +215,18 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self.learner_ = learner.fit(X, y, **weight_option(learner, weight))
         self._index(X, labels, sample_weight)
         return weight
+
+    def _keeps_scales(self, seconds: float | None, watch: Stopwatch, seed: int) -> bool:
+        """Return False if components and a forest are far better on items held out, and there is time to learn them."""
+        if not _has_time(seconds, watch, watch.seconds, "are not compared with it"):
+            return True
+        before = watch.seconds
+        if self._scales_suffice(seed):
+            return True
+        if _has_time(seconds, watch, watch.seconds - before, "which are better on items held out, are not learned"):
+            return False
+        self._forget("choices_")
+        return True
 
     def _scales_suffice(self, seed: int) -> bool:
         """Compare scales with components and a forest on items held out, and return True if these are not far better."""

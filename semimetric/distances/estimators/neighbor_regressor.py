@@ -190,12 +190,12 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         self._index(X, values, sample_weight)
         self._forget("machine_", "_to_centers", "held_out_outputs_", "groups_", "vote_rule_", "intervals_")
         if self._asks_for_machine:
-            fit, targets, rows, distances = self._fit_machine(values, seed, groups=numbers)
+            fitted = self._measured_by_folds(self._fit_machine(values, seed), values, numbers, seed)
+            fit, targets, rows, distances = fitted
             centers, width, rng = fit.machine.rows, fit.machine.width, np.random.default_rng(seed)
             if numbers is not None:
-                held_out = self._targets_by_folds(values, targets)
-                errors = np.abs(held_out.outputs[:, 0] - fit.left_out[:, 0])
-                self.intervals_ = LeftOutErrors.of_groups(errors, held_out.weight, numbers[held_out.row], width)
+                errors = np.abs(targets.outputs[:, 0] - fit.left_out[:, 0])
+                self.intervals_ = LeftOutErrors.of_groups(errors, targets.weight, numbers[targets.row], width)
                 return self
             with blas_threads(self.n_jobs):
                 self.intervals_ = LeftOutErrors.of_machine(targets, fit.left_out, distances, rows, centers, width, rng)

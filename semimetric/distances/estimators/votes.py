@@ -241,13 +241,8 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
         if hasattr(self.learner_, "feature_names_in_"):
             self.feature_names_in_ = self.learner_.feature_names_in_
 
-    def _fit_machine(
-        self, known: NDArray[Any], seed: int, n_classes: int | None = None, groups: Integers | None = None
-    ) -> FittedMachine:
-        """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``.
-
-        With ``groups`` (n_items,), or many columns, what is said of items left out is by folds, see `left_out`.
-        """
+    def _fit_machine(self, known: NDArray[Any], seed: int, n_classes: int | None = None) -> FittedMachine:
+        """Fit a kernel machine to the indexed items, whose classes (as numbers) or values are ``known``."""
         items, d = self.index_.encoded_items_, self.semimetric_
         if not d.axioms.symmetric:
             raise NotSupportedError(
@@ -264,25 +259,35 @@ class LearnedNeighbors(ShortRepr, SavedEstimator, NestedParameters):
             learner = self.learner_
             setting = Setting(learner.width_, learner.strength_) if isinstance(learner, KernelRidgeLearner) else None
             fit = fit_machine(distances, targets, rows, embeds=has_l1_coordinates(d), random_state=seed, setting=setting)
-            self._forget("held_out_outputs_", "groups_")
-            if isinstance(learner, KernelRidgeLearner) and (groups is not None or needs_folds(items[rows], targets)):
-                weight = counts if self._factors is None else counts * self._factors[known]
-                self.held_out_outputs_ = outputs_by_folds(learner, d.schema, items, known, weight, groups, seed)
-                if groups is not None:
-                    self.groups_ = groups
-                held_out = self._targets_by_folds(known, targets)
-                found = self.held_out_outputs_[held_out.row]
-                if np.isfinite(found).any():
-                    fit = MachineFit(MachineFit.calibrated(fit.machine, held_out, found).machine, found)
-                elif groups is not None:
-                    raise InputError(
-                        "groups= leave nothing to learn from: without a fold of the groups, all others have one class or one "
-                        "value; give more groups, or leave groups= out"
-                    )
-                else:
-                    self._forget("held_out_outputs_")
         self._use_machine(fit.machine)
         return FittedMachine(fit, targets, rows, distances)
+
+    def _measured_by_folds(
+        self, fitted: FittedMachine, known: NDArray[Any], groups: Integers | None, seed: int
+    ) -> FittedMachine:
+        """Return the machine with what folds say of items left out, if `needs_folds` or there are groups (n_items,)."""
+        learner, items, machine = self.learner_, self.index_.encoded_items_, fitted.fit.machine
+        if not isinstance(learner, KernelRidgeLearner) or (
+            groups is None and not needs_folds(items[fitted.rows], fitted.targets)
+        ):
+            return fitted
+        weight = np.ones(len(items)) if self._weight is None else self._weight
+        weight = weight if self._factors is None else weight * self._factors[known]
+        with blas_threads(self.n_jobs):
+            outputs = outputs_by_folds(learner, self.semimetric_.schema, items, known, weight, groups, seed)
+        if groups is not None:
+            self.groups_ = groups
+        targets = self._targets_by_folds(known, fitted.targets)
+        if np.isfinite(outputs[targets.row]).any():
+            self.held_out_outputs_ = outputs
+            fitted = fitted._replace(fit=MachineFit.calibrated(machine, targets, outputs[targets.row]), targets=targets)
+            self._use_machine(fitted.fit.machine)
+        elif groups is not None:
+            raise InputError(
+                "groups= leave nothing to learn from: without a fold of the groups, all others have one class or one value; "
+                "give more groups, or leave groups= out"
+            )
+        return fitted
 
     def _targets_by_folds(self, known: NDArray[Any], targets: Targets) -> Targets:
         """Return what `outputs_by_folds` are compared with: the targets, or with groups every row, as groups share items."""

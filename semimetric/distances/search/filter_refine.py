@@ -555,10 +555,10 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         A `DistanceApproximator` with ``features=`` makes the features of the objects itself, of items and of queries.
     rerank : callable
         The expensive distance: ``rerank(query, item)`` of two objects is a number >= 0. Rows of frames are those that a
-        `DistanceApproximator` hands over, but of all columns without a learned distance, and texts that are numbers or times
-        stay text then. A category that was not in the fit is as it is given. If it has a method ``with_dual(query,
-        item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
-        `TransportBounds` tighten the bounds of all other items by it.
+        `DistanceApproximator` hands over, but of all columns without a learned distance. Integers alone, and texts that are
+        numbers or times, stay so then. A category that was not in the fit is as it is given. If it has a method
+        ``with_dual(query, item)`` that returns the number and a dual variable for every bin of the query, as
+        `EarthMoversDistance` has, `TransportBounds` tighten the bounds of all other items by it.
     bounds : Bounds, sequence of Bounds, or None, default None
         `LandmarkBounds`, `TransportBounds`, `EditBounds`, `ElasticBounds`, or several, whose best is taken; fitted by `fit`.
         Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
