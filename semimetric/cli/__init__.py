@@ -5,6 +5,4 @@ It stands on `_foundation`, `data`, `distances`, `datasets`, `persistence`, `out
 
 from .entry_point import main
 
-__all__ = [
-    "main",
-]
+__all__ = ["main"]

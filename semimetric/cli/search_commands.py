@@ -30,14 +30,7 @@ from .dask_client import dask_client
 from .model_files import check_all_numeric, check_folder, check_output, load_model, load_unsigned
 from .output import CommandResult, shows_progress
 from .table_names import form_of_name
-from .tables import (
-    check_memory,
-    columns_of,
-    read_frame,
-    read_items,
-    read_pairs,
-    write_table,
-)
+from .tables import check_memory, columns_of, read_frame, read_items, read_pairs, write_table
 
 _BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
 _MOST_TERMS = 5  # of a distance that --explain prints

@@ -57,14 +57,7 @@ from ..distances.model.semimetric import Semimetric
 from ..distances.search.items import Neighbors, check_ids
 from ..distances.search.shard_files import Shard, ShardLocation, read_locations
 from ..distances.search.shard_search import graph, nearest, request_of, within
-from ..distances.search.sharded import (
-    ItemPart,
-    ShardedIndex,
-    build_shards,
-    check_partition,
-    clustered_parts,
-    with_payload,
-)
+from ..distances.search.sharded import ItemPart, ShardedIndex, build_shards, check_partition, clustered_parts, with_payload
 from .answer_files import write_neighbors
 from .dask import Cluster, computed, dask_items, dask_tuples, is_dask, item_parts
 from .pairwise_files import write_pairwise

@@ -295,8 +295,5 @@ def _of_values(assessed: Assessed, rng: np.random.Generator) -> dict[str, Any]:
         drawn |= {"low": low[some].tolist(), "high": high[some].tolist()}
         ends = bootstrap(mean, rng, high - low, weight)
         means = "how sure the predictions are, on average"
-        figures += [
-            held_figure(assessed),
-            figure(f"mean width of {_LEVEL} intervals", mean(high - low, weight), ends, means),
-        ]
+        figures += [held_figure(assessed), figure(f"mean width of {_LEVEL} intervals", mean(high - low, weight), ends, means)]
     return {"figures": figures, "confusions": None, "calibration": None, "roc": None, "drawn": drawn}

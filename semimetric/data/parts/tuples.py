@@ -261,8 +261,5 @@ def _sums_of_part(part: TuplePart, table: TupleTable) -> _PartSums:
     with np.errstate(over="ignore"):  # distances so large are refused when their mean is known
         sizes = np.array([weight @ np.abs(y), weight @ (y * y)])
     return _PartSums(
-        sizes=sizes,
-        total=float(weight.sum()),
-        range=np.array([y.min(), y.max()]),
-        items=DistinctItems.of(tuples.used),
+        sizes=sizes, total=float(weight.sum()), range=np.array([y.min(), y.max()]), items=DistinctItems.of(tuples.used)
     )

@@ -301,10 +301,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         factors = np.ones(len(self.classes_)) if self._factors is None else self._factors
         return [
             replace(
-                part,
-                weight=part.weight * factors[part.targets],
-                class_shares=self._class_shares,
-                class_weight=self._factors,
+                part, weight=part.weight * factors[part.targets], class_shares=self._class_shares, class_weight=self._factors
             )
             for part in found
         ]

@@ -265,13 +265,7 @@ def adds_up_over_columns(d: Semimetric) -> bool:
 
 
 def product_contributions(
-    d: Semimetric,
-    centers: Floats,
-    coefficients: Floats,
-    width: float,
-    row: Floats,
-    background: Floats,
-    n_jobs: int | None,
+    d: Semimetric, centers: Floats, coefficients: Floats, width: float, row: Floats, background: Floats, n_jobs: int | None
 ) -> Floats:
     """Return the Shapley values of the columns for every background item, shape (n_background, n_features, n_outputs).
 

@@ -28,12 +28,7 @@ _BLOCK = 4096  # pairs whose differences are held at once
 
 
 def discriminants(
-    near: Pairs,
-    far: Pairs,
-    near_weight: Floats,
-    far_weight: Floats,
-    *,
-    usable: NDArray[np.bool_] | None = None,
+    near: Pairs, far: Pairs, near_weight: Floats, far_weight: Floats, *, usable: NDArray[np.bool_] | None = None
 ) -> Directions | None:
     """Return the 1 to 10 best directions, the best first; None for more than 1,000 features, or if no feature may be used."""
     rows = np.unique(np.concatenate([near.index.ravel(), far.index.ravel()]))

@@ -109,12 +109,7 @@ class LargeMarginProblem:
 
 
 def assemble_for_margin(
-    problem: LargeMarginProblem,
-    weights: Floats,
-    example: Floats,
-    out_of_range: Integers | None = None,
-    *,
-    compact: bool = True,
+    problem: LargeMarginProblem, weights: Floats, example: Floats, out_of_range: Integers | None = None, *, compact: bool = True
 ) -> Semimetric:
     """`assemble` in units of the margin; ``example`` are some items, shape (n, n_features)."""
     delta = least_weight(problem.recipe, problem.prior.weights(problem.measured))

@@ -217,12 +217,7 @@ class Semimetric(FrozenValue):
         """
         return cls(
             **gower_parts(
-                X,
-                scale=scale,
-                weights=weights,
-                categorical_features=categorical_features,
-                periodic=periodic,
-                missing=missing,
+                X, scale=scale, weights=weights, categorical_features=categorical_features, periodic=periodic, missing=missing
             )
         )
 

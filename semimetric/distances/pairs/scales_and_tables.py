@@ -29,11 +29,7 @@ class _WeightedMap(NamedTuple):
 
 
 def scales_of(
-    grid: Grid,
-    groups: Sequence[tuple[int, ...]],
-    one_weight: Collection[int] = (),
-    *,
-    tabled: Collection[int] = (),
+    grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int] = (), *, tabled: Collection[int] = ()
 ) -> PairMap:
     """Return the embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
 
@@ -79,11 +75,7 @@ class MixedEmbedding(PairMap):
     gaps: tuple[int, ...]
 
     def __init__(
-        self,
-        grid: Grid,
-        groups: Sequence[tuple[int, ...]],
-        one_weight: Collection[int] = (),
-        gaps: Collection[int] = (),
+        self, grid: Grid, groups: Sequence[tuple[int, ...]], one_weight: Collection[int] = (), gaps: Collection[int] = ()
     ) -> None:
         groups = resolve_groups(groups, grid.n_features)
         check_singles(groups)

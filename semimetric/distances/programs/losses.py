@@ -90,13 +90,8 @@ class Squared(Loss):
     True
     """
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        return -np.inf, np.inf
-
-    @property
-    def curvature(self) -> float:
-        return 1.0
+    interval = -np.inf, np.inf
+    curvature = 1.0
 
     def growth(self, value: float) -> float:
         return float(np.sqrt(2.0 * value))  # Jensen: (sum s |r|)² <= sum s r²
@@ -116,13 +111,8 @@ class Absolute(Loss):
     1.5
     """
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        return -1.0, 1.0
-
-    @property
-    def curvature(self) -> float:
-        return 0.0
+    interval = -1.0, 1.0
+    curvature = 0.0
 
     def growth(self, value: float) -> float:
         return value
@@ -148,6 +138,7 @@ class Huber(Loss):
     """
 
     threshold: float = 0.1
+    curvature = 1.0
 
     def __post_init__(self) -> None:
         check_alpha("threshold", self.threshold, strict=True)
@@ -155,10 +146,6 @@ class Huber(Loss):
     @property
     def interval(self) -> tuple[float, float]:
         return -self.threshold, self.threshold
-
-    @property
-    def curvature(self) -> float:
-        return 1.0
 
     def growth(self, value: float) -> float:
         return value / self.threshold + self.threshold / 2  # l(r) >= t |r| - t² / 2
@@ -178,13 +165,8 @@ class Hinge(Loss):
     0.5
     """
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    @property
-    def curvature(self) -> float:
-        return 0.0
+    interval = 0.0, 1.0
+    curvature = 0.0
 
     def growth(self, value: float) -> float:
         return np.inf
@@ -204,13 +186,8 @@ class SquaredHinge(Loss):
     0.25
     """
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        return 0.0, np.inf
-
-    @property
-    def curvature(self) -> float:
-        return 1.0
+    interval = 0.0, np.inf
+    curvature = 1.0
 
     def growth(self, value: float) -> float:
         return np.inf

@@ -12,16 +12,7 @@ from ..._foundation.threads import end_if_interrupted, map_blocks, short_blocks
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.jit import read_only
-from ..._kernels.places import (
-    FAR,
-    Estimates,
-    PlaceCodes,
-    error_bounds,
-    estimate,
-    estimate_each,
-    keep_nearest,
-    place_codes,
-)
+from ..._kernels.places import FAR, Estimates, PlaceCodes, error_bounds, estimate, estimate_each, keep_nearest, place_codes
 from ..._kernels.search import (
     BestItems,
     Candidates,

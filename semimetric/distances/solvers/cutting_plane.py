@@ -45,11 +45,7 @@ def choose_plain(program: ConvexProgram) -> tuple[Solver, str]:
     candidates: list[tuple[Solver, int, str]] = [  # with the most weights and the reason
         (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),
         (Newton(), _INTERIOR_COLUMNS, f"{loss} loss, {n} weights"),
-        (
-            InteriorPoint(),
-            _EXACT_COLUMNS if squared_with_inequalities else -1,
-            f"squared loss, {n} weights with inequalities",
-        ),
+        (InteriorPoint(), _EXACT_COLUMNS if squared_with_inequalities else -1, f"squared loss, {n} weights with inequalities"),
         (Splitting(), n if squared_with_inequalities else -1, f"squared loss, {n} weights with inequalities"),
         (InteriorPoint(), _INTERIOR_COLUMNS, f"{loss} loss, {n} weights"),
         (FirstOrder(), n, f"{n} weights are too many for second moments"),

@@ -38,13 +38,7 @@ def check_placement(knots: Knots, n_features: int, shared: bool) -> None:
 
 
 def place_vectors(
-    knots: Knots,
-    n_knots: int | Sequence[int],
-    sample: Reservoir,
-    y: np.ndarray | None,
-    *,
-    names: Sequence[str],
-    shared: bool,
+    knots: Knots, n_knots: int | Sequence[int], sample: Reservoir, y: np.ndarray | None, *, names: Sequence[str], shared: bool
 ) -> list[Floats]:
     """Return the knots of every feature: at most ``n_knots``, from the minimum to the maximum of its values.
 
