@@ -101,7 +101,6 @@ class SerialEngine(Engine):
         return (function(evaluated(part), *shared) for part in parts)
 
     def drain(self, function: Callable[..., Any], following: Callable[[], Call | None], *shared: Any) -> None:
-        """Make one call after the other."""
         while (call := following()) is not None:
             call.then(function(evaluated(call.part), *shared))
 
@@ -114,11 +113,9 @@ class SerialEngine(Engine):
         return [_LazyPart(function, part, shared) for part in parts]
 
     def stored(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> Sequence[Any]:
-        """Return the results themselves, held in memory."""
         return list(self.each(function, parts, *shared))
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
-        """Call the function in the calling process, which is the only one."""
         function(*args)
 
 

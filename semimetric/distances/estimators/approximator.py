@@ -259,7 +259,6 @@ class DistanceApproximator(MeasuredLearner):
 
     @property
     def parameter_source(self) -> DistanceRegressor:
-        """The learner that is given, or a default one."""
         if self.learner is None:
             return DistanceRegressor()
         if not isinstance(self.learner, DistanceRegressor):

@@ -164,7 +164,6 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
         return self
 
     def _check(self) -> None:
-        """Refuse parameters that cannot be used, or do not go together."""
         for name in ("n_clusters", "n_init", "sample"):
             check_count(name, getattr(self, name))
         if self.sample < self.n_clusters:

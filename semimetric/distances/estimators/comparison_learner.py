@@ -123,7 +123,6 @@ class TupleLearner(LearnedDistance):
         return with_discriminants(self.recipe_, block, names)
 
     def recipe_for_parts(self) -> Recipe:
-        """Return the recipe for tuples in parts, see `LearnedDistance`."""
         check_choices(self, ("auto", "discriminant"))
         return check_recipe(self._recipe(), compares_tables=self._compares_tables)
 
@@ -138,7 +137,6 @@ class ComparisonLearner(TupleLearner):
 
     @property
     def tuple_spec(self) -> TargetSpec:
-        """The tuples to learn from."""
         return TargetSpec(self._kind, labeled=True)
 
     def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:

@@ -212,7 +212,6 @@ class KernelRidgeLearner(LearnedCoordinates):
         return UniformScales(scales, distinct, targets), rounds
 
     def _check(self) -> None:
-        """Refuse parameters that are unknown."""
         check_choice("target", self.target, ("values", "classes"))
         check_choice("effort", self.effort, EFFORTS)
         check_count("n_knots", self.n_knots, minimum=2)

@@ -212,7 +212,6 @@ class LargeMarginLearner(LearnedCoordinates):
         return self
 
     def recipe_for_parts(self) -> Recipe:
-        """Return the recipe for items in parts, see `LearnedDistance`."""
         check_choices(self, ("auto", *LABELLED))
         if self.time_budget is not None:
             raise NotSupportedError("time_budget= limits what is compared, and parts compare nothing; leave it out")

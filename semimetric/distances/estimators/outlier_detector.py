@@ -129,7 +129,6 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         return self
 
     def _check(self) -> None:
-        """Refuse parameters that cannot be used."""
         check_choice("method", self.method, _METHODS)
         check_count("n_neighbors", self.n_neighbors)
         check_n_jobs(self.n_jobs)

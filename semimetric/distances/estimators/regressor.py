@@ -221,7 +221,6 @@ class DistanceRegressor(MeasuredLearner):
         return TargetSpec(least=0.0 if self.axioms is not None else -np.inf)
 
     def recipe_for_parts(self) -> Recipe:
-        """Return the recipe for pairs in parts, see `LearnedDistance`."""
         check_choices(self)
         return check_recipe(self._recipe())
 

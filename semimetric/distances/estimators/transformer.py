@@ -124,7 +124,6 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         return self
 
     def _check(self) -> None:
-        """Refuse parameters that do not go together."""
         check_choice("mode", self.mode, ("distance", "connectivity"))
         check_count("n_neighbors", self.n_neighbors)
         if (self.semimetric is None) == (self.learner is None):

@@ -98,11 +98,9 @@ class LabeledPairs(ComparisonBlock):
         return self._pairs_labeled(-1)
 
     def take(self, rows: Integers) -> "LabeledPairs":
-        """Some of the pairs, their weights again summing to 1."""
         return LabeledPairs(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
 
     def over(self, items: Floats) -> "LabeledPairs":
-        """The same labels over other features of the items."""
         return LabeledPairs(Pairs(items, self.tuples.index), self.weight, self.y)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
@@ -137,11 +135,9 @@ class OrderedTuples(ComparisonBlock):
         return self.tuples.far, self.weight
 
     def take(self, rows: Integers) -> "OrderedTuples":
-        """Some of the tuples, their weights again summing to 1."""
         return OrderedTuples(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum())
 
     def over(self, items: Floats) -> "OrderedTuples":
-        """The same order over other features of the items."""
         return OrderedTuples(type(self.tuples)(items, self.tuples.index), self.weight)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:

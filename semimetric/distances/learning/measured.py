@@ -201,7 +201,6 @@ class PairTargets(TrainingTuples):
 
     @property
     def targets(self) -> Floats:
-        """The targets of the rows, scaled as they are; shape (n_pairs,)."""
         return self.target if self.scale is None else self.target * self.scale
 
     @property
@@ -212,14 +211,12 @@ class PairTargets(TrainingTuples):
         return Pairs(self.tuples.items[rows], place.reshape(index.shape))
 
     def take(self, rows: Integers) -> PairTargets:
-        """Some of the pairs, their weights again summing to 1."""
         arrays = {name: getattr(self, name) for name in ("target", "base", "scale", "y", "values", "slopes")}
         taken: dict[str, Any] = {name: None if values is None else values[rows] for name, values in arrays.items()}
         weight = self.weight[rows]
         return replace(self, **taken, tuples=self.tuples.take(rows), weight=weight / weight.sum())
 
     def over(self, items: Floats) -> PairTargets:
-        """The same pairs over other features of the items, without base distances."""
         return replace(self, tuples=Pairs(items, self.tuples.index), base=None, values=None)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:

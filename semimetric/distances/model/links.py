@@ -51,7 +51,13 @@ class Link(ABC):
 
     @abstractmethod
     def apply(self, total: Floats) -> Floats:
-        """Return the distances of sums >= 0, of any shape."""
+        """Return the distances of sums >= 0, of any shape.
+
+        Raises
+        ------
+        InputError
+            If one overflows, as under a power above 1, or a slope above 1.
+        """
 
     @abstractmethod
     def invert(self, distances: Floats) -> Floats:
@@ -105,27 +111,17 @@ class PowerLink(Link):
 
     @property
     def concave(self) -> bool:
-        """True if p <= 1."""
         return self.exponent <= 1
 
     @property
     def straight(self) -> bool:
-        """True if p = 1."""
         return self.exponent == 1
 
     @property
     def parts(self) -> tuple[float, Floats, Floats]:
-        """The exponent, and no pieces."""
         return self.exponent, np.empty(0), np.empty(0)
 
     def apply(self, total: Floats) -> Floats:
-        """Return ``s^p``.
-
-        Raises
-        ------
-        InputError
-            If one overflows, which only p > 1 can lead to.
-        """
         if self.straight:
             return total
         with np.errstate(over="ignore"):
@@ -133,7 +129,6 @@ class PowerLink(Link):
         return out if self.concave else _finite(out, total, self)
 
     def invert(self, distances: Floats) -> Floats:
-        """Return ``d^(1/p)``."""
         if self.straight:
             return distances
         with np.errstate(over="ignore", under="ignore"):
@@ -141,13 +136,11 @@ class PowerLink(Link):
         return out
 
     def slope(self, total: Floats) -> Floats:
-        """Return ``p s^(p - 1)``."""
         out: Floats = self.exponent * np.power(total, self.exponent - 1.0)
         return out
 
     @property
     def of_one(self) -> Callable[[float], float]:
-        """The power of one number."""
         p = self.exponent
         if p == 1:
             return lambda total: total
@@ -220,12 +213,10 @@ class ConcaveLink(Link):
 
     @property
     def straight(self) -> bool:
-        """True if every slope is 1."""
         return set(self.slopes) == {1.0}
 
     @property
     def parts(self) -> tuple[float, Floats, Floats]:
-        """The exponent 1, and the pieces."""
         return 1.0, np.array(self.bends), np.array(self.slopes)
 
     @cached_property
@@ -234,20 +225,12 @@ class ConcaveLink(Link):
         return sums, np.concatenate([[0.0], np.cumsum(np.array(self.slopes[:-1]) * np.diff(sums))])
 
     def apply(self, total: Floats) -> Floats:
-        """Return the values of the pieces.
-
-        Raises
-        ------
-        InputError
-            If one overflows, which only slopes above 1 can lead to.
-        """
         sums, distances = self._corners
         with np.errstate(over="ignore"):
             out: Floats = np.interp(total, sums, distances) + self.slopes[-1] * np.maximum(total - sums[-1], 0.0)
         return _finite(out, total, self)
 
     def invert(self, distances: Floats) -> Floats:
-        """Return the sums at which the pieces have these values."""
         sums, values = self._corners
         with np.errstate(over="ignore"):
             out: Floats = np.interp(distances, values, sums) + np.maximum(distances - values[-1], 0.0) / self.slopes[-1]
@@ -260,7 +243,6 @@ class ConcaveLink(Link):
 
     @property
     def of_one(self) -> Callable[[float], float]:
-        """The value of the piece that one number lies in."""
         bends, slopes = self.bends, self.slopes
         sums, distances = (corners.tolist() for corners in self._corners)
 

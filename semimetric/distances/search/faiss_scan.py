@@ -183,10 +183,6 @@ class FaissScan(Scan):
     def nearest(
         self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
-        """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
-
-        The lists to visit are ``lists`` (B, p), -1 for none; ``keep`` (n,) masks the eligible items.
-        """
         faiss = _faiss()
         queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
         shape = (len(queries), max(count, 2))  # Asked for one item, FAISS answers large sums that are 65,536 too large.
@@ -201,7 +197,6 @@ class FaissScan(Scan):
     def named(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.float32], Integers]:
-        """Return sums and rows of the items whose sum is <= ``limit`` for a single query."""
         faiss, queries = _faiss(), self._queries(rounded)
         found = faiss.RangeSearchResult(1)
         with _threads(1):  # The wrapper range_search checks what is given in Python.

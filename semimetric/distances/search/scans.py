@@ -99,11 +99,9 @@ class CompiledScan(Scan):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the codes, and of the row numbers of the items."""
         return int(self._codes.nbytes + self._rows.nbytes)
 
     def packed(self) -> NDArray[np.uint8]:
-        """Return the codes (n, ceil(M / 2)) that the scan was made of."""
         out = np.empty((self.n, len(self._codes)), np.uint8)
         out[self._rows] = self._codes.T
         return out
@@ -111,7 +109,6 @@ class CompiledScan(Scan):
     def nearest(
         self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
-        """Return the ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up."""
         shape = (len(rounded.tables), count)
         found, rows = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int64)
         for q in range(shape[0]):
@@ -124,7 +121,6 @@ class CompiledScan(Scan):
     def named(
         self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.float32], Integers]:
-        """Return sums and rows of the items whose sum is <= ``limit`` for a single query."""
         sums, rows = self._sums(rounded, 0, None, keep)
         within = sums <= limit
         return sums[within].astype(np.float32), rows[within]
