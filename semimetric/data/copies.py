@@ -33,14 +33,8 @@ def come_again(items: Floats, item: Integers, times: Integers) -> NDArray[np.boo
     Those of one item may have if rows coincide by chance, ``n prod_f p_f(x_f) >= 1/2`` over two columns or more, where p_f is
     the share of the items with that value.
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        Distinct, encoded.
-    item : ndarray of shape (n_rows,)
-        The number of the item of each row; a row is an item with one class or value.
-    times : ndarray of shape (n_rows,)
-        The number of rows of the table that each is.
+    ``items`` (n_items, n_features) are distinct and encoded. A row is an item with one class or value: ``item`` (n_rows,) are
+    the numbers of these items, and ``times`` (n_rows,) how many rows of the table each is.
     """
     n = len(items)
     several, rows = np.bincount(item, minlength=n) > 1, np.bincount(item, weights=times, minlength=n).astype(np.int64)

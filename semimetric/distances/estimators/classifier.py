@@ -372,12 +372,7 @@ def _has_time(seconds: float | None, watch: Stopwatch, last: float, consequence:
 def class_factors(class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], total: Floats) -> Floats | None:
     """Return the weight of an item of each class, shape (n_classes,); None if all count alike.
 
-    Parameters
-    ----------
-    class_weight : None, "balanced" or mapping of class to number
-    classes : ndarray of shape (n_classes,)
-    total : ndarray of shape (n_classes,)
-        The sum of the weights of the items of each class.
+    ``class_weight`` is None, "balanced" or a mapping. ``total`` (n_classes,) are the summed weights of the items by class.
     """
     if class_weight is None:
         return None

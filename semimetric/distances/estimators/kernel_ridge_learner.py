@@ -241,18 +241,9 @@ def item_targets(
 ) -> tuple[Integers, Targets]:
     """Return the row of each distinct item, and what is predicted of it.
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-        Encoded.
-    known : ndarray of shape (n_items,)
-        Numbers of classes (int64), or values (float64).
-    counts : ndarray of shape (n_items,)
-        How many items each row is; rows of 0 are left out.
-    factors : ndarray of shape (n_classes,) or None
-        How much an item of each class counts; None is 1.
-    n_classes : int or None
-        None is the largest number of a class plus 1.
+    ``items`` (n_items, n_features) are encoded, and ``known`` (n_items,) numbers of classes (int64) or values (float64).
+    ``counts`` (n_items,) says how many items each row is; rows of 0 are left out. ``factors`` (n_classes,) says how much an
+    item of each class counts; None is 1. ``n_classes=None`` is the largest number of a class plus 1.
     """
     found = distinct_rows(items, known, counts, always=True)
     assert found is not None  # there always are

@@ -63,23 +63,8 @@ def left_out_by_machine(
 ) -> LeftOutPredictions:
     """Predict each item by the machine of all others, exactly, from one factorization (`kernel_machine`).
 
-    Parameters
-    ----------
-    d : Semimetric
-    machine : KernelMachine
-        Its width and its strength are kept.
-    items : ndarray of shape (n_items, n_features)
-        Those of the fit, encoded.
-    known : ndarray of shape (n_items,)
-        Numbers of classes (int64), or values (float64).
-    counts : ndarray of shape (n_items,)
-        How many items each row is; rows of 0 are left out.
-    factors : ndarray of shape (n_classes,) or None
-        How much an item of each class counts.
-    n_items : int
-        Of more distinct items, a sample of so many is predicted by machines of one another.
-    random_state : int
-    n_jobs : int or None
+    The width and the strength of ``machine`` are kept. The items of the fit, and what is known of them, are as in
+    `item_targets`. Of more than ``n_items`` distinct items, a sample of so many is predicted by machines of one another.
     """
     rows, targets = item_targets(items, known, counts, factors, len(machine.offset))
     n = len(rows)
@@ -214,13 +199,7 @@ def _cross_calibrated(left_out: Floats, classes: Integers, weight: Floats, seed:
 def left_out_by_votes(rule: VoteRule, parts: Sequence[HeldOutNeighbors], copies: Copies) -> LeftOutPredictions:
     """Predict items that were held out of the fit of a distance, by votes of the others; rows are not known.
 
-    Parameters
-    ----------
-    rule : VoteRule
-    parts : sequence of HeldOutNeighbors
-        All of classes, or all of values.
-    copies : Copies
-        Those among all items.
+    All ``parts`` are of classes, or all of values. ``copies`` are those among all items.
     """
     found = [_voted(rule, part)[part.weight > 0] for part in parts]
     targets, weight = (np.concatenate([getattr(p, name)[p.weight > 0] for p in parts]) for name in ("targets", "weight"))
@@ -366,21 +345,9 @@ def refitted_columns(
 ) -> RefittedColumns | None:
     """Learn scales and machine anew from random halves of the items, and assess the columns; None of too few items.
 
-    Parameters
-    ----------
-    learner : KernelRidgeLearner
-        Its target, knots and effort are kept.
-    schema : Schema
-    items : ndarray of shape (n_items, n_features)
-        Encoded.
-    known : ndarray of shape (n_items,)
-        Numbers of classes (int64), or values (float64).
-    n_refits : int
-    n_items, n_scored : int
-        Most items of a half to learn from, and of the other one to predict.
-    n_shown : int
-        Columns with effects.
-    seed : int
+    The target, knots and effort of ``learner`` are kept. ``items`` (n_items, n_features) are encoded, and ``known`` (n_items,)
+    numbers of classes (int64) or values (float64). At most ``n_items`` of a half are learned from, and ``n_scored`` of the
+    other one predicted. ``n_shown`` columns have effects.
     """
     n, rng = len(items), np.random.default_rng(seed)
     refits: list[_Refit] = []

@@ -940,15 +940,8 @@ class HeldOutSearch:
     ) -> list[HeldOutNeighbors]:
         """Return the neighbors of the items that each fold holds out of those that have a weight.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_items, n_encoded)
-            The items, encoded.
-        strata : ndarray of shape (n_items,)
-            Classes, or tenths of values, that have equal parts in all folds.
-        random_state : int
-        n_strata, n_targets : int
-            A part to learn from that has fewer strata, or fewer different targets, is left out.
+        ``rows`` (n_items, n_encoded) are the encoded items. ``strata`` (n_items,) are classes, or tenths of values, that have
+        equal parts in all folds. Parts to learn from with fewer than ``n_strata`` strata or ``n_targets`` targets are left out.
         """
         used = np.arange(len(rows)) if self.weight is None else np.flatnonzero(self.weight > 0)
         parts = usable_folds(rows[used], strata[used], random_state, n_strata=n_strata)

@@ -144,17 +144,7 @@ def weight_rounds(
 ) -> list[Round]:
     """Return the uniform weights, and those after each round of gradients.
 
-    Parameters
-    ----------
-    base : BaseScales
-    rows : ndarray of shape (n_items,)
-        The row number of each distinct item of the targets.
-    targets : Targets
-    n_rounds : int
-    rng : numpy.random.Generator
-        Draws the items at which gradients are computed.
-    n_jobs : int or None
-        Threads.
+    ``rows`` (n_items,) are the row numbers of the distinct items of the targets. ``rng`` draws items to compute gradients at.
     """
     weights, found = (base.unit > 0).astype(np.float64), []
     in_medians: Setting | None = None  # with the width in median distances

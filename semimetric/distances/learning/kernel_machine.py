@@ -183,13 +183,7 @@ def median_distance(distances: Floats) -> float:
 
 
 def check_positive(kernel: Floats) -> None:
-    """Refuse a kernel (n, n) that is not positive semidefinite to rounding, by its Cholesky factorization.
-
-    Raises
-    ------
-    NotSupportedError
-        If it has a negative eigenvalue, relative to its diagonal.
-    """
+    """Refuse a kernel (n, n) with a negative eigenvalue, relative to its diagonal, by its Cholesky factorization."""
     raised = kernel.copy()
     raised.flat[:: len(kernel) + 1] += _ROUNDING * len(kernel) * float(kernel.max(initial=0.0))
     if lapack.dpotrf(raised, lower=1, overwrite_a=1)[1]:
@@ -339,27 +333,10 @@ def fit_machine(
 ) -> MachineFit:
     """Choose width and strength, on some items of many, and fit a machine.
 
-    Parameters
-    ----------
-    distances : callable
-        Takes two arrays of numbers of distinct items.
-    targets : Targets
-    rows : ndarray of shape (n_items,)
-        The row number of each distinct item, by which the machine names its centers.
-    embeds : bool
-        True if the distance is known to embed in L1. The kernel of another one is checked.
-    random_state : int
-        Seed of the samples.
-    setting : Setting or None
-        Width and strength; None compares some.
-    most_double, most_exact, n_landmarks : int
-        More items than ``most_double`` are solved by a factor in single precision. Of more than ``most_exact``, or where the
-        system has no such factor, ``n_landmarks`` are centers.
-
-    Raises
-    ------
-    NotSupportedError
-        If the kernel is not positive semidefinite.
+    The machine names its centers by ``rows`` (n_items,), the row number of each distinct item. The kernel is checked unless
+    the distance ``embeds`` in L1: NotSupportedError if it is not positive semidefinite. ``setting=None`` compares some. More
+    items than ``most_double`` are solved by a factor in single precision. Of more than ``most_exact``, or where the system has
+    no such factor, ``n_landmarks`` are centers.
     """
     n, rng = len(rows), np.random.default_rng(random_state)
     if setting is None or not embeds:

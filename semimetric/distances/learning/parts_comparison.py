@@ -43,19 +43,8 @@ def compare_with_parts(
 ) -> Choices:
     """Compare a distance of scales with components and trees; there are no candidates where too few items can be held out.
 
-    Parameters
-    ----------
-    d : Semimetric
-        The distance of scales.
-    width, strength : float
-        Of its machine.
-    schema : Schema
-    items : ndarray of shape (n_items, n_features)
-        Distinct items, encoded.
-    targets : Targets
-        Their classes.
-    random_state : int
-    n_jobs : int or None
+    ``width`` and ``strength`` are those of the machine under the distance d of scales. ``items`` (n_items, n_features) are
+    distinct and encoded, and ``targets`` are their classes.
     """
     assert targets.classes is not None
     classes = np.zeros(len(items), dtype=np.int64)

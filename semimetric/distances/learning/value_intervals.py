@@ -40,14 +40,7 @@ _LEAST_MEAN = 1e-290  # a smaller mean of the errors counts as 0
 
 
 class ValueIntervals(NamedTuple):
-    """Predicted values with intervals: three arrays of shape (n_queries,).
-
-    Attributes
-    ----------
-    predicted : ndarray of shape (n_queries,)
-    lower : ndarray of shape (n_queries,)
-    upper : ndarray of shape (n_queries,)
-    """
+    """Predicted values with intervals: three arrays of shape (n_queries,)."""
 
     predicted: Floats
     lower: Floats
@@ -99,27 +92,13 @@ class LocalErrors(FrozenValue):
 @storable
 @dataclass(frozen=True, eq=False)
 class LeftOutErrors(FrozenValue):
-    """Errors of items by models without them, which give intervals around predicted values.
+    """Errors of items by models without them, which give intervals around predicted values."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        Absolute errors over those that are expected, in ascending order.
-    weight : ndarray of shape (n,)
-        The number of items that each is.
-    mean : float
-        m, in the unit of the values.
-    prior : float
-        c, in items.
-    local : LocalErrors or None
-        The errors whose mean near a query is taken; None where voters say what is expected.
-    """
-
-    scores: Floats
-    weight: Floats
-    mean: float
-    prior: float
-    local: LocalErrors | None = None
+    scores: Floats  # (n,): absolute errors over those that are expected, in ascending order
+    weight: Floats  # (n,): the number of items that each is
+    mean: float  # m, in the unit of the values
+    prior: float  # c, in items
+    local: LocalErrors | None = None  # whose mean near a query is taken; None where voters say what is expected
 
     def __post_init__(self) -> None:
         freeze(self, "scores", "weight")
@@ -142,23 +121,11 @@ class LeftOutErrors(FrozenValue):
         width: float,
         rng: np.random.Generator,
     ) -> LeftOutErrors:
-        """Return the errors of a kernel machine of values.
+        """Return the errors of a kernel machine of values; ``rng`` draws samples of many items.
 
-        Parameters
-        ----------
-        targets : Targets
-        left_out : ndarray of shape (n_rows, 1)
-            The prediction of each row of the targets without it; NaN where it was not computed.
-        distances : callable
-            Takes two arrays of numbers of distinct items, and returns their distances (n, m).
-        rows : ndarray of shape (n_items,)
-            The row number of each distinct item.
-        centers : ndarray of shape (n_centers,)
-            The row numbers of the centers of the machine.
-        width : float
-            h
-        rng : numpy.random.Generator
-            Draws samples.
+        ``left_out`` (n_rows, 1) is the prediction of each row of the targets without it; NaN where it was not computed.
+        ``distances`` takes two arrays of numbers of distinct items, and returns their distances (n, m). ``rows`` (n_items,) are
+        the row numbers of these items, and ``centers`` (n_centers,) those of the centers. ``width`` is that of the machine.
         """
         known = np.flatnonzero(np.isfinite(left_out[:, 0]))
         if len(known) > _MOST_SCORED:
@@ -231,13 +198,7 @@ class LeftOutErrors(FrozenValue):
         return _wanted(level, n) <= n
 
     def quantile(self, level: float) -> float:
-        """Return the score that covers a fraction ``level`` of new items.
-
-        Raises
-        ------
-        InputError
-            If the items left out are too few for this level.
-        """
+        """Return the score that covers a fraction ``level`` of new items; an InputError says if too few were left out."""
         n = float(self.weight.sum())
         wanted = _wanted(level, n)
         if not self.allows(level):

@@ -75,10 +75,7 @@ class StoredMachine:
     def state(self, embedding: FeatureMap, n_scores: int) -> TrainedState:
         """Return the trained state, with ``n_scores`` columns of weights on an embedding.
 
-        Raises
-        ------
-        InputError
-            If there are not as many weights as columns, or a number is not finite or negative where it counts something.
+        An InputError refuses other numbers of weights than of columns, and numbers that are not finite, or negative counts.
         """
         weights, bias = self.weights, self.bias
         n = embedding.n_columns_
