@@ -186,13 +186,6 @@ class Members:
             raise StorageError(f"the value {name!r} is {value}; a seed >= 0, or none, is required: {_ADVICE}")
         return value
 
-    def number(self, name: str) -> float:
-        """Return a finite number."""
-        value = self._of(name, self.any(name), (int, float))
-        if not abs(value) < 2.0**1023:
-            raise StorageError(f"the value {name!r} is {_shown(value)}; a finite number is required: {_ADVICE}")
-        return float(value)
-
     def flag(self, name: str) -> bool:
         """Return a truth value."""
         return self._of(name, self.any(name), bool)

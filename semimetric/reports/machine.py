@@ -34,6 +34,7 @@ class MachineSubject(ScoringSubject):
     """A fitted machine, or a pipeline that ends in one or in an embedding and a linear model."""
 
     kind = "machine"
+    tabs = (("columns", "Columns"), ("items", "Items"))
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -88,10 +89,6 @@ class MachineSubject(ScoringSubject):
     def about(self) -> str:
         what = "value" if self.classes is None else "score of a class"
         return f"Its {what} is a sum of functions of one column{' and of two' * bool(self._given.tables)}."
-
-    @property
-    def tabs(self) -> tuple[tuple[str, str], ...]:
-        return (("columns", "Columns"), ("items", "Items"))
 
     @property
     def no_rows(self) -> str:

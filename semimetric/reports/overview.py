@@ -17,7 +17,7 @@ from ..distances.learning.errors import DistanceErrors
 from .groups import ItemGroups, group_facts
 from .machine import MachineSubject
 from .quality import LEVEL, Assessed, quality_facts
-from .subjects import Bars, DistanceSubject, Importances, MeasuredPairs, Predictions, ReportItems, Subject
+from .subjects import Bars, DistanceSubject, Importances, Predictions, ReportItems, Subject
 
 _MOST_PARTS = 3  # of a distance, that a neighbor names
 _NEIGHBORS = 3  # of a typical item
@@ -31,7 +31,6 @@ def overview_facts(
     learned: ReportItems | None,
     shown: Importances,
     assessed: Assessed | None,
-    measured: MeasuredPairs | None,
     *,
     target: str,
     groups: Sequence[ItemGroups],
@@ -48,7 +47,7 @@ def overview_facts(
     return {
         "about": list(_about(subject, items, held, target)), "target": target or subject.predicts,
         "classes": _classes(subject, items, held), "quality": quality,
-        "errors": _errors_of_distances(subject, measured), "importances": None if bars is None else _importances(subject, bars),
+        "errors": _errors_of_distances(subject), "importances": None if bars is None else _importances(subject, bars),
         "groups": group_facts(subject, assessed, groups, quality), "cases": list(_cases(subject, items, held, assessed)),
     }  # fmt: skip
 
@@ -105,7 +104,7 @@ def _classes(subject: Subject, items: ReportItems | None, held: ReportItems | No
             "n_others": max(len(rows) - _MOST_CLASSES, 0)}  # fmt: skip
 
 
-def _errors_of_distances(subject: Subject, measured: MeasuredPairs | None) -> str:
+def _errors_of_distances(subject: Subject) -> str:
     """Return a sentence on how well a distance meets measured ones; "" where nothing is known."""
     source = getattr(subject.model, "learner_", subject.model)
     error = getattr(source, "error_", None)

@@ -180,9 +180,8 @@ def _facts(
     """Return the facts that every report has; those of axioms, pairs and the link are None."""
     items, assessed = given.items, assess(subject, given.items, rng, in_groups=bool(given.groups))
     overview = overview_facts(
-        subject, items, given.learned, importances, assessed, given.measured,
-        target=given.target, groups=given.groups, rng=rng,
-    )  # fmt: skip
+        subject, items, given.learned, importances, assessed, target=given.target, groups=given.groups, rng=rng
+    )
     outside = None if items is None or not len(items) else subject.outside(items.values)
     grid = subject.grid_with(items) if isinstance(subject, ScoringSubject) else subject.grid
     return {

@@ -30,6 +30,7 @@ class _PiecesSubject(ScoringSubject):
     """A boundary made of pieces near points of the columns, whose extent stands for the range."""
 
     kind = "pieces"
+    tabs = (("pieces", "Pieces"), ("items", "Items"))
 
     def __init__(self, model: Any, points: Floats) -> None:
         self.model = model
@@ -44,10 +45,6 @@ class _PiecesSubject(ScoringSubject):
                 "items or columns"
             )
 
-    @property
-    def tabs(self) -> tuple[tuple[str, str], ...]:
-        return (("pieces", "Pieces"), ("items", "Items"))
-
     def outside(self, values: Floats) -> NDArray[np.bool_] | None:
         return None  # the points of a boundary lie inside of the items
 
@@ -55,6 +52,7 @@ class _PiecesSubject(ScoringSubject):
 class PlanesSubject(_PiecesSubject):
     """A `DPLMClassifier`: the plane of the nearest boundary point decides an item."""
 
+    about = "It predicts an item by the side of the plane that is the nearest to it, of a few that part the classes."
     range_note = "The range is that of the boundary points; missing counts items."
     model: DPLMClassifier
 
@@ -90,10 +88,6 @@ class PlanesSubject(_PiecesSubject):
     def terms(self) -> tuple[str, ...]:
         of = [f"{one}: " if other is None else f"{one} or {other}: " for one, other in self._sides]
         return tuple(f"{of[k] if len(of) > 1 else ''}piece {j + 1}" for k, j in self._numbers)
-
-    @property
-    def about(self) -> str:
-        return "It predicts an item by the side of the plane that is the nearest to it, of a few that part the classes."
 
     @property
     def summary(self) -> list[str]:
@@ -178,6 +172,7 @@ class PlanesSubject(_PiecesSubject):
 class SupportPointsSubject(_PiecesSubject):
     """A `SupportPointClassifier`: the class of the nearest support point."""
 
+    about = "It predicts an item by the nearest of a few items at the boundary of the classes."
     range_note = "The range is that of the support points; missing counts items."
     model: SupportPointClassifier
 
@@ -203,10 +198,6 @@ class SupportPointsSubject(_PiecesSubject):
     @property
     def terms(self) -> tuple[str, ...]:
         return tuple(f"support points of {name}" for name in self.outputs)
-
-    @property
-    def about(self) -> str:
-        return "It predicts an item by the nearest of a few items at the boundary of the classes."
 
     @property
     def summary(self) -> list[str]:

@@ -279,6 +279,7 @@ class RefittedColumns:
     n_items: int
     n_scored: int
     features: tuple[str, ...]
+    _title = "The squared error rises by this share of the variance if the values of a column are shuffled"
 
     @property
     def importances(self) -> Floats:
@@ -309,10 +310,6 @@ class RefittedColumns:
     @property
     def _order(self) -> Integers:
         return np.argsort(-self.importances, kind="stable")
-
-    @property
-    def _title(self) -> str:
-        return "The squared error rises by this share of the variance if the values of a column are shuffled"
 
     @property
     def _notes(self) -> list[str]:

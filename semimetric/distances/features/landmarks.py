@@ -162,7 +162,7 @@ class LandmarkFeatures(ObjectFeatures):
         objects = as_objects(X)
         self.fit(objects)
         missing = np.argwhere(np.isnan(self.distances_))
-        self._evaluate(objects, missing, "distances to landmarks")
+        self._evaluate(objects, missing)
         return self.distances_.copy()
 
     def transform(self, X: Objects) -> Floats:
@@ -237,7 +237,7 @@ class LandmarkFeatures(ObjectFeatures):
         self.distances_[here] = np.where(np.isnan(among), among.T, among)
         self.distances_[here, np.arange(len(here))] = 0.0
 
-    def _evaluate(self, objects: Objects, missing: Integers, called: str, bar: Any = None) -> None:
+    def _evaluate(self, objects: Objects, missing: Integers, bar: Any = None) -> None:
         """Call the distances of objects to landmarks, given by row and column of ``distances_``, and write them there."""
         here = self.landmark_indices_
         place = np.full(len(self.distances_), -1)
@@ -265,7 +265,7 @@ class LandmarkFeatures(ObjectFeatures):
                 self._take(np.array([i]))
                 k = len(self.landmark_indices_) - 1
                 rows = np.flatnonzero(np.isnan(self.distances_[:, k]))
-                self._evaluate(objects, np.column_stack([rows, np.full(len(rows), k)]), "", bar)
+                self._evaluate(objects, np.column_stack([rows, np.full(len(rows), k)]), bar)
                 return self.distances_[:, k]
 
             farthest_first(distances_to, int(rng.integers(len(objects))), n)

@@ -151,13 +151,11 @@ def _relative(gap: float, objective: float) -> float:
     return gap / max(objective, np.finfo(float).tiny) + float(np.finfo(float).eps)
 
 
-def solutions(
-    distances: Floats, targets: Targets, widths: Sequence[float], strengths: Sequence[float] = STRENGTHS
-) -> Iterator[Fit]:
-    """Yield the solutions of all widths and strengths, from distances (n_items, n_items) of distinct items."""
+def solutions(distances: Floats, targets: Targets, widths: Sequence[float]) -> Iterator[Fit]:
+    """Yield the solutions of these widths and of all `STRENGTHS`, from distances (n_items, n_items) of distinct items."""
     for width in widths:
         kernel = kernel_of(distances, width)
-        for strength in strengths:
+        for strength in STRENGTHS:
             yield solve(kernel, targets, width, strength)
 
 

@@ -111,10 +111,6 @@ class SearchTraffic:
     sent: int = 0  # bytes of queries and limits
     received: int = 0  # bytes of answers and bounds
 
-    def __str__(self) -> str:
-        each, moved = self.asked / max(self.queries, 1), (self.sent + self.received) / 1e6
-        return f"{self.queries:,} queries asked {each:.2f} shards each; {moved:.1f} MB moved"
-
 
 def bounds_of(found: Sequence[ShardSummary]) -> RangeBounds | None:
     """Return what bounds sums in every shard; None where there is one shard, or one of them has no ranges."""
@@ -609,7 +605,6 @@ def within(
     radius: float,
     *,
     by: Any = None,
-    traffic: SearchTraffic | None = None,
     verbose: bool | None = None,
 ) -> Within:
     """Return distances and ids of all items within ``radius`` of every row of X, nearest first; ``by`` is as in `nearest`."""
@@ -624,7 +619,7 @@ def within(
     with progress_bar(len(found), "queries", verbose=verbose, unit="query") as bar:
         search = _WithinSearch(
             locations, summaries(engine, locations), blocks, take, width=engine.width, bounded=True,
-            traffic=SearchTraffic() if traffic is None else traffic, bar=bar,
+            traffic=SearchTraffic(), bar=bar,
         )  # fmt: skip
         limit = view.unlinked(radius)
         search.limit = limit + 1e-12 * abs(limit)
