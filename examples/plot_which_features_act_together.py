@@ -2,14 +2,14 @@
 ============================
 
 The true distance compares how far two places are from the centre of a town, which takes both coordinates at once. It adds the
-difference of their heights; three more features play no part. Tables of single features cannot express this. Among the fifteen
-pairs of features ``Tables(groups="auto")`` finds the one that needs a table of its own, and takes no other.
+difference of their heights; three more features play no part. Tables of single features cannot express this. By default the one
+pair that needs a table of its own is found among the fifteen pairs of features, and no other is taken.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from semimetric import AutoGroups, DistanceRegressor, Tables
+from semimetric import DistanceRegressor
 
 NAMES = ("east", "north", "height", "age", "size", "price")
 rng = np.random.default_rng(0)
@@ -24,10 +24,8 @@ def measured(n):
 
 (pairs, y), (fresh, truth) = measured(1000), measured(1000)
 
-# Settings are given, so that only the groups are searched for; "auto" is AutoGroups() with its default budget.
-settings = {"n_knots": 5, "alpha": 1e-4}
-alone = DistanceRegressor(**settings).fit(pairs, y)
-joint = DistanceRegressor(tables=Tables(groups=AutoGroups(max_groups=3)), **settings).fit(pairs, y)
+alone = DistanceRegressor(tables="full").fit(pairs, y)
+joint = DistanceRegressor().fit(pairs, y)
 print(joint.group_choices_)
 together = [" and ".join(NAMES[f] for f in group) for group in joint.groups_ if len(group) > 1]
 print("act together:", ", ".join(together))

@@ -54,6 +54,7 @@ T = TypeVar("T")
 LEFT_OUT = "columns left out"  # the cause of the warning
 _ENOUGH = 20  # rows, of which a column says whether it is constant, or numbers the rows
 _IDS = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|key)|^(row[\W_]?)?(index|nr|no|number)|^unnamed: 0)$|[a-z](ID|Id)$")
+_WRITTEN_NUMBER = re.compile(r"[$€£¥]?\s*[-+]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s*[%€$£¥]?")  # $1,234.00, 17 %, 3,14
 _MOST_LISTED = 10  # columns of a message or a line
 _MOST_ROWS, _MOST_VALUES = 50, 6  # columns, and categories of one, in the table of a notebook
 
@@ -586,6 +587,9 @@ def _why_no_categories(texts: Sequence[str]) -> str:
     for called, is_one in (("numbers", is_number), ("times", is_time)):
         if 2 * (n := sum(map(is_one, texts))) > len(texts):
             return f"{of}, {n:,} of them {called}"
+    written = [text for text in texts if _WRITTEN_NUMBER.fullmatch(text.strip())]
+    if 2 * len(written) > len(texts):
+        return f"{of}, {len(written):,} of them numbers as people write them, such as {written[0]!r}: make numbers of them"
     return of
 
 

@@ -142,6 +142,6 @@ def test_the_total_of_a_selection_is_what_it_does(monkeypatch, shown, learner):
         LargeMarginLearner(directions=None, triplets=Triplets(n_passes=1), effort="fast", verbose=True).fit(
             X, (X[:, 0] > 0.5).astype(int)
         )
-    assert len(bars) == (3 if learner == "regressor" else 1)  # of links with tables of both kinds, and of the other settings
+    assert len(bars) == (4 if learner == "regressor" else 1)  # links with tables of both kinds, other settings, and their error
     for bar in bars:
         assert bar.n == pytest.approx(bar.total)

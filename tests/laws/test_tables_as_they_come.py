@@ -1,6 +1,7 @@
 """Tables as files have them: every estimator reads a frame by one reader, without a parameter about its columns."""
 
 import io
+import re
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -331,6 +332,22 @@ def test_a_text_among_typed_numbers_is_refused(name):
         with pytest.raises(InputError, match=message):
             Schema.fit(table, **options)
     assert Schema.fit(frame, drop=["cost"]).names == ("x",)
+
+
+@pytest.mark.parametrize("pattern", ["${:,}.00", "{} %", "{},5", "-{} €", "{:,}"])
+def test_a_warning_says_that_text_is_numbers_as_people_write_them(pattern):
+    texts = [pattern.format(1_000 + k) for k in range(60)]
+    frame = pd.DataFrame({"x": np.arange(60) % 7, "cost": texts})
+    with pytest.warns(SemimetricWarning, match=f"60 of them numbers as people write them, such as '{re.escape(texts[0])}'"):
+        assert Schema.fit(frame, drop="auto").names == ("x",)
+
+
+@pytest.mark.parametrize("pattern", ["192.168.0.{}", "1.2.{}", "+49 30 {}", "{} kg", "A-{}"])
+def test_other_texts_with_digits_are_no_numbers_as_people_write_them(pattern):
+    frame = pd.DataFrame({"x": np.arange(60) % 7, "cost": [pattern.format(1_000 + k) for k in range(60)]})
+    with pytest.warns(SemimetricWarning) as caught:
+        Schema.fit(frame, drop="auto")
+    assert not any("as people write them" in str(warning.message) for warning in caught)
 
 
 def test_a_warning_says_what_spoils_a_column_of_text():

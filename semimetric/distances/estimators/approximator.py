@@ -49,6 +49,7 @@ from ...data.object_lists import Objects, as_objects, hold_out_objects, object_n
 from ...data.schema import Feature, Schema
 from ...data.splits import hold_out, sample_pairs
 from ..features.fitted_directions import fit_directions
+from ..features.histograms import HistogramFeatures, are_histograms
 from ..features.landmarks import LandmarkFeatures
 from ..features.objects import ObjectFeatures
 from ..learning.assembly import assemble
@@ -92,6 +93,7 @@ _MOST_STOPPING = 1_000  # pairs
 _FIRST = 500  # pairs of the first round
 _NOT_ZERO = 1e-6  # of the distances of other items: what is larger between an item and itself is no rounding
 _FEWEST_OF_A_ROW = 3  # numbers, of which a mean or a length says something
+_POOR = 0.02  # the median relative error from which histograms are asked for the places of their bins
 _CHEAP = 3.0  # times the seconds of a learned distance: a distance that takes no longer is called as fast
 _GROWTH = 1.5
 _PATIENCE = 2  # rounds without gain
@@ -317,7 +319,18 @@ class DistanceApproximator(MeasuredLearner):
         else:
             self._regress(recipe, items, learn, schema, function)
         self._evaluate(items, learn, held, identities(items).number, function)
+        self._warn_of_bins(items)
         return self
+
+    def _warn_of_bins(self, items: Floats) -> None:
+        """Ask for the places of bins where rows are histograms, and neither their order nor anything else explains them."""
+        known = self.parameter_source.directions is not None or isinstance(self.recipe_.directions, HistogramFeatures)
+        if self.error_.median > _POOR and not known and are_histograms(items):
+            warn(
+                f"the rows of X are numbers >= 0 of one sum, as histograms are, and the learned distance errs by "
+                f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, such as those of an image, give "
+                "DistanceRegressor(directions=HistogramFeatures(places)) as learner="
+            )
 
     def _fit_objects(self, recipe: Recipe, X: Any) -> Self:
         """Learn the distance of objects over their features."""

@@ -215,7 +215,9 @@ class HeldOutComparisons(HeldOutData[ComparisonBlock]):
             errors[k] = held.error(structure, start[: structure.embedding.n_columns])
         return errors
 
-    def fitted(self, recipe: Recipe, part: ComparisonBlock, held: ComparisonBlock | None = None) -> FittedModel:
+    def fitted(
+        self, recipe: Recipe, part: ComparisonBlock, held: ComparisonBlock | None = None, near: FittedModel | None = None
+    ) -> FittedModel:
         """Fit the model of one recipe, and score it by its error."""
         recipe = with_discriminants(replace(recipe, loss=SquaredHinge()), part, self.names)
         structure = build_structure(recipe, self.items, self.names)

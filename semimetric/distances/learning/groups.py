@@ -126,8 +126,8 @@ def _gain(B: sparse.csr_array, r: Floats, weight: Floats, loss: Loss, train: Int
 
 _MOST_GROUPS = 10
 _JOINT_KNOTS = 4
-_SIZES = (3, 4, 6)
-_STRENGTHS, _FINER = (1e-1, 1e-3), (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # of the penalty, on joint tables
+_SIZES = (3, 4, 5, 6)
+_STRENGTHS, _STEP = (1e-1, 1e-3), 10.0  # of the penalty, on joint tables; the best times and by the step are tried last
 _MEASURE = "held-out loss"
 _SHORTLIST = 40  # pairs that are scored again after the first step
 
@@ -323,24 +323,37 @@ class _Search:
         first.fitted = self._fitted(first, self.strength, first.pairs)
         return [self._candidate(first.pairs, self.n_knots, strength, fits) for strength, fits in tried.items()]
 
-    def _fitted(self, fold: _FoldState, strength: float, groups: Groups, n_knots: int | None = None) -> FittedModel:
+    def _fitted(
+        self, fold: _FoldState, strength: float, groups: Groups, n_knots: int | None = None, near: FittedModel | None = None
+    ) -> FittedModel:
         """Fit groups to what a fold trains on; joint features have as many knots as in the search unless others are given."""
         recipe = replace(self.recipe, groups=JointGroups(groups, n_knots or self.n_knots, strength))
-        return self.source.fitted(recipe, fold.part, fold.held)
+        return self.source.fitted(recipe, fold.part, fold.held, near)
 
     def refined(self, pairs: Groups) -> JointGroups:
         """Choose the knots of joint features, then the strength, for these pairs: the simplest within one standard error."""
         most = min(self.budget.max_columns, self.source.most_joint_columns)
-        n_knots, folds = self.n_knots, self.states[1:]
+        n_knots, sizes = self.n_knots, [self.n_knots]
         if n_knots:
-            sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
-            fits = [[self._fitted(fold, self.strength, pairs, k) for fold in folds] for k in sizes]
-            tried = [self._candidate(pairs, k, self.strength, found) for k, found in zip(sizes, fits, strict=True)]
+            sizes = [k for k in _SIZES if k == n_knots or self._columns(*pairs, grid=self._coarse(k)) <= most]
+        by_size = {k: self._fits(self.strength, pairs, k) for k in sizes}
+        if n_knots:
+            tried = [self._candidate(pairs, k, self.strength, fits) for k, fits in by_size.items()]
             n_knots = one_standard_error(tried).settings["n_knots"]
-        strengths = _FINER if self._has_strengths else (1.0,)
-        fits = [[self._fitted(fold, strength, pairs, n_knots) for fold in folds] for strength in strengths]
-        tried = [self._candidate(pairs, n_knots, strength, found) for strength, found in zip(strengths, fits, strict=True)]
+        by_strength = {self.strength: by_size[n_knots]}
+        for strength in (self.strength / _STEP, self.strength * _STEP) if self._has_strengths else ():
+            by_strength[strength] = self._fits(strength, pairs, n_knots, by_size[n_knots])
+        tried = [self._candidate(pairs, n_knots, strength, fits) for strength, fits in by_strength.items()]
         return JointGroups(pairs, n_knots, one_standard_error(tried).settings["strength"])
+
+    def _fits(
+        self, strength: float, groups: Groups, n_knots: int | None, near: Sequence[FittedModel] = ()
+    ) -> list[FittedModel]:
+        """Fit groups in all folds, each from the fit of ``near`` on, or else from that of the fold before."""
+        fits: list[FittedModel] = []
+        for k, fold in enumerate(self.states[1:]):
+            fits.append(self._fitted(fold, strength, groups, n_knots, near[k] if near else fits[-1] if fits else None))
+        return fits
 
     def _coarse(self, n_knots: int) -> Grid:
         return coarse_grid(self.recipe, self.states[0].fitted.structure, self.source.items, n_knots)

@@ -306,7 +306,9 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
                 losses.append(self._wrong_votes(result, part, held, trial.recipe.n_jobs))
         return losses
 
-    def fitted(self, recipe: Recipe, part: LabeledDataset, held: LabeledDataset | None = None) -> FittedModel:
+    def fitted(
+        self, recipe: Recipe, part: LabeledDataset, held: LabeledDataset | None = None, near: FittedModel | None = None
+    ) -> FittedModel:
         """The model of one recipe, with the triplets of its last pass."""
         recipe = _quick(replace(recipe, axioms=recipe.without_triangle))
         items = LabeledItems.of_arrays(part)

@@ -6,18 +6,21 @@ structure -> column sums (prior, touched vertices) -> terms -> program -> weight
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import kendalltau
 
-from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, warn
+from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, silent, warn
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
+from ...data.feature_groups import AutoGroups, automatic, only_singles, resolve_groups
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
+from ..features.histograms import HistogramFeatures, are_histograms
 from ..model.divergences import DIVERGENCES, closest_divergence
 from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
@@ -25,7 +28,7 @@ from ..programs.losses import resolve_loss
 from ..programs.penalties import total
 from ..programs.program import ConvexProgram
 from .assembly import assemble
-from .groups import choose_groups, without_joint
+from .groups import choose_groups, joint_columns, without_joint
 from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, PowerSum, Recipe, SearchCost, distance_limits, is_chosen, wide
 from .power_sum import NEARLY_EXACT, nearest_power_sum, with_new_factors
@@ -127,17 +130,32 @@ def relative_error(held: PairTargets, sums: Floats, least: float) -> float:
     return float(held.weight @ (np.abs(distances - held.y) / np.maximum(held.y, least)))
 
 
+_NEAREST = 0.1  # of the pairs
+
+
+def error_and_disorder(held: PairTargets, sums: Floats, least: float) -> float:
+    """The `relative_error`, plus the fraction of two pairs of the nearest tenth that are in the wrong order."""
+    near = held.y <= np.quantile(held.y, _NEAREST)
+    tau = kendalltau(sums[near], held.y[near]).statistic if near.sum() > 1 else np.nan
+    disorder = 0.5 if np.isnan(tau) else (1.0 - tau) / 2.0  # of one pair, and of equal ones, nothing is known
+    return relative_error(held, sums, least) + float(disorder)
+
+
 class HeldOutDistances(HeldOutData[PairTargets]):
     """Pairs with measured distances, in folds that share no item.
 
     ``names``: the schema of the table, or the names of numeric features. ``knots``: whether numbers of knots are compared:
     all but the fewest are then left out where they make more than twice as many weights as a fold has pairs. More weights
     than that gain nothing and take most of the time. `worthwhile` leaves out what else would take long for little. ``links``:
-    whether links are compared, which have their own targets, by the relative errors of distances in place of the loss.
+    whether links are compared, which have their own targets, by ``error``, that of distances, in place of the loss.
     """
 
-    def __init__(self, data: MeasuredDistances, names: Names, *, knots: bool = False, links: bool = False) -> None:
+    def __init__(
+        self, data: MeasuredDistances, names: Names, *,
+        knots: bool = False, links: bool = False, error: Callable[[PairTargets, Floats, float], float] = relative_error,
+    ) -> None:  # fmt: skip
         self.data, self.names, self.schema, self.knots, self.links = data, names, Schema.of(names), knots, links
+        self.error = error
         self._built: tuple[Recipe, Structure] | None = None
 
     @property
@@ -158,7 +176,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return self.data.targets(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
-        """The loss of the recipe on held-out pairs, in units of the mean target; with ``links`` their `relative_error`."""
+        """The loss of the recipe on held-out pairs, in units of the mean target; with ``links`` their ``error``."""
         if isinstance(trial.recipe.factors, PowerSum):
             own = with_new_factors(trial.recipe, part.tuples, part.y, part.weight, self.items)
             trial = trial._replace(recipe=own)
@@ -177,7 +195,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         design, losses = held.design(structure, expanded, trial.recipe.n_jobs), []
         for weights in np.hstack([of_tables, found[:, n:]]):
             sums = design.matvec(weights)
-            losses.append(relative_error(held, sums, least) if self.links else loss.value(held.errors(sums), held.weight))
+            losses.append(self.error(held, sums, least) if self.links else loss.value(held.errors(sums), held.weight))
         return losses
 
     def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
@@ -201,9 +219,13 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def is_wide(self, recipe: Recipe) -> bool:
         """Return True if a recipe has so many weights that each fit takes long."""
+        return self.n_columns(recipe) > _FEW_COLUMNS
+
+    def n_columns(self, recipe: Recipe) -> int:
+        """Return the number of weights of a recipe."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
-            return self._structure(recipe).embedding.n_columns > _FEW_COLUMNS
+            return self._structure(recipe).embedding.n_columns
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
         limits = distance_limits(recipe.effort)
@@ -212,10 +234,13 @@ class HeldOutDistances(HeldOutData[PairTargets]):
             return most
         return min(most, max(_FEW_COLUMNS, 2 * n_pairs))
 
-    def fitted(self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None) -> FittedModel:
+    def fitted(
+        self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None, near: FittedModel | None = None
+    ) -> FittedModel:
         """Fit the model by least squares, and score it by the loss of the recipe."""
         structure, prior = self._columns(recipe, part)
-        (weights,) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part)
+        start = None if near is None or len(near.weights) != structure.embedding.n_columns else near.weights
+        (weights,) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part, start)
         if held is None:
             return FittedModel(part, structure, weights, np.nan)
         residuals = FittedModel(held, structure, weights, np.nan).residuals
@@ -262,6 +287,8 @@ class Chosen(NamedTuple):
 def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
     """Choose what is "auto": link and exponents, then numbers of knots and the strength of the penalty, tables, then groups.
 
+    With ``tables="auto"`` sums over bins of histograms are tried, and joint tables of few features.
+
     ``knots`` and ``alpha`` are True if they are to be chosen.
     """
     singles = without_joint(recipe)
@@ -271,8 +298,13 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
         singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
         linked = _with_link(singles, data, names, _power_sum(singles, data), knots=knots, alpha=alpha)
         found = _with_numbers(linked, data, names, knots=knots, alpha=alpha)
-    decided, groups = choose_groups(recipe.groups, found.recipe, HeldOutDistances(data, names), knots=knots)
-    return found._replace(recipe=with_factors_of(data, decided), groups=groups)
+    if recipe.tables == "auto" and found.numbers and knots and (error := _error_to_lower(found, recipe, data, names)):
+        of_bins = _of_bins(found, error, recipe, data, names, alpha=alpha)
+        found = _or_joint(found, recipe, data, names, alpha=alpha) if of_bins is None else of_bins
+    if automatic(recipe.groups):
+        decided, groups = choose_groups(recipe.groups, found.recipe, HeldOutDistances(data, names), knots=knots)
+        found = found._replace(recipe=decided, groups=groups)
+    return found._replace(recipe=with_factors_of(data, found.recipe))
 
 
 def with_factors_of(data: MeasuredDistances, recipe: Recipe) -> Recipe:
@@ -355,6 +387,114 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
     return found._replace(recipe=replace(found.recipe, random_state=seed), tables=tables)
 
 
+_ALL_PAIRS, _MOST_FEATURES = 3, 20  # of so few features all pairs have a joint table; of more than the second none has
+_MOST_BESIDE = 1_500  # weights of single tables, beside which joint ones are looked for
+_LOOKED_FOR = AutoGroups(max_groups=4, max_columns=1_500, max_candidates=45)  # of 10 features, in some seconds
+_ON_A_LINE, _ON_A_CIRCLE = (4, 256), (4, 32)  # bins; a circle has an arc for every two of them
+
+
+@storable
+def second_if_it_gains(candidates: Sequence[Candidate]) -> Candidate:
+    """The second, if it has a tenth less error than the first, by more than a standard error."""
+    first, second = candidates
+    return second if second.loss < _GAIN * first.loss and second.better_than(first) else first
+
+
+def _error_to_lower(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: Names) -> float | None:
+    """Return the relative error of what was found; None if it is nearly exact, or features may not be combined."""
+    n, power = data.items.shape[1], found.recipe.factors
+    exact = isinstance(power, PowerSum) and power.error <= NEARLY_EXACT
+    if exact or not recipe.may_share or recipe.link == "concave" or len(recipe.base_distances):
+        return None
+    if n > _MOST_FEATURES and (n > _ON_A_LINE[1] or not are_histograms(data.items)):  # of which nothing is tried
+        return None
+    return next((c.loss for c in _relative_errors([found.recipe], data, names) if c.loss > NEARLY_EXACT), None)
+
+
+def _compared(first: Recipe, second: Recipe, named: Sequence[Mapping[str, Any]], data: MeasuredDistances, names: Names,
+              features: Sequence[str] = ()) -> Choices | None:  # fmt: skip
+    """Compare two recipes by errors and wrong orders, with names of what differs; None if either is too wide."""
+    compared = _relative_errors([first, second], data, names, error_and_disorder)
+    if len(compared) < 2:
+        return None
+    candidates = [replace(c, settings={**c.settings, **name}) for c, name in zip(compared, named, strict=True)]
+    return Choices(candidates, "relative error, plus wrong orders of near pairs", second_if_it_gains, features)
+
+
+def _of_bins(
+    found: Chosen, error: float, recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool
+) -> Chosen | None:
+    """Return scales of sums over bins, in their order on a line or a circle, if rows are histograms and these gain.
+
+    None where few knots do not have a tenth less error already. Scales err hardly more than full tables, which take five times
+    as long (16 and 24 bins on a circle).
+    """
+    schema, n = Schema.of(names), data.items.shape[1]
+    if not (schema.plain and not schema.encoded and recipe.axioms == "semimetric" and are_histograms(data.items)):
+        return None
+    periods: dict[str, Mapping[int, float] | None] = {"line": None} if _ON_A_LINE[0] <= n <= _ON_A_LINE[1] else {}
+    periods |= {"circle": {0: float(n)}} if _ON_A_CIRCLE[0] <= n <= _ON_A_CIRCLE[1] else {}
+    forms = {kind: HistogramFeatures(np.arange(n), periodic=period) for kind, period in periods.items()}
+    link = "identity" if recipe.link == "auto" else found.recipe.link
+    asked = {kind: replace(recipe, tables="warped", link=link, directions=form) for kind, form in forms.items()}
+    errors = {kind: _first_error(each, data, names, True, alpha) for kind, each in asked.items()}
+    losses = {kind: max(tried[0].loss, NEARLY_EXACT) for kind, tried in errors.items() if tried}
+    least = {kind: loss for kind, loss in losses.items() if loss < _GAIN * error}
+    if not least:
+        return None
+    kind = min(least, key=lambda kind: least[kind])  # of equal ones the line, which has fewer sums
+    bins = _with_numbers(Chosen(asked[kind], Choices()), data, names, knots=True, alpha=alpha)
+    named = ({"directions": None}, {"directions": f"bins on a {kind}"})
+    choices = _compared(found.recipe, bins.recipe, named, data, names)
+    return bins._replace(tables=choices) if choices and choices.chosen is choices[1] else None
+
+
+def _or_joint(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> Chosen:
+    """Return joint tables of pairs of features if these gain, else what was found, and in ``groups`` what was compared.
+
+    Two or three features have joint tables of all pairs, which are the whole distance, and not a part of it under the link
+    that single features need. Of up to 20, pairs are looked for.
+    """
+    schema = Schema.of(names)
+    few, quick = len(schema.names) <= _ALL_PAIRS, recipe.effort == "fast"
+    if len(schema.names) > (_ALL_PAIRS if quick else _MOST_FEATURES) or not _has_room(recipe, data, names):
+        return found
+    full = replace(recipe, tables="full")
+    if few:
+        link = "identity" if recipe.link == "auto" else found.recipe.link
+        joint = Chosen(replace(full, groups="pairs", link=link), Choices())
+        joint = _with_numbers(joint, data, names, knots=True, alpha=alpha)
+    else:
+        singles = found
+        if found.recipe.tables != "full":
+            linked = _with_link(full, data, names, None, knots=True, alpha=alpha)
+            singles = _with_numbers(linked, data, names, knots=True, alpha=alpha)
+        if HeldOutDistances(data, names).n_columns(singles.recipe) > _MOST_BESIDE:
+            return found
+        with silent("a joint table not taken"):  # nobody has asked for any
+            decided, steps = choose_groups(_LOOKED_FOR, singles.recipe, HeldOutDistances(data, names), knots=True)
+        joint = singles._replace(recipe=decided)
+        if only_singles(decided.groups):
+            return found._replace(groups=steps)
+    pairs = tuple(g for g in resolve_groups(joint.recipe.groups, len(schema.names)) if len(g) > 1)
+    choices = _compared(found.recipe, joint.recipe, ({"groups": ()}, {"groups": pairs}), data, names, schema.names)
+    if choices is None:
+        return found
+    return (joint if choices.chosen is choices[1] else found)._replace(groups=choices)
+
+
+def _has_room(recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+    """Return True if joint tables of features that vary, all that `_or_joint` needs, are small enough at few knots."""
+    plain = replace(recipe, tables="full", link="identity", n_knots=_KNOTS[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
+        grid = build_structure(plain, data.items, names).embedding.grid
+    tied = recipe.symmetry_of_columns == "tie"
+    sizes = [joint_columns(grid, pair, tied=tied) for pair in combinations(np.flatnonzero(grid.varies).tolist(), 2)]
+    needed = sum(sizes) if len(grid.varies) <= _ALL_PAIRS else min(sizes, default=0)
+    return 0 < needed <= _LOOKED_FOR.max_columns
+
+
 def _by_error(candidates: Sequence[Candidate]) -> Choices:
     return Choices(candidates, measure="relative error", rule=full_unless_shared_gains)
 
@@ -367,10 +507,13 @@ def _first_error(recipe: Recipe, data: MeasuredDistances, names: Names, knots: b
     return next(filter(None, tried), [])
 
 
-def _relative_errors(recipes: Sequence[Recipe], data: MeasuredDistances, names: Names) -> list[Candidate]:
-    """The relative errors of held-out distances of recipes in which everything is decided, without those too wide."""
+def _relative_errors(
+    recipes: Sequence[Recipe], data: MeasuredDistances, names: Names,
+    error: Callable[[PairTargets, Floats, float], float] = relative_error,
+) -> list[Candidate]:  # fmt: skip
+    """The errors of held-out distances of recipes in which everything is decided, without those too wide."""
     data = data.sampled(min(distance_limits(recipes[0].effort).n_rows, _LINK_ROWS), recipes[0].random_state)
-    held_out = HeldOutDistances(data, names, links=True)
+    held_out = HeldOutDistances(data, names, links=True, error=error)
     named = {"identity": PowerLink(1.0), "sqrt": PowerLink(0.5)}
     trials = [Trial(replace(r, link=named.get(str(r.link), r.link), verbose=False), (r.alpha,)) for r in recipes]
     try:
@@ -460,11 +603,13 @@ def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
     return sampled_rows(len(pairs), distance_limits(recipe.effort).n_rows, recipe.random_state)
 
 
-def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Floats:
+def _weights_along(
+    trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets, start: Floats | None = None
+) -> Floats:
     """The weights by least squares at each strength, a row each: strong to weak, each warm from the one before."""
     recipe = trial.recipe
     rows = part.rows(recipe, structure)
-    moments, start = rows.design.moments(rows.target, rows.weight), None
+    moments = rows.design.moments(rows.target, rows.weight)
     terms, found = make_terms(recipe, structure, prior), {}
     for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
         penalty = total(replace(recipe, alpha=alpha).penalties(structure.embedding), terms.columns)
@@ -476,7 +621,8 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
 _UNITS = 1e-100, 1e100  # of mean distances whose squares are numbers
 _COARSE, _BETWEEN = (1.0, 0.75, 0.5), (0.9, 0.8, 0.7, 0.6)  # exponents; the second only around the best of the first
 _STEP = 0.25  # from a coarse exponent to the next
-_LINK_ALPHAS, _LINK_ROWS = {"full": (1e-6, 1e-4, 1e-2), "shared": (1e-9, 1e-7, 1e-5)}, 5_000
+_LINK_ALPHAS = {"full": (1e-6, 1e-4, 1e-2), "warped": (1e-6,), "shared": (1e-9, 1e-7, 1e-5)}
+_LINK_ROWS = 5_000
 _GAIN = 0.9  # times the error of the sum itself: under a link that gains less, parts of the sum are no distances for little
 
 

@@ -255,9 +255,12 @@ class Choices(tuple[Candidate, ...]):
             return ", ".join(str(candidate.settings.get(name)) for name in self.compared)
         groups = candidate.settings["groups"]
         if not groups:
-            return "single features"
+            return "a table for all features" if candidate.settings.get("tables") == "shared" else "single features"
         alone = [self.names[g[0]] for g in groups if len(g) == 1]
-        return f"{', '.join(alone)} alone" if alone else f"+ {' * '.join(self.names[f] for f in groups[-1])}"
+        if alone:
+            return f"{', '.join(alone)} alone"
+        before = max((len(other) for c in self if len(other := c.settings["groups"]) < len(groups)), default=0)
+        return f"+ {', '.join(' * '.join(self.names[f] for f in group) for group in groups[before:])}"
 
     def _at_ends(self) -> list[str]:
         """Advice for numbers whose choice is the least or the largest of those tried."""
@@ -359,8 +362,8 @@ class HeldOutData(ABC, Generic[P]):
         return trial
 
     @abstractmethod
-    def fitted(self, recipe: Recipe, part: P, held: P | None = None) -> FittedModel:
-        """Fit the model of one recipe to ``part`` and score it on ``held``."""
+    def fitted(self, recipe: Recipe, part: P, held: P | None = None, near: FittedModel | None = None) -> FittedModel:
+        """Fit the model of one recipe to ``part`` and score it on ``held``; it may begin at weights ``near`` to its own."""
 
 
 def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool | None) -> list[Candidate]:

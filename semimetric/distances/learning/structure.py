@@ -32,6 +32,7 @@ from ..pairs.triangle_inequality import Triangles
 from .options import Recipe
 
 _RANGES = (1e-305, 1e305)  # of features, over which slopes are numbers
+_LEAST_GAP = 1e-6  # of the range, between knots that every feature has across its own
 _MOST_VALUES = 20_000  # of all features together, among which the knots of a table are placed that they share
 
 
@@ -159,6 +160,9 @@ def _shared_grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
     scale = (values - values[0]) / (values[-1] - values[0]) + ranks / ranks[-1]
     (count,) = knot_counts(recipe.n_knots, 1, MOST_KNOTS)
     knots = np.unique(np.interp(knots_of_values(scale, int(count), "kmeans"), scale, values))
+    if recipe.column_factors is not None:  # many values may be all but 0, whose differences are lost beside other numbers
+        knots = knots[np.append(True, np.diff(knots) > _LEAST_GAP * np.ptp(knots))]
+        knots[-1] = values[-1]
     return Grid([start + knots * size for start, size in zip(low, width, strict=True)])
 
 

@@ -1,0 +1,184 @@
+"""Joint tables of few columns, and sums over bins, which the default of measured distances compares with single tables."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import semimetric
+from semimetric import Columns, DistanceApproximator, DistanceRegressor, HistogramFeatures, Monotone, Program, Tables
+from semimetric._foundation.types import Pairs
+from semimetric.distances.learning.measured import MeasuredDistances
+from semimetric.distances.learning.measured_fit import error_and_disorder, relative_error
+from semimetric.distances.learning.options import Recipe
+from semimetric.distances.learning.structure import build_structure
+
+
+def drawn(distance, n_columns=2, n_pairs=3_000, n_items=400, seed=0):
+    """Items in a cube, row numbers of pairs, and their distances."""
+    rng = np.random.default_rng(seed)
+    items, left = rng.random((n_items, n_columns)), rng.integers(0, n_items, n_pairs)
+    index = np.column_stack([left, (left + rng.integers(1, n_items, n_pairs)) % n_items])
+    return items, index, distance(items[index[:, 0]], items[index[:, 1]])
+
+
+def polar(x, y):
+    """Euclid's distance of points that are given by radius and angle."""
+
+    def plane(z):
+        return z[:, :1] * np.c_[np.cos(2 * np.pi * z[:, 1]), np.sin(2 * np.pi * z[:, 1])]
+
+    return np.linalg.norm(plane(x) - plane(y), axis=1)
+
+
+def with_product(x, y):
+    return np.abs(x - y).sum(axis=1) + 3 * np.abs(x[:, 1] * x[:, 3] - y[:, 1] * y[:, 3])
+
+
+def largest(x, y):
+    return np.abs(x - y).max(axis=1)
+
+
+def fitted(drawn, **options):
+    items, index, y = drawn
+    return DistanceRegressor(preprocessor=items, validation_fraction=0, **options).fit(index, y)
+
+
+def median_error(model, distance, n_columns=2):
+    items, index, y = drawn(distance, n_columns, seed=1)
+    return float(np.median(np.abs(model.set_params(preprocessor=items).predict(index) / y - 1)))
+
+
+def test_two_columns_that_act_together_have_a_joint_table(tmp_path):
+    model, single = fitted(drawn(polar)), fitted(drawn(polar), tables="full")
+    assert (model.groups_, model.recipe_.groups) == (((0, 1),), "pairs")
+    assert "* x1" in repr(model.group_choices_)
+    assert model.group_choices_.chosen is model.group_choices_[1]
+    assert median_error(model, polar) < 0.3 * median_error(single, polar)
+    model.save(tmp_path / "model.npz")
+    again = semimetric.load(tmp_path / "model.npz")
+    assert (again.recipe_, again.group_choices_) == (model.recipe_, model.group_choices_)
+
+
+def test_of_more_columns_those_that_act_together_are_found():
+    model, single = fitted(drawn(with_product, 5)), fitted(drawn(with_product, 5), tables="full")
+    assert [g for g in model.groups_ if len(g) > 1] == [(1, 3)]
+    assert [model.group_choices_.setting_text(c) for c in model.group_choices_] == ["a table for all features", "+ x1 * x3"]
+    assert median_error(model, with_product, 5) < 0.7 * median_error(single, with_product, 5)
+
+
+def test_columns_that_count_one_by_one_keep_tables_of_their_own():
+    model = fitted(drawn(lambda x, y: np.abs(x - y).sum(axis=1)))
+    assert (model.recipe_.groups, model.group_choices_) == ("singles", ())  # it is nearly exact, and nothing was compared
+
+
+def test_a_smaller_error_is_not_taken_for_near_pairs_in_the_wrong_order():
+    items, index, y = drawn(largest, n_pairs=6_000)
+    near = np.argsort(largest(np.repeat(items, len(items), 0), np.tile(items, (len(items), 1))), kind="stable")[400:2_400]
+    index = np.vstack([index, np.column_stack([near // len(items), near % len(items)])])
+    y = largest(items[index[:, 0]], items[index[:, 1]])
+    model, joint = fitted((items, index, y)), fitted((items, index, y), tables=Tables(groups="pairs"))
+    assert model.recipe_.groups == "singles"
+    assert len(model.group_choices_) == 2
+    assert median_error(joint, largest) < median_error(model, largest)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tables": "full"},
+        {"tables": Tables("auto", groups=[(0,), (1,)])},
+        {"axioms": "metric"},
+        {"n_knots": 4},
+        {"directions": "pca"},
+        {"program": Program(constraints=[Monotone()])},
+        {"link": "concave"},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_what_is_given_is_not_compared(options):
+    model = fitted(drawn(polar, n_pairs=600), **options)
+    assert model.group_choices_ == ()
+    assert all(len(group) == 1 for group in model.groups_)
+
+
+def test_tables_of_many_categories_leave_no_room_for_joint_ones():
+    items, index, y = drawn(polar, n_pairs=1_000)
+    frame = pd.DataFrame({"place": [f"p{int(60 * v)}" for v in items[:, 0]], "angle": items[:, 1]})
+    model = DistanceRegressor(preprocessor=frame, columns=Columns(["place"]), validation_fraction=0).fit(index, y)
+    assert (model.recipe_.groups, model.group_choices_) == ("singles", ())
+
+
+def test_the_error_of_a_comparison_counts_wrong_orders_of_near_pairs():
+    items, index, y = drawn(polar, n_pairs=200)
+    data, recipe = MeasuredDistances.of_arrays(Pairs(items, index), y, np.full(200, 1 / 200)), Recipe()
+    held = data.targets(recipe, build_structure(recipe, items, ["radius", "angle"]))
+    sums = np.random.default_rng(3).permutation(held.y) / held.unit
+    nearest = np.flatnonzero(held.y <= np.quantile(held.y, 0.1))
+    wrong = [(sums[a] - sums[b]) * (held.y[a] - held.y[b]) < 0 for a, b in combinations(nearest, 2)]
+    assert error_and_disorder(held, sums, 0.1) == pytest.approx(relative_error(held, sums, 0.1) + np.mean(wrong))
+    alike = replace(held, y=np.ones(200))  # which have no order
+    assert error_and_disorder(alike, sums, 0.1) == pytest.approx(relative_error(alike, sums, 0.1) + 0.5)
+
+
+def histograms(n=300, n_bins=12, seed=0):
+    """Sums of bumps, of which most are all but 0 in most bins."""
+    rng = np.random.default_rng(seed)
+    gaps = np.abs(np.arange(n_bins) - rng.uniform(0, n_bins, (n, 2, 1)))
+    bumps = np.exp(-((np.minimum(gaps, n_bins - gaps) / rng.uniform(0.4, 1.5, (n, 2, 1))) ** 2)).sum(axis=1)
+    return bumps / bumps.sum(axis=1, keepdims=True)
+
+
+def along(x, y):
+    """The Earth Mover's Distance of bins on a line."""
+    return np.abs(np.cumsum(x - y, axis=-1)).sum(axis=-1)
+
+
+def around(x, y):
+    """The Earth Mover's Distance of bins on a circle."""
+    sums = np.cumsum(x - y, axis=-1)
+    return np.abs(sums - np.median(sums, axis=-1, keepdims=True)).sum(axis=-1)
+
+
+@pytest.mark.parametrize(("distance", "periodic", "worst"), [(along, None, 1e-4), (around, {0: 12.0}, 0.04)])
+def test_bins_on_a_line_or_a_circle_are_found(distance, periodic, worst, tmp_path):
+    X = histograms()
+    model = DistanceApproximator(distance, DistanceRegressor(effort="fast"), n_pairs=4_000).fit(X)
+    features = model.recipe_.directions
+    assert isinstance(features, HistogramFeatures)
+    assert (features.periodic, model.recipe_.tables) == (periodic, "warped")
+    assert model.error_.median < worst
+    assert "bins on a " in repr(model.table_choices_)
+    model.save(tmp_path / "model.npz")
+    again = semimetric.load(tmp_path / "model.npz")
+    assert repr(again.recipe_) == repr(model.recipe_)
+    np.testing.assert_array_equal(again.pairwise(X[:9]), model.pairwise(X[:9]))
+
+
+@pytest.mark.parametrize("rows", [histograms() - 0.01, histograms() * np.linspace(1, 2, 300)[:, None]], ids=["signs", "masses"])
+def test_rows_that_are_no_histograms_have_no_sums_over_bins(rows):
+    model = DistanceApproximator(along, DistanceRegressor(effort="fast"), n_pairs=2_000, validation_fraction=0).fit(rows)
+    assert not isinstance(model.recipe_.directions, HistogramFeatures)
+
+
+def test_histograms_that_nothing_explains_are_asked_for_the_places_of_their_bins():
+    order = np.random.default_rng(1).permutation(12)
+
+    def elsewhere(x, y):
+        return along(x[..., order], y[..., order])
+
+    with pytest.warns(semimetric.SemimetricWarning, match=r"If their bins lie at places.*HistogramFeatures\(places\)"):
+        DistanceApproximator(elsewhere, DistanceRegressor(effort="fast"), n_pairs=2_000).fit(histograms())
+
+
+def test_values_that_are_all_but_0_leave_distinct_knots_under_factors():
+    rng = np.random.default_rng(0)
+    items = np.column_stack([np.exp(-rng.uniform(0, 60, 200)), rng.random(200) - 2])
+    index = rng.integers(0, 200, (1_000, 2))
+    y = np.linalg.norm((items[index[:, 0]] - items[index[:, 1]]) * [3.0, 1.0], axis=1)
+    learner = DistanceRegressor(n_knots=32, link="sqrt", tables=Tables("shared", factors=[9.0, 1.0]), alpha=1e-9)
+    model = learner.set_params(preprocessor=items).fit(index, y)
+    apart = y > 0.1
+    assert np.median(np.abs(model.predict(index[apart]) / y[apart] - 1)) < 0.01
