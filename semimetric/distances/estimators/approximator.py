@@ -68,6 +68,7 @@ from ..learning.measured import MeasuredDistances
 from ..learning.measured_fit import check_width, choose
 from ..learning.measured_fit import learn as learn_distance
 from ..learning.options import Recipe, refuse_open_links
+from ..learning.power_sum import NEARLY_EXACT
 from ..learning.screening import fit_screened, is_screened
 from ..learning.search import Choices
 from ..learning.settings import MOVED
@@ -93,7 +94,6 @@ _MOST_STOPPING = 1_000  # pairs
 _FIRST = 500  # pairs of the first round
 _NOT_ZERO = 1e-6  # of the distances of other items: what is larger between an item and itself is no rounding
 _FEWEST_OF_A_ROW = 3  # numbers, of which a mean or a length says something
-_POOR = 0.02  # the median relative error from which histograms are asked for the places of their bins
 _CHEAP = 3.0  # times the seconds of a learned distance: a distance that takes no longer is called as fast
 _GROWTH = 1.5
 _PATIENCE = 2  # rounds without gain
@@ -319,13 +319,14 @@ class DistanceApproximator(MeasuredLearner):
         else:
             self._regress(recipe, items, learn, schema, function)
         self._evaluate(items, learn, held, identities(items).number, function)
-        self._warn_of_bins(items)
+        if structure is None:
+            self._warn_of_bins(items)
         return self
 
     def _warn_of_bins(self, items: Floats) -> None:
         """Ask for the places of bins where rows are histograms, and neither their order nor anything else explains them."""
         known = self.parameter_source.directions is not None or isinstance(self.recipe_.directions, HistogramFeatures)
-        if self.error_.median > _POOR and not known and are_histograms(items):
+        if self.error_.median > NEARLY_EXACT and not known and are_histograms(items):
             warn(
                 f"the rows of X are numbers >= 0 of one sum, as histograms are, and the learned distance errs by "
                 f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, such as those of an image, give "

@@ -192,13 +192,10 @@ def _towards_neighbours(bins: Bins, centers: Integers, number: int) -> Floats:
     return np.sign(np.where(np.abs(side) <= 1e-9 * bins.spacing, 0.0, side))
 
 
-_EQUAL_MASS = 1e-6  # relative
-
-
 def are_histograms(X: Floats) -> bool:
     """Return True for rows of several numbers >= 0 that all have the same sum > 0."""
     mass = X.sum(axis=1)
-    return X.shape[1] > 1 and bool(X.min() >= 0.0 and np.ptp(mass) <= _EQUAL_MASS * mass.max() and mass.max() > 0.0)
+    return X.shape[1] > 1 and bool(X.min() >= 0.0 and np.ptp(mass) <= SAME_MASS * mass.max() and mass.max() > 0.0)
 
 
 @storable

@@ -12,7 +12,6 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import kendalltau
 
 from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, silent, warn
 from ..._foundation.stored import storable
@@ -134,11 +133,11 @@ _NEAREST = 0.1  # of the pairs
 
 
 def error_and_disorder(held: PairTargets, sums: Floats, least: float) -> float:
-    """The `relative_error`, plus the fraction of two pairs of the nearest tenth that are in the wrong order."""
+    """The `relative_error`, plus the fraction of two unlike distances of the nearest tenth that are in the wrong order."""
     near = held.y <= np.quantile(held.y, _NEAREST)
-    tau = kendalltau(sums[near], held.y[near]).statistic if near.sum() > 1 else np.nan
-    disorder = 0.5 if np.isnan(tau) else (1.0 - tau) / 2.0  # of one pair, and of equal ones, nothing is known
-    return relative_error(held, sums, least) + float(disorder)
+    signs, found = (np.sign(values[:, None] - values) for values in (held.y[near], sums[near]))
+    wrong = (1.0 - signs * found)[signs != 0.0] / 2.0  # of equal sums a half
+    return relative_error(held, sums, least) + (float(wrong.mean()) if len(wrong) else 0.0)
 
 
 class HeldOutDistances(HeldOutData[PairTargets]):
@@ -291,6 +290,9 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
 
     ``knots`` and ``alpha`` are True if they are to be chosen.
     """
+    seed = recipe.random_state
+    if seed is None:  # all is compared on the same folds
+        recipe = replace(recipe, random_state=int(np.random.default_rng().integers(1 << 31)))
     singles = without_joint(recipe)
     if recipe.tables == "auto" and _compares_tables(recipe, data, names):
         found = _choose_tables(singles, data, names, knots=knots, alpha=alpha)
@@ -304,7 +306,7 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
     if automatic(recipe.groups):
         decided, groups = choose_groups(recipe.groups, found.recipe, HeldOutDistances(data, names), knots=knots)
         found = found._replace(recipe=decided, groups=groups)
-    return found._replace(recipe=with_factors_of(data, found.recipe))
+    return found._replace(recipe=replace(with_factors_of(data, found.recipe), random_state=seed))
 
 
 def with_factors_of(data: MeasuredDistances, recipe: Recipe) -> Recipe:
@@ -365,9 +367,6 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
 
     Both are compared with few knots first. Where that leaves no doubt, only one of them is chosen further.
     """
-    seed = recipe.random_state
-    if seed is None:  # both are compared on the same folds
-        recipe = replace(recipe, random_state=int(np.random.default_rng().integers(1 << 31)))
     asked = [replace(recipe, tables=kind) for kind in ("full", "shared")]
     full, shared = (_with_link(each, data, names, _power_sum(each, data), knots=knots, alpha=alpha) for each in asked)
     if recipe.link == "auto" and full.links and shared.links:
@@ -384,13 +383,14 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
         full, shared = (_with_numbers(each, data, names, knots=knots, alpha=alpha) for each in (full, shared))
         tables = _by_error(_relative_errors([full.recipe, shared.recipe], data, names))
         found = shared if tables and tables.chosen.settings["tables"] == "shared" else full
-    return found._replace(recipe=replace(found.recipe, random_state=seed), tables=tables)
+    return found._replace(tables=tables)
 
 
 _ALL_PAIRS, _MOST_FEATURES = 3, 20  # of so few features all pairs have a joint table; of more than the second none has
 _MOST_BESIDE = 1_500  # weights of single tables, beside which joint ones are looked for
 _LOOKED_FOR = AutoGroups(max_groups=4, max_columns=1_500, max_candidates=45)  # of 10 features, in some seconds
 _ON_A_LINE, _ON_A_CIRCLE = (4, 256), (4, 32)  # bins; a circle has an arc for every two of them
+_MOST_BENT = 16  # bins on a circle, of which scales have more than two knots
 
 
 @storable
@@ -426,24 +426,27 @@ def _of_bins(
 ) -> Chosen | None:
     """Return scales of sums over bins, in their order on a line or a circle, if rows are histograms and these gain.
 
-    None where few knots do not have a tenth less error already. Scales err hardly more than full tables, which take five times
-    as long (16 and 24 bins on a circle).
+    None where straight scales do not have a tenth less error already. Scales err hardly more than full tables, which take five
+    times as long (16 and 24 bins on a circle).
     """
     schema, n = Schema.of(names), data.items.shape[1]
     if not (schema.plain and not schema.encoded and recipe.axioms == "semimetric" and are_histograms(data.items)):
         return None
-    periods: dict[str, Mapping[int, float] | None] = {"line": None} if _ON_A_LINE[0] <= n <= _ON_A_LINE[1] else {}
-    periods |= {"circle": {0: float(n)}} if _ON_A_CIRCLE[0] <= n <= _ON_A_CIRCLE[1] else {}
-    forms = {kind: HistogramFeatures(np.arange(n), periodic=period) for kind, period in periods.items()}
     link = "identity" if recipe.link == "auto" else found.recipe.link
-    asked = {kind: replace(recipe, tables="warped", link=link, directions=form) for kind, form in forms.items()}
-    errors = {kind: _first_error(each, data, names, True, alpha) for kind, each in asked.items()}
-    losses = {kind: max(tried[0].loss, NEARLY_EXACT) for kind, tried in errors.items() if tried}
-    least = {kind: loss for kind, loss in losses.items() if loss < _GAIN * error}
-    if not least:
+    straight, forms = replace(recipe, tables="warped", link=link, n_knots=2), {}
+    if _ON_A_LINE[0] <= n <= _ON_A_LINE[1]:
+        forms["line"] = replace(straight, directions=HistogramFeatures(np.arange(n)))
+    if _ON_A_CIRCLE[0] <= n <= _ON_A_CIRCLE[1]:
+        forms["circle"] = replace(straight, directions=HistogramFeatures(np.arange(n), periodic={0: float(n)}))
+    least, kind = _GAIN * error, None
+    for each, asked in forms.items():
+        if kind is None or least > NEARLY_EXACT:
+            tried = _first_error(asked, data, names, False, alpha)
+            least, kind = (tried[0].loss, each) if tried and tried[0].loss < least else (least, kind)
+    if kind is None:
         return None
-    kind = min(least, key=lambda kind: least[kind])  # of equal ones the line, which has fewer sums
-    bins = _with_numbers(Chosen(asked[kind], Choices()), data, names, knots=True, alpha=alpha)
+    bent = least > NEARLY_EXACT and not (kind == "circle" and n > _MOST_BENT)
+    bins = _with_numbers(Chosen(forms[kind], Choices()), data, names, knots=bent, alpha=alpha)
     named = ({"directions": None}, {"directions": f"bins on a {kind}"})
     choices = _compared(found.recipe, bins.recipe, named, data, names)
     return bins._replace(tables=choices) if choices and choices.chosen is choices[1] else None

@@ -1,5 +1,6 @@
 """Joint tables of few columns, and sums over bins, which the default of measured distances compares with single tables."""
 
+import warnings
 from dataclasses import replace
 from itertools import combinations
 
@@ -11,7 +12,7 @@ import semimetric
 from semimetric import Columns, DistanceApproximator, DistanceRegressor, HistogramFeatures, Monotone, Program, Tables
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning.measured import MeasuredDistances
-from semimetric.distances.learning.measured_fit import error_and_disorder, relative_error
+from semimetric.distances.learning.measured_fit import HeldOutDistances, error_and_disorder, relative_error
 from semimetric.distances.learning.options import Recipe
 from semimetric.distances.learning.structure import build_structure
 
@@ -120,7 +121,42 @@ def test_the_error_of_a_comparison_counts_wrong_orders_of_near_pairs():
     wrong = [(sums[a] - sums[b]) * (held.y[a] - held.y[b]) < 0 for a, b in combinations(nearest, 2)]
     assert error_and_disorder(held, sums, 0.1) == pytest.approx(relative_error(held, sums, 0.1) + np.mean(wrong))
     alike = replace(held, y=np.ones(200))  # which have no order
-    assert error_and_disorder(alike, sums, 0.1) == pytest.approx(relative_error(alike, sums, 0.1) + 0.5)
+    assert error_and_disorder(alike, sums, 0.1) == relative_error(alike, sums, 0.1)
+    assert error_and_disorder(held, np.ones(200), 0.1) == pytest.approx(relative_error(held, np.ones(200), 0.1) + 0.5)
+
+
+def test_pairs_of_equal_rows_do_not_hide_what_combining_gains():
+    X = np.vstack([histograms(150)] * 2)
+    rng = np.random.default_rng(1)
+    left = rng.integers(0, 300, 2_500)
+    right = np.where(rng.random(2_500) < 0.15, (left + 150) % 300, (left + rng.integers(1, 300, 2_500)) % 300)
+    y = 0.3 * along(X[left], X[right]) + np.abs(X[left] - X[right]).sum(axis=1)
+    model = DistanceRegressor(preprocessor=X, validation_fraction=0, effort="fast").fit(np.column_stack([left, right]), y)
+    assert isinstance(model.recipe_.directions, HistogramFeatures)
+
+
+def test_without_a_seed_folds_of_a_sample_share_no_item(monkeypatch):
+    shared = []
+
+    def watched(source, recipe):
+        folds = folds_of(source, recipe)
+        shared.extend(set(part.tuples.index.ravel()) & set(held.tuples.index.ravel()) for part, held in folds)
+        return folds
+
+    folds_of = HeldOutDistances.folds
+    monkeypatch.setattr(HeldOutDistances, "folds", watched)
+    items, index, y = drawn(with_product, 5, n_pairs=6_000)
+    options = {"effort": "fast", "random_state": None, "tables": Tables("full", groups="auto")}
+    model = fitted((items, index, y), **options)  # of which effort="fast" takes 5,000 pairs
+    assert shared
+    assert not any(shared)
+    assert model.recipe_.random_state is None
+
+
+def test_vertices_are_not_asked_for_the_places_of_bins():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DistanceApproximator(along, DistanceRegressor(n_knots=3), method="vertices").fit(histograms(60, 4))
 
 
 def histograms(n=300, n_bins=12, seed=0):
