@@ -64,7 +64,7 @@ class DistanceRegressor(MeasuredLearner):
         Where ``n_knots`` is "auto" and the error above 2 %, more is compared. Rows >= 0 of one sum are taken for histograms:
         with ``axioms="semimetric"`` sums over their bins have scales, by `HistogramFeatures` of bins in their order on a line
         (4 to 256) or a circle (4 to 32). Else joint tables are tried: of two or three features those of all pairs, of up to
-        20 (with ``effort="fast"`` none) those that are found as with ``Tables(groups="auto")``, in less room. What combines
+        20 (with ``effort="fast"`` none) those that are found as with ``Tables(groups="auto")``, in less room. A combination of
         features is taken if the relative error, plus the fraction of two near pairs in the wrong order, falls by a tenth.
         `Tables` says besides which features have a joint table, where knots are, and what counts outside of them.
     axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
@@ -127,7 +127,8 @@ class DistanceRegressor(MeasuredLearner):
     group_choices_ : Choices
         Groups that ``Tables(groups="auto")`` compared, step by step, or ``tables="auto"``; printed, a table.
     table_choices_ : Choices
-        Tables that ``tables="auto"`` compared, by the relative errors of held-out distances; printed, a table.
+        Tables that ``tables="auto"`` compared, by the relative errors of held-out distances, or sums over bins that it took;
+        printed, a table.
     link_choices_ : Choices
         Candidates of ``link="auto"``, ``link="power"``, ``link="concave"`` and ``Tables(base_exponents="auto")``; printed,
         a table.

@@ -201,7 +201,8 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         """Return a trial of many weights with every other strength; None where the knots before it have gained little.
 
         The time of a fit grows with the cube of its weights. Where more knots pay, they have paid from the first ones on. Of
-        every other strength, those far from the best with the knots before are left out. Links are compared at the middle one.
+        joint tables three numbers are tried, as 3 and 4 knots may err alike on what is symmetric. Every other strength is left
+        out that was far from the best with the knots before. Links are compared at the middle one.
         """
         if not (self.knots or self.links) or not self.is_wide(trial.recipe):
             return trial
@@ -209,7 +210,8 @@ class HeldOutDistances(HeldOutData[PairTargets]):
             middle = len(trial.alphas) // 2
             return trial._replace(alphas=trial.alphas[middle : middle + 1])
         *before, last = _losses_by_knots(trial, found) or [{}]
-        if before and min(last.values()) > _GAIN_OF_KNOTS * min(min(losses.values()) for losses in before):
+        n_before = 1 if only_singles(trial.recipe.groups) else 2
+        if len(before) >= n_before and min(last.values()) > _GAIN_OF_KNOTS * min(min(losses.values()) for losses in before):
             return None
         alphas = trial.alphas[::2]
         least = min(last.get(alpha, np.inf) for alpha in alphas)
@@ -440,9 +442,11 @@ def _of_bins(
         forms["circle"] = replace(straight, directions=HistogramFeatures(np.arange(n), periodic={0: float(n)}))
     least, kind = _GAIN * error, None
     for each, asked in forms.items():
-        if kind is None or least > NEARLY_EXACT:
-            tried = _first_error(asked, data, names, False, alpha)
-            least, kind = (tried[0].loss, each) if tried and tried[0].loss < least else (least, kind)
+        for tried in _first_error(asked, data, names, False, alpha):
+            if tried.loss < least:
+                least, kind = tried.loss, each
+        if least <= NEARLY_EXACT:
+            break
     if kind is None:
         return None
     bent = least > NEARLY_EXACT and not (kind == "circle" and n > _MOST_BENT)
