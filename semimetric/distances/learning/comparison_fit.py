@@ -225,6 +225,8 @@ class HeldOutComparisons(HeldOutData[ComparisonBlock]):
         prior = fit_comparison_prior(recipe, structure, data)
         structure = with_touched_vertices(structure, data, prior)
         program, _, start = comparison_program(recipe, structure, data, prior)
+        if near is not None and len(near.weights) == len(start):
+            start = near.weights
         weights = Newton(tol=1e-3, certify=False).solve(program, start=start).raise_if_interrupted().weights
         error = np.nan if held is None else held.error(structure, weights[: structure.embedding.n_columns])
         return FittedModel(part, structure, weights, error)

@@ -309,7 +309,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
     def fitted(
         self, recipe: Recipe, part: LabeledDataset, held: LabeledDataset | None = None, near: FittedModel | None = None
     ) -> FittedModel:
-        """The model of one recipe, with the triplets of its last pass."""
+        """The model of one recipe, with the triplets of its last pass; those of a model near to it are others."""
         recipe = _quick(replace(recipe, axioms=recipe.without_triangle))
         items = LabeledItems.of_arrays(part)
         structure = items.structure(recipe, self.schema)
