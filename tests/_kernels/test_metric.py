@@ -10,6 +10,7 @@ from searches import rough_distance
 
 from semimetric import Grid
 from semimetric._kernels.metric import FeatureSum, distance_of_two, make_metric
+from semimetric.distances.model.compiled_sum import feature_sum
 
 
 @given(data=st.data(), seed=st.integers(0, 1000), link=st.sampled_from(["identity", "sqrt"]))
@@ -21,6 +22,18 @@ def test_two_vectors_have_their_distance_also_outside_the_range(data, seed, link
     metric = d.get_numba_metric()
     assert_allclose([metric(x, y) for x, y in zip(X, Y, strict=True)], d.paired(X, Y), rtol=1e-12, atol=1e-12)
     assert all(metric(x, x) == 0 for x in X)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "joint", "singles and pairs", "overlapping", "asymmetric"])
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_joint_groups_of_two_vectors_have_their_value_in_one_call(kind, data, seed):
+    grid = data.draw(our.grids())
+    X, Y = data.draw(our.points(grid, 6)), data.draw(our.points(grid, 6))
+    d = rough_distance(grid, kind=kind, seed=seed)
+    parts = feature_sum(d)
+    assert_allclose([distance_of_two(x, y, *parts) for x, y in zip(X, Y, strict=True)], d.paired(X, Y), rtol=1e-11, atol=1e-11)
+    assert all(distance_of_two(x, x, *parts) == 0 for x in X)
+    assert np.isnan(distance_of_two(np.full(grid.n_features, np.nan), X[0], *parts))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
@@ -36,7 +49,7 @@ def test_a_part_may_stand_on_a_combination_of_features():
     knots, tables = np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 3.0, 3.0, 0.0])
     places = np.array([[0, -1, 0], [1, -1, 0], [2, 0, -1], [4, -1, -1]])
     outside = np.array([[0.0, 0.0, np.inf], [0.0, 0.0, np.inf], [2.0, 5.0, 100.0]])
-    parts = FeatureSum(knots, places, tables, outside, np.array([[1.0], [-1.0]]), np.empty(0))
+    parts = FeatureSum(knots, places, tables, outside, np.array([[1.0], [-1.0]]), np.empty(0, np.int64), np.empty(0))
     metric, root = (make_metric(parts, exponent) for exponent in (1.0, 0.5))
     x, y = np.array([2.0, 2.0]), np.array([1.5, 1.0])
     assert metric(x, y) == pytest.approx(1.5)

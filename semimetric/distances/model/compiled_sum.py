@@ -7,6 +7,7 @@ tables takes 60 microseconds and more, and one of these a few.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from math import nan
 from typing import Any
 
@@ -16,7 +17,6 @@ from ..._foundation.errors import NotSupportedError
 from ..._foundation.types import Floats, Integers
 from ..._kernels.metric import FeatureSum, distance_of_two
 from ..features.linear_directions import Directions
-from .explanations import single_groups
 
 _MOST_ENTRIES = 1 << 22  # of the tables of all features: 32 MiB
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)  # UMAP turns all items into the latter
@@ -43,19 +43,26 @@ def feature_sum(d: Any) -> FeatureSum:
     """Return a distance of numbers as `distance_of_two` takes it; refuse other terms, kinds and large tables."""
     grid, groups = d.embedding.grid, d.embedding.groups
     _check_sum_of_numbers(d)
-    tabled = np.array([f for (f,) in groups], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(grid.sizes[tabled] ** 2)])
+    starts = np.concatenate([[0], np.cumsum([grid.sizes[list(group)].prod() ** 2 for group in groups])]).astype(np.int64)
     if starts[-1] > _MOST_ENTRIES:
         raise NotSupportedError(
-            f"the tables of {len(groups)} features have {starts[-1]} entries, and at most {_MOST_ENTRIES} can be compiled; "
-            "search it with NeighborIndex, or fit with fewer knots"
+            f"the tables of {len(groups)} groups of features have {starts[-1]} entries, and at most {_MOST_ENTRIES} can be "
+            "compiled; search it with NeighborIndex, or fit with fewer knots"
         )
     matrix, bends, bend_starts = _map_of(d.directions, d.n_features)
     places = np.full((grid.n_features + 1, 3), -1)
-    places[:, 0], places[tabled, 1], places[: len(bend_starts), 2] = grid.starts, starts[:-1], bend_starts
+    places[:, 0], places[: len(bend_starts), 2] = grid.starts, bend_starts
+    joint: list[int] = []
+    for start, group in zip(starts.tolist(), groups, strict=False):
+        if len(group) == 1:
+            places[group[0], 1] = start
+            continue
+        sizes = grid.sizes[list(group)]
+        strides = [int(sizes[k + 1 :].prod()) for k in range(len(group))]
+        joint += [start, int(sizes.prod()), len(group), *chain.from_iterable(zip(group, strides, strict=True))]
     tables = np.concatenate([np.empty(0), *(table.values.ravel() for table in d.embedding.tables(d.weights))])
     outside = np.column_stack([d.epsilon, d.value_limits.most])
-    return FeatureSum(grid.flat, places, tables, outside, np.ascontiguousarray(matrix.T), bends)
+    return FeatureSum(grid.flat, places, tables, outside, np.ascontiguousarray(matrix.T), np.array(joint, dtype=np.int64), bends)
 
 
 def _check_sum_of_numbers(d: Any) -> None:
@@ -71,10 +78,15 @@ def _check_sum_of_numbers(d: Any) -> None:
             "only sums over numbers and linear directions can be compiled, and this model has trees; search it with "
             "NeighborIndex, or give it as it is, as a callable metric"
         )
-    if len(single_groups(d.embedding)) < len(d.embedding.groups):
+    if not (d.embedding.continuous and d.embedding.whole):
         raise NotSupportedError(
-            "only sums over single features can be compiled, and this model has joint groups; search it with NeighborIndex, "
-            "or give it as it is, as a callable metric"
+            'a distance of symmetry="swap", and one that holds only the vertices that its pairs touch, cannot be compiled; '
+            "search it with NeighborIndex, or give it as it is, as a callable metric"
+        )
+    if any(len(group) > 1 and max(group) >= d.n_features for group in d.embedding.groups):
+        raise NotSupportedError(
+            "joint groups can be compiled of columns, and this model has one of directions; search it with NeighborIndex, or "
+            "give it as it is, as a callable metric"
         )
 
 

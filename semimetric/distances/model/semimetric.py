@@ -453,7 +453,7 @@ class Semimetric(FrozenValue):
         """Return the distance as a compiled function of two vectors, for packages such as pynndescent.
 
         It is compiled at its first call, for the type of array that it is given (float32, read-only), and gives NaN for NaN.
-        Joint groups and base distances are refused.
+        Trees, base distances, and features that are no numbers are refused.
         """
         return make_metric(feature_sum(self), *self.link_function.parts)
 

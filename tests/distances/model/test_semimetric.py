@@ -194,13 +194,13 @@ def test_blocks_do_not_change_the_result(monkeypatch, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", ["identity", "sqrt", 0.7, 1.5, ConcaveLink((0.3, 1.0), (2.0, 1.0, 0.1))])
-@pytest.mark.parametrize("kind", ["singles", "warped", "with directions"])
+@pytest.mark.parametrize("kind", ["singles", "pairs", "warped", "with directions"])
 def test_the_exported_metric_is_the_distance(kind, link, rng):
     """In and out of range, at knots, for float64, float32 and read-only arrays, with a constant feature."""
     knots = [np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0]), np.array([1.0])]
     directions = Directions(rng.normal(size=(2, 3)), ("u", "v")) if kind == "with directions" else None
     grid = Grid(knots + ([np.array([-1.0, 0.0, 2.0])] * 2 if directions else []))
-    embedding = (WarpedEmbedding if kind == "warped" else PairEmbedding)(grid)
+    embedding = cases.EMBEDDINGS["singles" if kind == "with directions" else kind](grid)
     d = Semimetric(
         embedding, rng.random(embedding.n_columns), rng.random(grid.n_features), ("a", "b", "c"), directions, link=link
     )  # fmt: skip
@@ -215,9 +215,15 @@ def test_the_exported_metric_is_the_distance(kind, link, rng):
 
 
 def test_what_cannot_be_exported_says_what_to_do():
-    embedding = PairEmbedding(Grid([[0.0, 1.0]] * 2), [(0, 1)])
-    d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(2), ("a", "b"))
-    assert_refused(d.get_numba_metric, "joint groups", "single features", "NeighborIndex", error=NotSupportedError)
+    for embedding, said in (
+        (PairEmbedding(Grid([[0.0, 1.0]] * 2), [(0, 1)], symmetry="swap"), 'symmetry="swap"'),
+        (cases.EMBEDDINGS["touched"](Grid([[0.0, 1.0]] * 2)), "vertices that its pairs touch"),
+    ):
+        d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(2), ("a", "b"))
+        assert_refused(d.get_numba_metric, said, "NeighborIndex", "a callable metric", error=NotSupportedError)
+    embedding = PairEmbedding(Grid([[0.0, 1.0]] * 3), [(0, 2)])
+    d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(3), ("a", "b"), Directions(np.ones((1, 2)), ("u",)))
+    assert_refused(d.get_numba_metric, "one of directions", "NeighborIndex", "a callable metric", error=NotSupportedError)
 
 
 def test_slopes_outside_the_range_are_not_negative():
