@@ -49,10 +49,11 @@ from ...data.object_lists import Objects, as_objects, hold_out_objects, object_n
 from ...data.schema import Feature, Schema
 from ...data.splits import hold_out, sample_pairs
 from ..features.fitted_directions import fit_directions
-from ..features.histograms import HistogramFeatures, are_histograms
+from ..features.histograms import are_histograms
 from ..features.landmarks import LandmarkFeatures
 from ..features.objects import ObjectFeatures
 from ..learning.assembly import assemble
+from ..learning.chosen_fit import decide
 from ..learning.errors import (
     FEWEST_OTHERS,
     DistanceErrors,
@@ -65,11 +66,10 @@ from ..learning.errors import (
 )
 from ..learning.groups import without_joint
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import check_width, choose
-from ..learning.measured_fit import learn as learn_distance
+from ..learning.measured_fit import check_width, second_if_it_gains_clearly
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.power_sum import NEARLY_EXACT
-from ..learning.screening import fit_screened, is_screened
+from ..learning.screening import is_screened
 from ..learning.search import Choices
 from ..learning.settings import MOVED
 from ..learning.structure import Structure, build_structure, check_varied
@@ -324,13 +324,14 @@ class DistanceApproximator(MeasuredLearner):
         return self
 
     def _warn_of_bins(self, items: Floats) -> None:
-        """Ask for the places of bins where rows are histograms, and neither their order nor anything else explains them."""
-        known = self.parameter_source.directions is not None or isinstance(self.recipe_.directions, HistogramFeatures)
+        """Ask for the places of bins where rows are histograms that neither a layout of bins nor anything else explains."""
+        known = self.parameter_source.directions is not None or self.table_choices_.rule is second_if_it_gains_clearly
         if self.error_.median > NEARLY_EXACT and not known and are_histograms(items):
             warn(
                 f"the rows of X are numbers >= 0 of one sum, as histograms are, and the learned distance errs by "
-                f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, such as those of an image, give "
-                "DistanceRegressor(directions=HistogramFeatures(places)) as learner="
+                f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, give "
+                "DistanceRegressor(directions=HistogramFeatures(places)) as learner=. Only bins in their order along a line, a "
+                "circle, the rows of an image or of a cube are found without it"
             )
 
     def _fit_objects(self, recipe: Recipe, X: Any) -> Self:
@@ -673,11 +674,7 @@ def draw_in_rounds(
 def _learn_quickly(recipe: Recipe, data: MeasuredDistances, schema: Schema, auto: dict[str, bool]) -> Semimetric:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants
-        wide = fit_screened(recipe, data, schema, **auto)
-        if wide is None:
-            learned = learn_distance(choose(recipe, data, schema, **auto).recipe, data, schema)
-        else:
-            learned = wide.learned
+        _, learned = decide(recipe, data, schema, **auto).learned(data, schema)
     learned.solution.raise_if_interrupted()
     return learned.semimetric
 

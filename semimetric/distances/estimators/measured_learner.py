@@ -13,13 +13,12 @@ from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, Pairs
 from ..._foundation.validation import check_alpha
 from ...data.schema import Names
-from ..learning.concave_link import fit_concave_link
+from ..learning.chosen_fit import decide
 from ..learning.errors import DistanceErrors, UnseenPairs, choose_landmarks
 from ..learning.intervals import CalibratedIntervals, DistanceIntervals
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import choose, learn, warn_of_divergence
+from ..learning.measured_fit import warn_of_divergence
 from ..learning.options import Recipe
-from ..learning.screening import fit_screened
 from ..learning.search import Choices
 from ..learning.settings import recipe_values
 from ..learning.structure import check_varied
@@ -126,21 +125,14 @@ class MeasuredLearner(RegressorMixin, LearnedDistance):
         For data in parts nothing is "auto", see `recipe_for_parts`.
         """
         check_varied(data.items)
-        auto = self.auto_numbers
         with one_blas_thread(), self._own_knots():
-            wide = fit_screened(recipe, data, names, **auto)
-            chosen = choose(recipe, data, names, **auto) if wide is None else wide.chosen
-            self.recipe_, self.choices_, self.link_choices_, self.group_choices_, self.table_choices_ = chosen
-            if wide is not None:
-                learned = wide.learned
-            elif recipe.link == "concave":
-                self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
-            else:
-                learned = learn(self.recipe_, data, names)
+            found = decide(recipe, data, names, **self.auto_numbers)
+            self.recipe_, self.choices_, self.link_choices_, self.group_choices_, self.table_choices_ = found.chosen
+            self.recipe_, learned = found.learned(data, names, concave=recipe.link == "concave")
         if data.tuples.in_memory is None:
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             self._note_parts()
-        self.n_features_in_, self.screened_ = data.items.shape[1], wide is not None and wide.has_screened
+        self.n_features_in_, self.screened_ = data.items.shape[1], found.wide is not None and found.wide.has_screened
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(*learned)
         if data.tuples.in_memory is not None:

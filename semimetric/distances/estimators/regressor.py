@@ -44,7 +44,8 @@ class DistanceRegressor(MeasuredLearner):
     n_knots : int, sequence of int or "auto", default "auto"
         Number of knots of each feature: one number for all features, or one for each. "auto" chooses on held-out items.
         With this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. If there are more than 600 numeric
-        features, directions included, a weighted L1 distance selects some first; see "Wide distances" in docs/effort.md.
+        features, directions included, a weighted L1 distance selects some first (with directions and ``tables="warped"`` of
+        more than 150); see "Wide distances" in docs/effort.md.
     alpha : float or "auto", default "auto"
         Strength of a penalty given by name; "auto" chooses on held-out items. With ``penalty="auto"``, 1e-2 leaves little but
         the weighted L1 distance, 1e-3 smooths strongly, and 1e-7 to 1e-5 suit many exact data.
@@ -61,11 +62,12 @@ class DistanceRegressor(MeasuredLearner):
         and ``link="concave"``. A shared table has factors, and maybe directions, where the distances are nearly Euclid's of
         columns in any units, Minkowski's, or a Mahalanobis distance. More than 600 features, which would be screened, share
         one if its error is below 2 %.
-        Where ``n_knots`` is "auto" and the error above 2 %, more is compared. Rows >= 0 of one sum are taken for histograms:
-        with ``axioms="semimetric"`` sums over their bins have scales, by `HistogramFeatures` of bins in their order on a line
-        (4 to 256) or a circle (4 to 32). Else joint tables are tried: of two or three features those of all pairs, of up to
-        20 (with ``effort="fast"`` none) those that are found as with ``Tables(groups="auto")``, in less room. A combination of
-        features is taken if the relative error, plus the fraction of two near pairs in the wrong order, falls by a tenth.
+        Where ``n_knots`` is "auto" and the error above 2 %, more is compared. Rows >= 0 of one sum are taken for histograms,
+        with ``axioms="semimetric"``. Sums over their bins have scales, by `HistogramFeatures` of 4 to 1,024 bins in their order
+        on a line, a circle (up to 64), the rows of an image or a cube, if few such sums have a quarter less error. Else joint
+        tables are tried: of two or three features those of all pairs, of up to 20 (with ``effort="fast"`` none) those that are
+        found as with ``Tables(groups="auto")``, in less room. They are taken if the relative error, plus the fraction of two
+        near pairs in the wrong order, falls by a tenth.
         `Tables` says besides which features have a joint table, where knots are, and what counts outside of them.
     axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
         Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by

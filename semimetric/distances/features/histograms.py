@@ -407,3 +407,35 @@ class HistogramFeatures(LinearFeatures):
         if not bins.is_line:
             families += [*balls(bins, self.ball_radii), *edges(bins, self.n_edges, self.edge_scales)]
         return [*raw, *within_budget(families, most), *mass]
+
+
+_ON_A_CIRCLE, _LAID_OUT = 64, 1024  # the most bins on a circle, which has an arc for every two of them, and in other layouts
+_LEAST_SIDE, _LONG_SIDE = 3, 2.0  # of an image and a cube, and how many times as long as the other one side of an image may be
+
+
+def layouts(n_bins: int) -> dict[str, HistogramFeatures]:
+    """Return features of bins that are numbered along a line, a circle, the rows of images or cubes, by the name of each.
+
+    Examples
+    --------
+    >>> list(layouts(64))
+    ['a line', 'a circle', 'an image of 8 x 8', 'a cube of 4 x 4 x 4']
+    """
+    found: dict[str, HistogramFeatures] = {}
+    if not _LEAST_SIDE < n_bins <= _LAID_OUT:
+        return found
+    found["a line"] = HistogramFeatures(np.arange(n_bins))
+    if n_bins <= _ON_A_CIRCLE:
+        found["a circle"] = HistogramFeatures(np.arange(n_bins), periodic={0: float(n_bins)})
+    for height in range(_LEAST_SIDE, n_bins // _LEAST_SIDE + 1):
+        width, rest = divmod(n_bins, height)
+        if not rest and max(height, width) <= _LONG_SIDE * min(height, width):
+            found[f"an image of {height} x {width}"] = HistogramFeatures(_grid(height, width))
+    side = round(n_bins ** (1 / 3))
+    if side >= _LEAST_SIDE and side**3 == n_bins:
+        found[f"a cube of {side} x {side} x {side}"] = HistogramFeatures(_grid(side, side, side))
+    return found
+
+
+def _grid(*sides: int) -> Floats:
+    return np.indices(sides).reshape(len(sides), -1).T.astype(np.float64)

@@ -12,6 +12,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, silent, warn
 from ..._foundation.stored import storable
@@ -19,7 +20,7 @@ from ..._foundation.types import Floats, Integers, Pairs
 from ...data.feature_groups import AutoGroups, automatic, only_singles, resolve_groups
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
-from ..features.histograms import HistogramFeatures, are_histograms
+from ..features.histograms import are_histograms, layouts
 from ..model.divergences import DIVERGENCES, closest_divergence
 from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
@@ -284,11 +285,17 @@ class Chosen(NamedTuple):
     groups: Choices = Choices()
     tables: Choices = Choices()
 
+    @property
+    def has_layout(self) -> bool:
+        """True if directions were chosen, which are sums over bins of histograms; nothing else is chosen then."""
+        return self.tables.rule is second_if_it_gains_clearly
+
 
 def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
     """Choose what is "auto": link and exponents, then numbers of knots and the strength of the penalty, tables, then groups.
 
-    With ``tables="auto"`` sums over bins of histograms are tried, and joint tables of few features.
+    With ``tables="auto"`` sums over bins of histograms are tried, and joint tables of few features. Where sums over bins gain,
+    they are the directions of the recipe, and nothing else is chosen.
 
     ``knots`` and ``alpha`` are True if they are to be chosen.
     """
@@ -302,9 +309,8 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
         singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
         linked = _with_link(singles, data, names, _power_sum(singles, data), knots=knots, alpha=alpha)
         found = _with_numbers(linked, data, names, knots=knots, alpha=alpha)
-    if recipe.tables == "auto" and found.numbers and knots and (error := _error_to_lower(found, recipe, data, names)):
-        of_bins = _of_bins(found, error, recipe, data, names, alpha=alpha)
-        found = _or_joint(found, recipe, data, names, alpha=alpha) if of_bins is None else of_bins
+    if recipe.tables == "auto" and found.numbers and knots and _is_inexact(found, recipe, data, names):
+        found = _or_joint(found, recipe, data, names, alpha=alpha)
     if automatic(recipe.groups):
         decided, groups = choose_groups(recipe.groups, found.recipe, HeldOutDistances(data, names), knots=knots)
         found = found._replace(recipe=decided, groups=groups)
@@ -375,6 +381,10 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
         first = [full.links.chosen, shared.links.chosen]
     else:
         first = [*_first_error(full.recipe, data, names, knots, alpha), *_first_error(shared.recipe, data, names, knots, alpha)]
+    if knots and may_have_layout(recipe, data, names):
+        of_bins = sums_over_bins(recipe, data, first, alpha=alpha)
+        if of_bins is not None:
+            return of_bins
     scored = {candidate.settings["tables"]: candidate.loss for candidate in first}
     at_once = len(first) == 2 and first[1].loss < min(_OUT_OF_REACH * first[0].loss, NEARLY_EXACT)
     if "shared" not in scored or ("full" in scored and scored["shared"] > _GAIN * scored["full"]):
@@ -391,8 +401,8 @@ def _choose_tables(recipe: Recipe, data: MeasuredDistances, names: Names, *, kno
 _ALL_PAIRS, _MOST_FEATURES = 3, 20  # of so few features all pairs have a joint table; of more than the second none has
 _MOST_BESIDE = 1_500  # weights of single tables, beside which joint ones are looked for
 _LOOKED_FOR = AutoGroups(max_groups=4, max_columns=1_500, max_candidates=45)  # of 10 features, in some seconds
-_ON_A_LINE, _ON_A_CIRCLE = (4, 256), (4, 32)  # bins; a circle has an arc for every two of them
-_MOST_BENT = 16  # bins on a circle, of which scales have more than two knots
+_FEW_SUMS = {"n_slices": 8, "n_edges": 0, "ball_radii": (1.5,), "max_features": 300}  # by which layouts are compared
+_CLEAR_GAIN = 0.75  # times the error of single features: bins of distances that see no layout have .78 and more, mostly 3
 
 
 @storable
@@ -402,15 +412,14 @@ def second_if_it_gains(candidates: Sequence[Candidate]) -> Candidate:
     return second if second.loss < _GAIN * first.loss and second.better_than(first) else first
 
 
-def _error_to_lower(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: Names) -> float | None:
-    """Return the relative error of what was found; None if it is nearly exact, or features may not be combined."""
-    n, power = data.items.shape[1], found.recipe.factors
+def _is_inexact(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+    """Return True if what was found is not nearly exact, and joint tables of few features may be compared with it."""
+    power = found.recipe.factors
     exact = isinstance(power, PowerSum) and power.error <= NEARLY_EXACT
-    if exact or not recipe.may_share or recipe.link == "concave" or len(recipe.base_distances):
-        return None
-    if n > _MOST_FEATURES and (n > _ON_A_LINE[1] or not are_histograms(data.items)):  # of which nothing is tried
-        return None
-    return next((c.loss for c in _relative_errors([found.recipe], data, names) if c.loss > NEARLY_EXACT), None)
+    if exact or data.items.shape[1] > _MOST_FEATURES or not recipe.may_share or recipe.link == "concave":
+        return False
+    errors = [] if len(recipe.base_distances) else _relative_errors([found.recipe], data, names)
+    return any(candidate.loss > NEARLY_EXACT for candidate in errors)
 
 
 def _compared(first: Recipe, second: Recipe, named: Sequence[Mapping[str, Any]], data: MeasuredDistances, names: Names,
@@ -423,37 +432,49 @@ def _compared(first: Recipe, second: Recipe, named: Sequence[Mapping[str, Any]],
     return Choices(candidates, "relative error, plus wrong orders of near pairs", second_if_it_gains, features)
 
 
-def _of_bins(
-    found: Chosen, error: float, recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool
-) -> Chosen | None:
-    """Return scales of sums over bins, in their order on a line or a circle, if rows are histograms and these gain.
+@storable
+def second_if_it_gains_clearly(candidates: Sequence[Candidate]) -> Candidate:
+    """The second, if it has a quarter less error than the first."""
+    first, second = candidates
+    return second if second.loss < _CLEAR_GAIN * first.loss else first
 
-    None where straight scales do not have a tenth less error already. Scales err hardly more than full tables, which take five
-    times as long (16 and 24 bins on a circle).
+
+def may_have_layout(recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
+    """Return True if rows are histograms, and nothing that is asked for needs tables of their bins."""
+    schema, lenient = Schema.of(names), recipe.axioms == "semimetric" and recipe.may_share
+    return lenient and schema.plain and not schema.encoded and are_histograms(data.items)
+
+
+def sums_over_bins(recipe: Recipe, data: MeasuredDistances, features: Sequence[Candidate], *, alpha: bool) -> Chosen | None:
+    """Return scales of sums over the bins of histograms, in the layout that gains most over the best of single ``features``.
+
+    None if single features are nearly exact, or no layout has a quarter less error: few sums of each, with straight scales, are
+    compared. All of them are the directions of the recipe that is returned, in which nothing else is chosen.
     """
-    schema, n = Schema.of(names), data.items.shape[1]
-    if not (schema.plain and not schema.encoded and recipe.axioms == "semimetric" and are_histograms(data.items)):
+    best = min(features, key=lambda c: c.loss, default=None)
+    if best is None or best.loss <= NEARLY_EXACT:
         return None
-    link = "identity" if recipe.link == "auto" else found.recipe.link
-    straight, forms = replace(recipe, tables="warped", link=link, n_knots=2), {}
-    if _ON_A_LINE[0] <= n <= _ON_A_LINE[1]:
-        forms["line"] = replace(straight, directions=HistogramFeatures(np.arange(n)))
-    if _ON_A_CIRCLE[0] <= n <= _ON_A_CIRCLE[1]:
-        forms["circle"] = replace(straight, directions=HistogramFeatures(np.arange(n), periodic={0: float(n)}))
-    least, kind = _GAIN * error, None
-    for each, asked in forms.items():
-        for tried in _first_error(asked, data, names, False, alpha):
-            if tried.loss < least:
-                least, kind = tried.loss, each
-        if least <= NEARLY_EXACT:
+    link = "identity" if recipe.link in ("auto", "identity") else best.settings["link"]
+    straight, known = replace(recipe, tables="warped", link=link, n_knots=2), layouts(data.items.shape[1])
+    data = data.sampled(min(distance_limits(recipe.effort).n_rows, _LINK_ROWS), recipe.random_state)
+    used, index = np.unique(data.pairs.index, return_inverse=True)
+    tried: dict[str, Candidate] = {}
+    for name, sums in known.items():
+        few = clone(sums).set_params(**_FEW_SUMS).fit_transform(data.pairs.items[used])
+        of_sums = MeasuredDistances.of_arrays(Pairs(few, index.reshape(-1, 2)), data.y, data.weight)
+        with silent("constant features"):
+            found = _first_error(straight, of_sums, [f"sum{k}" for k in range(few.shape[1])], False, alpha)
+        if found:
+            tried[name] = found[0]
+        if found and found[0].loss <= NEARLY_EXACT:
             break
-    if kind is None:
+    name = min(tried, key=lambda each: tried[each].loss, default="")
+    if not name or second_if_it_gains_clearly([best, tried[name]]) is best:
         return None
-    bent = least > NEARLY_EXACT and not (kind == "circle" and n > _MOST_BENT)
-    bins = _with_numbers(Chosen(forms[kind], Choices()), data, names, knots=bent, alpha=alpha)
-    named = ({"directions": None}, {"directions": f"bins on a {kind}"})
-    choices = _compared(found.recipe, bins.recipe, named, data, names)
-    return bins._replace(tables=choices) if choices and choices.chosen is choices[1] else None
+    named = ((best, None), (tried[name], f"bins on {name}"))
+    candidates = [replace(c, settings={**c.settings, "directions": directions}) for c, directions in named]
+    choices = Choices(candidates, measure="relative error", rule=second_if_it_gains_clearly)
+    return Chosen(replace(recipe, tables="warped", link=link, directions=known[name]), Choices(), tables=choices)
 
 
 def _or_joint(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> Chosen:
@@ -512,6 +533,13 @@ def _first_error(recipe: Recipe, data: MeasuredDistances, names: Names, knots: b
     numbers = (_fewer(recipe),) if not knots else (_FINE_KNOTS,) if recipe.tables == "shared" else _KNOTS
     tried = (_relative_errors([replace(recipe, n_knots=n, alpha=strength)], data, names) for n in numbers)
     return next(filter(None, tried), [])
+
+
+def straight_errors(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> list[Candidate]:
+    """The relative errors of straight scales of single features, and of the root of their sum if links are compared."""
+    links = ("identity", "sqrt") if recipe.link == "auto" else (recipe.link,)
+    straight = [replace(recipe, tables="warped", n_knots=2, link=link) for link in links if not is_chosen(link)]
+    return [candidate for each in straight for candidate in _first_error(each, data, names, False, alpha)]
 
 
 def _relative_errors(

@@ -32,7 +32,18 @@ from ..pairs.full_tables import PairEmbedding
 from ..pairs.monotone_scales import WarpedEmbedding
 from ..solvers.column_generation import generate_columns
 from .measured import MeasuredDistances, PairTargets
-from .measured_fit import Chosen, choose, choose_numbers, choose_shared, compare_links, fit_distances, learn
+from .measured_fit import (
+    Chosen,
+    choose,
+    choose_numbers,
+    choose_shared,
+    compare_links,
+    fit_distances,
+    learn,
+    may_have_layout,
+    straight_errors,
+    sums_over_bins,
+)
 from .options import Recipe, is_chosen, wide
 from .program import Learned, proved
 from .search import Choices
@@ -292,6 +303,7 @@ class _ItemDifferences:
 
 
 _MOST_FEATURES = 600  # numbers and directions that vary; of more the knots are not compared for each
+_MOST_SCALES = 150  # with directions and scales alone, as sums over bins have: of more, those that are kept do as well, sooner
 _ITEM_BLOCK = 1024  # items whose features are computed at once
 _MOST_WITH_TABLES = 400  # that are kept: of more, tables take ten times as long as scales, and are no better
 _NEAR_LINK = 1.1  # times the error of the sum itself: a power beyond it with the first screening is not tried with another
@@ -318,6 +330,11 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
     if recipe.tables == "auto":
         if (shared := choose_shared(recipe, data, names, alpha=alpha)) is not None:
             return ScreenedFit(shared, learn(shared.recipe, data, names))
+        if may_have_layout(recipe, data, names):
+            of_bins = sums_over_bins(recipe, data, straight_errors(recipe, data, names, alpha=alpha), alpha=alpha)
+            found = None if of_bins is None else fit_screened(of_bins.recipe, data, names, knots=knots, alpha=alpha)
+            if of_bins is not None and found is not None:
+                return found._replace(chosen=found.chosen._replace(tables=of_bins.tables))
         recipe = replace(recipe, tables="full")
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
     narrow = _screened(whole, data, plain)
@@ -376,11 +393,12 @@ def _screened(whole: Structure, data: MeasuredDistances, recipe: Recipe) -> "_Na
 
 
 def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:
-    if not schema.plain or (recipe.directions is None and len(schema.names) <= _MOST_FEATURES):
+    most = _most_unscreened(recipe)
+    if not schema.plain or (recipe.directions is None and len(schema.names) <= most):
         return None
     directions = fit_directions(recipe.directions, data.items, names=schema.names, random_state=recipe.random_state)
     n_directions = 0 if directions is None else directions.n_linear
-    if len(schema.names) + n_directions <= _MOST_FEATURES:
+    if len(schema.names) + n_directions <= most:
         return None
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SemimetricWarning)
@@ -395,7 +413,11 @@ def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> 
 def is_screened(recipe: Recipe, structure: Structure) -> bool:
     """Return True if the features of a structure are screened before anything is learned."""
     grid = structure.embedding.grid
-    return _allows_screening(recipe) and grid.plain and int(grid.varies.sum()) > _MOST_FEATURES
+    return _allows_screening(recipe) and grid.plain and int(grid.varies.sum()) > _most_unscreened(recipe)
+
+
+def _most_unscreened(recipe: Recipe) -> int:
+    return _MOST_SCALES if recipe.tables == "warped" and recipe.directions is not None else _MOST_FEATURES
 
 
 def _allows_screening(recipe: Recipe) -> bool:

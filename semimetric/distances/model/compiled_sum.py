@@ -62,7 +62,8 @@ def feature_sum(d: Any) -> FeatureSum:
         joint += [start, int(sizes.prod()), len(group), *chain.from_iterable(zip(group, strides, strict=True))]
     tables = np.concatenate([np.empty(0), *(table.values.ravel() for table in d.embedding.tables(d.weights))])
     outside = np.column_stack([d.epsilon, d.value_limits.most])
-    return FeatureSum(grid.flat, places, tables, outside, np.ascontiguousarray(matrix.T), np.array(joint, dtype=np.int64), bends)
+    along = np.ascontiguousarray(matrix.T)
+    return FeatureSum(grid.flat, places, tables, outside, along, np.array(joint, dtype=np.int64), bends)
 
 
 def _check_sum_of_numbers(d: Any) -> None:

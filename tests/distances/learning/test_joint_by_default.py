@@ -7,9 +7,19 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist, jensenshannon
 
 import semimetric
-from semimetric import Columns, DistanceApproximator, DistanceRegressor, HistogramFeatures, Monotone, Program, Tables
+from semimetric import (
+    Columns,
+    DistanceApproximator,
+    DistanceRegressor,
+    EarthMoversDistance,
+    HistogramFeatures,
+    Monotone,
+    Program,
+    Tables,
+)
 from semimetric._foundation.types import Pairs
 from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.measured_fit import HeldOutDistances, error_and_disorder, relative_error
@@ -202,6 +212,58 @@ def test_bins_on_a_line_or_a_circle_are_found(distance, periodic, worst, tmp_pat
     again = semimetric.load(tmp_path / "model.npz")
     assert repr(again.recipe_) == repr(model.recipe_)
     np.testing.assert_array_equal(again.pairwise(X[:9]), model.pairwise(X[:9]))
+
+
+def images(*sides, n=300, seed=0):
+    """Bumps on a grid of any number of axes, as histograms."""
+    rng = np.random.default_rng(seed)
+    places = np.indices(sides).reshape(len(sides), -1).T
+    centres = rng.uniform(0, np.array(sides) - 1.0, (n, 2, 1, len(sides)))
+    bumps = np.exp(-((places - centres) ** 2).sum(axis=3) / rng.uniform(0.5, 2.0, (n, 2, 1))).sum(axis=1)
+    bumps[bumps < 0.05] = 0.0
+    return bumps / bumps.sum(axis=1, keepdims=True), cdist(places, places)
+
+
+@pytest.mark.parametrize("sides", [(4, 6), (3, 3, 3)])
+def test_bins_of_images_and_cubes_are_found(sides):
+    X, ground = images(*sides)
+    model = DistanceApproximator(EarthMoversDistance(ground), DistanceRegressor(effort="fast"), n_pairs=4_000).fit(X)
+    first, second = model.table_choices_
+    name = " x ".join(map(str, sides))
+    assert (first.settings["directions"], second.settings["directions"][-len(name) :]) == (None, name)
+    assert second.loss < 0.75 * first.loss
+    assert model.error_.median < 0.04
+    assert model.semimetric_.axioms.triangle
+
+
+def of_margins(x, y):
+    """Earth Mover's Distances of both margins of images of 25 x 26, added."""
+    x, y = (z.reshape(*z.shape[:-1], 25, 26) for z in (x, y))
+    return along(x.sum(axis=-1), y.sum(axis=-1)) + along(x.sum(axis=-2), y.sum(axis=-2))
+
+
+@pytest.mark.slow
+def test_bins_of_wide_images_are_found_before_single_ones_are_screened():
+    X, _ = images(25, 26, n=400)
+    model = DistanceApproximator(of_margins, DistanceRegressor(effort="fast"), n_pairs=3_000).fit(X)
+    assert "bins on an image of 25 x 26" in repr(model.table_choices_)
+    assert model.error_.median < 0.03
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+@pytest.mark.parametrize("name", ["jensen-shannon", "chi2", "l1", "euclidean", "linf"])
+@pytest.mark.parametrize("rows", [histograms(200, 16), images(4, 4, n=200)[0] + 1e-6], ids=["line", "image"])
+def test_distances_that_see_no_layout_of_bins_get_none(name, rows):
+    distances = {
+        "jensen-shannon": lambda x, y: jensenshannon(x, y, axis=-1),
+        "chi2": lambda x, y: ((x - y) ** 2 / (x + y)).sum(axis=-1),
+        "l1": lambda x, y: np.abs(x - y).sum(axis=-1),
+        "euclidean": lambda x, y: np.linalg.norm(x - y, axis=-1),
+        "linf": lambda x, y: np.abs(x - y).max(axis=-1),
+    }
+    X = rows / rows.sum(axis=1, keepdims=True)
+    model = DistanceApproximator(distances[name], DistanceRegressor(effort="fast"), n_pairs=2_000).fit(X)
+    assert model.recipe_.directions is None
 
 
 @pytest.mark.parametrize("rows", [histograms() - 0.01, histograms() * np.linspace(1, 2, 300)[:, None]], ids=["signs", "masses"])

@@ -126,6 +126,6 @@ def test_what_screening_cannot_keep_is_compared_as_before(options, monkeypatch):
     monkeypatch.setattr(
         "semimetric.distances.learning.screening.screen", lambda *args, **kwargs: pytest.fail("it was screened")
     )
-    monkeypatch.setattr("semimetric.distances.estimators.measured_learner.choose", compared)
+    monkeypatch.setattr("semimetric.distances.learning.chosen_fit.choose", compared)
     with pytest.raises(NotSupportedError, match="it was compared"):
         fitted(**options)
