@@ -330,8 +330,7 @@ class DistanceApproximator(MeasuredLearner):
             warn(
                 f"the rows of X are numbers >= 0 of one sum, as histograms are, and the learned distance errs by "
                 f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, give "
-                "DistanceRegressor(directions=HistogramFeatures(places)) as learner=. Only bins in their order along a line, a "
-                "circle, the rows of an image or of a cube are found without it"
+                "DistanceRegressor(directions=HistogramFeatures(places)) as learner="
             )
 
     def _fit_objects(self, recipe: Recipe, X: Any) -> Self:

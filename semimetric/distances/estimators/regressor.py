@@ -62,12 +62,12 @@ class DistanceRegressor(MeasuredLearner):
         and ``link="concave"``. A shared table has factors, and maybe directions, where the distances are nearly Euclid's of
         columns in any units, Minkowski's, or a Mahalanobis distance. More than 600 features, which would be screened, share
         one if its error is below 2 %.
-        Where ``n_knots`` is "auto" and the error above 2 %, more is compared. Rows >= 0 of one sum are taken for histograms,
-        with ``axioms="semimetric"``. Sums over their bins have scales, by `HistogramFeatures` of 4 to 1,024 bins in their order
-        on a line, a circle (up to 64), the rows of an image or a cube, if few such sums have a quarter less error. Else joint
-        tables are tried: of two or three features those of all pairs, of up to 20 (with ``effort="fast"`` none) those that are
-        found as with ``Tables(groups="auto")``, in less room. They are taken if the relative error, plus the fraction of two
-        near pairs in the wrong order, falls by a tenth.
+        Where ``n_knots`` is "auto" and the error above 2 %, more is compared. Rows >= 0 of one sum, to 1 %, may be histograms,
+        if ``axioms`` is "semimetric" or "metric". Sums over their bins have scales, by `HistogramFeatures` of 4 to 1,024 bins
+        in their order on a line, a circle (up to 64), the rows of an image or a cube, if few such sums, or their root, have a
+        quarter less error. Else joint tables are tried: of two or three features those of all pairs, of up to 20 (with
+        ``effort="fast"`` none) those that are found as with ``Tables(groups="auto")``, in less room. They are taken if the
+        relative error, plus the fraction of two near pairs in the wrong order, falls by a tenth.
         `Tables` says besides which features have a joint table, where knots are, and what counts outside of them.
     axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
         Guarantees for all points. "metric" adds the triangle inequality: by rows of the program for full tables, by

@@ -24,6 +24,8 @@ from .histogram_blocks import CumulativeSums, HistogramBlock, Products, SumsOfRu
 from .uniform_directions import LinearFeatures, half_sphere
 
 SAME_MASS = 1e-6  # relative difference up to which masses are taken for equal, as those of float32 are
+_ROUNDED = 0.01  # and up to which rows are taken for histograms: shares of many bins may have been rounded to few digits
+_OTHERS = 0.02  # the share of rows that may have another sum, as empty ones have
 _PROBES = 16  # random histograms on which features are compared
 
 
@@ -193,9 +195,11 @@ def _towards_neighbours(bins: Bins, centers: Integers, number: int) -> Floats:
 
 
 def are_histograms(X: Floats) -> bool:
-    """Return True for rows of several numbers >= 0 that all have the same sum > 0."""
+    """Return True for rows of several numbers >= 0 of which nearly all have nearly the same sum > 0, as rounded shares have."""
     mass = X.sum(axis=1)
-    return X.shape[1] > 1 and bool(X.min() >= 0.0 and np.ptp(mass) <= SAME_MASS * mass.max() and mass.max() > 0.0)
+    middle = float(np.median(mass))
+    alike = np.abs(mass - middle) <= _ROUNDED * middle
+    return X.shape[1] > 1 and middle > 0.0 and bool(X.min() >= -SAME_MASS * middle and alike.mean() >= 1.0 - _OTHERS)
 
 
 @storable
@@ -410,7 +414,7 @@ class HistogramFeatures(LinearFeatures):
 
 
 _ON_A_CIRCLE, _LAID_OUT = 64, 1024  # the most bins on a circle, which has an arc for every two of them, and in other layouts
-_LEAST_SIDE, _LONG_SIDE = 3, 2.0  # of an image and a cube, and how many times as long as the other one side of an image may be
+_LEAST_SIDE, _LONG_SIDE = 3, 3.0  # of an image and a cube, and how many times as long as the other one side of an image may be
 
 
 def layouts(n_bins: int) -> dict[str, HistogramFeatures]:

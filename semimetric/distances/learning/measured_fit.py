@@ -308,7 +308,10 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
     else:
         singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
         linked = _with_link(singles, data, names, _power_sum(singles, data), knots=knots, alpha=alpha)
-        found = _with_numbers(linked, data, names, knots=knots, alpha=alpha)
+        laid_out = recipe.tables == "auto" and knots and may_have_layout(recipe, data, names)
+        first = _first_error(linked.recipe, data, names, knots, alpha) if laid_out else []
+        of_bins = sums_over_bins(recipe, data, first, alpha=alpha)
+        found = _with_numbers(linked, data, names, knots=knots, alpha=alpha) if of_bins is None else of_bins
     if recipe.tables == "auto" and found.numbers and knots and _is_inexact(found, recipe, data, names):
         found = _or_joint(found, recipe, data, names, alpha=alpha)
     if automatic(recipe.groups):
@@ -434,47 +437,49 @@ def _compared(first: Recipe, second: Recipe, named: Sequence[Mapping[str, Any]],
 
 @storable
 def second_if_it_gains_clearly(candidates: Sequence[Candidate]) -> Candidate:
-    """The second, if it has a quarter less error than the first."""
+    """The second, if it has a quarter less error than the first, by more than a standard error."""
     first, second = candidates
-    return second if second.loss < _CLEAR_GAIN * first.loss else first
+    return second if second.loss < _CLEAR_GAIN * first.loss and second.better_than(first) else first
 
 
 def may_have_layout(recipe: Recipe, data: MeasuredDistances, names: Names) -> bool:
     """Return True if rows are histograms, and nothing that is asked for needs tables of their bins."""
-    schema, lenient = Schema.of(names), recipe.axioms == "semimetric" and recipe.may_share
-    return lenient and schema.plain and not schema.encoded and are_histograms(data.items)
+    schema, placed = Schema.of(names), isinstance(recipe.knots, str) and not len(recipe.base_distances)
+    symmetric = recipe.axioms in ("semimetric", "metric") and replace(recipe, axioms="semimetric").may_share
+    plain = schema.plain and not schema.encoded and recipe.link != "concave"
+    return symmetric and placed and plain and are_histograms(data.items)
 
 
 def sums_over_bins(recipe: Recipe, data: MeasuredDistances, features: Sequence[Candidate], *, alpha: bool) -> Chosen | None:
     """Return scales of sums over the bins of histograms, in the layout that gains most over the best of single ``features``.
 
-    None if single features are nearly exact, or no layout has a quarter less error: few sums of each, with straight scales, are
-    compared. All of them are the directions of the recipe that is returned, in which nothing else is chosen.
+    None if single features are nearly exact, or no layout has a quarter less error. Few sums of each are compared, which have
+    straight scales, and a root if links are compared. The recipe that is returned has this link, and all sums as directions.
     """
     best = min(features, key=lambda c: c.loss, default=None)
     if best is None or best.loss <= NEARLY_EXACT:
         return None
-    link = "identity" if recipe.link in ("auto", "identity") else best.settings["link"]
-    straight, known = replace(recipe, tables="warped", link=link, n_knots=2), layouts(data.items.shape[1])
+    links = ("identity", "sqrt") if recipe.link in ("auto", "power") else (recipe.link,)
     data = data.sampled(min(distance_limits(recipe.effort).n_rows, _LINK_ROWS), recipe.random_state)
     used, index = np.unique(data.pairs.index, return_inverse=True)
-    tried: dict[str, Candidate] = {}
-    for name, sums in known.items():
+    found: list[tuple[Candidate, str, Recipe]] = []
+    for name, sums in layouts(data.items.shape[1]).items():
         few = clone(sums).set_params(**_FEW_SUMS).fit_transform(data.pairs.items[used])
         of_sums = MeasuredDistances.of_arrays(Pairs(few, index.reshape(-1, 2)), data.y, data.weight)
-        with silent("constant features"):
-            found = _first_error(straight, of_sums, [f"sum{k}" for k in range(few.shape[1])], False, alpha)
-        if found:
-            tried[name] = found[0]
-        if found and found[0].loss <= NEARLY_EXACT:
+        for link in links:
+            straight = replace(recipe, tables="warped", link=link, n_knots=2)
+            with silent("constant features"):
+                tried = _first_error(straight, of_sums, [f"sum{k}" for k in range(few.shape[1])], False, alpha)
+            all_sums = replace(recipe, tables="warped", link=link, directions=sums)
+            found += [(candidate, f"bins on {name}", all_sums) for candidate in tried]
+        if any(candidate.loss <= NEARLY_EXACT for candidate, *_ in found):
             break
-    name = min(tried, key=lambda each: tried[each].loss, default="")
-    if not name or second_if_it_gains_clearly([best, tried[name]]) is best:
+    if not found:
         return None
-    named = ((best, None), (tried[name], f"bins on {name}"))
-    candidates = [replace(c, settings={**c.settings, "directions": directions}) for c, directions in named]
+    laid_out, name, recipe = min(found, key=lambda each: each[0].loss)
+    candidates = [replace(c, settings={**c.settings, "directions": n}) for c, n in ((best, None), (laid_out, name))]
     choices = Choices(candidates, measure="relative error", rule=second_if_it_gains_clearly)
-    return Chosen(replace(recipe, tables="warped", link=link, directions=known[name]), Choices(), tables=choices)
+    return Chosen(recipe, Choices(), tables=choices) if choices.chosen is choices[1] else None
 
 
 def _or_joint(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> Chosen:

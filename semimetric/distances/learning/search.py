@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..._foundation.errors import SemimetricWarning, TooFewError, warn
+from ..._foundation.errors import NotSupportedError, SemimetricWarning, TooFewError, warn
 from ..._foundation.optional_imports import optional
 from ..._foundation.pictures import Axes, picture
 from ..._foundation.progress import progress_bar
@@ -150,6 +150,8 @@ class Choices(tuple[Candidate, ...]):
     @property
     def chosen(self) -> Candidate:
         """The candidate that the rule takes; its loss is too good, because it was taken for it."""
+        if not self:
+            raise NotSupportedError("nothing was compared in this fit, so there is no choice; `recipe_` has what was given")
         return self.rule(self)
 
     @cached_property

@@ -199,9 +199,9 @@ def around(x, y):
     return np.abs(sums - np.median(sums, axis=-1, keepdims=True)).sum(axis=-1)
 
 
-@pytest.mark.parametrize(("distance", "periodic", "worst"), [(along, None, 1e-4), (around, {0: 12.0}, 0.04)])
-def test_bins_on_a_line_or_a_circle_are_found(distance, periodic, worst, tmp_path):
-    X = histograms()
+@pytest.mark.parametrize(("distance", "periodic", "worst", "digits"), [(along, None, 1e-4, 4), (around, {0: 12.0}, 0.04, None)])
+def test_bins_on_a_line_or_a_circle_are_found(distance, periodic, worst, digits, tmp_path):
+    X = histograms() if digits is None else histograms().round(digits)
     model = DistanceApproximator(distance, DistanceRegressor(effort="fast"), n_pairs=4_000).fit(X)
     features = model.recipe_.directions
     assert isinstance(features, HistogramFeatures)
@@ -212,6 +212,44 @@ def test_bins_on_a_line_or_a_circle_are_found(distance, periodic, worst, tmp_pat
     again = semimetric.load(tmp_path / "model.npz")
     assert repr(again.recipe_) == repr(model.recipe_)
     np.testing.assert_array_equal(again.pairwise(X[:9]), model.pairwise(X[:9]))
+
+
+@pytest.mark.parametrize(
+    ("options", "power", "worst"),
+    [
+        ({}, 0.5, 1e-4),
+        ({"link": "sqrt"}, 0.5, 1e-4),
+        ({"link": "power"}, 0.5, 1e-4),
+        ({"link": 0.7}, 0.7, 0.05),
+        ({"axioms": "metric"}, 1.0, 1e-4),
+    ],
+    ids=["auto", "sqrt", "power", "0.7", "metric"],
+)
+def test_sums_over_bins_have_the_link_and_the_axioms_that_are_asked_for(options, power, worst):
+    def distance(x, y):
+        return along(x, y) ** (1.0 if "axioms" in options else 0.5)
+
+    model = DistanceApproximator(distance, DistanceRegressor(effort="fast", **options), n_pairs=2_000).fit(histograms(200, 16))
+    assert isinstance(model.recipe_.directions, HistogramFeatures)
+    assert model.semimetric_.link_function.exponent == power
+    assert model.error_.median < worst
+    assert model.semimetric_.axioms.triangle
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(lambda X: np.where(np.arange(len(X))[:, None] == 7, 0.0, X), id="one is empty"),
+        pytest.param(lambda X: X.astype(np.float32), id="float32"),
+        pytest.param(lambda X: np.where(X < 1e-3, -1e-17, X), id="rounding slips"),
+        pytest.param(lambda X: (100 * X).round(1), id="per cent"),
+    ],
+)
+def test_shares_are_histograms_as_people_have_them(rows):
+    X = rows(histograms(200, 16))
+    model = DistanceApproximator(along, DistanceRegressor(effort="fast"), n_pairs=2_000).fit(X)
+    assert isinstance(model.recipe_.directions, HistogramFeatures)
+    assert model.error_.median < 0.01
 
 
 def images(*sides, n=300, seed=0):
