@@ -229,3 +229,16 @@ def check_categories(values: Sequence[Any], source: str) -> None:
         raise InputError(f"column {source} holds nothing but missing values, so it has no categories; drop it")
     if len(set(values)) < len(values):
         raise InputError(f"column {source} has {len(values)} categories, of which {len(set(values))} differ; give each once")
+
+
+_ROUNDED = 0.01  # relative difference of sums, as shares of many bins have that were rounded to few digits
+_OTHERS = 0.02  # the share of rows that may have another sum, as empty ones have
+_SLIP = 1e-6  # by which entries may lie below 0, in units of the sum
+
+
+def are_histograms(X: Floats) -> bool:
+    """Return True for rows of several numbers >= 0 of which nearly all have nearly the same sum > 0, as rounded shares have."""
+    mass = X.sum(axis=1)
+    middle = float(np.median(mass))
+    alike = np.abs(mass - middle) <= _ROUNDED * middle
+    return X.shape[1] > 1 and middle > 0.0 and bool(X.min() >= -_SLIP * middle and alike.mean() >= 1.0 - _OTHERS)

@@ -35,6 +35,7 @@ from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import (
     Category,
     Slips,
+    are_histograms,
     as_table,
     categories_of,
     cells_of,
@@ -42,6 +43,7 @@ from .columns import (
     codes_of,
     column_of,
     column_texts,
+    holds_numbers,
     holds_truth,
     is_categorical,
     numbers_of,
@@ -300,8 +302,9 @@ class Schema:
         drop : "auto", None (default), or sequence of int or str
             Columns that are no features. "auto" drops those of a frame with names that are text of which more cells differ
             than in categories, ids (whole numbers that all differ in a column called id, customer_id, RowNumber or the like),
-            and, of 20 rows or more, what is the same on every row; a `SemimetricWarning` lists them. A column that another
-            parameter names is never dropped, nor one of a dtype of categories.
+            and, of 20 rows or more, what is the same on every row, unless all columns are the bins of histograms; a
+            `SemimetricWarning` lists them. A column that another parameter names is never dropped, nor one of a dtype of
+            categories.
         name : str
             The name of X in messages.
 
@@ -353,8 +356,10 @@ class Schema:
             codes = feature.encode(column, name) if is_read else np.zeros(1)
             gaps = np.isnan(codes)
             if drops and k not in named and (reason := _why_of_no_use(title, codes)):
-                reasons[title] = reason
-                continue
+                drops = not _has_histograms(X, n)
+                if drops:
+                    reasons[title] = reason
+                    continue
             if gaps.all():
                 raise InputError(f"column {title!r} of {name} holds nothing but missing values; drop it")
             features.append(replace(feature, missing=True) if missing == "auto" and gaps.any() else feature)
@@ -591,6 +596,14 @@ def _why_no_categories(texts: Sequence[str]) -> str:
     if 2 * len(written) > len(texts):
         return f"{of}, {len(written):,} of them numbers as people write them, such as {written[0]!r}: make numbers of them"
     return of
+
+
+def _has_histograms(X: Any, n: int) -> bool:
+    """Return True for a frame of ``n`` columns whose rows are histograms, of which an empty bin is a part like any other."""
+    columns = [column_of(X, k) for k in range(n)]
+    if not all(holds_numbers(column) and not holds_truth(column) for column in columns):
+        return False
+    return are_histograms(np.column_stack([np.asarray(column, dtype=np.float64) for column in columns]))
 
 
 def _why_of_no_use(title: str, codes: Floats) -> str:

@@ -44,12 +44,12 @@ from ..._foundation.threads import one_blas_thread
 from ..._foundation.types import ArrayLike, Floats, Integers, Pairs, distinct
 from ..._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
 from ...data.calls import Distance, UserDistance, counted_calls
+from ...data.columns import are_histograms
 from ...data.identical_items import identities
 from ...data.object_lists import Objects, as_objects, hold_out_objects, object_numbers, object_pairs
 from ...data.schema import Feature, Schema
 from ...data.splits import hold_out, sample_pairs
 from ..features.fitted_directions import fit_directions
-from ..features.histograms import are_histograms
 from ..features.landmarks import LandmarkFeatures
 from ..features.objects import ObjectFeatures
 from ..learning.assembly import assemble

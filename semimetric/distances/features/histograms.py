@@ -24,8 +24,6 @@ from .histogram_blocks import CumulativeSums, HistogramBlock, Products, SumsOfRu
 from .uniform_directions import LinearFeatures, half_sphere
 
 SAME_MASS = 1e-6  # relative difference up to which masses are taken for equal, as those of float32 are
-_ROUNDED = 0.01  # and up to which rows are taken for histograms: shares of many bins may have been rounded to few digits
-_OTHERS = 0.02  # the share of rows that may have another sum, as empty ones have
 _PROBES = 16  # random histograms on which features are compared
 
 
@@ -192,14 +190,6 @@ def _towards_neighbours(bins: Bins, centers: Integers, number: int) -> Floats:
     neighbors = np.argsort(away[centers], axis=1, kind="stable")[:, number]
     side = bins.distances[neighbors] - bins.distances[centers]
     return np.sign(np.where(np.abs(side) <= 1e-9 * bins.spacing, 0.0, side))
-
-
-def are_histograms(X: Floats) -> bool:
-    """Return True for rows of several numbers >= 0 of which nearly all have nearly the same sum > 0, as rounded shares have."""
-    mass = X.sum(axis=1)
-    middle = float(np.median(mass))
-    alike = np.abs(mass - middle) <= _ROUNDED * middle
-    return X.shape[1] > 1 and middle > 0.0 and bool(X.min() >= -SAME_MASS * middle and alike.mean() >= 1.0 - _OTHERS)
 
 
 @storable

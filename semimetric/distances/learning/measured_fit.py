@@ -17,10 +17,11 @@ from sklearn.base import clone
 from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, silent, warn
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
+from ...data.columns import are_histograms
 from ...data.feature_groups import AutoGroups, automatic, only_singles, resolve_groups
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
-from ..features.histograms import are_histograms, layouts
+from ..features.histograms import layouts
 from ..model.divergences import DIVERGENCES, closest_divergence
 from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric

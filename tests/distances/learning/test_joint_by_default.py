@@ -280,6 +280,19 @@ def of_margins(x, y):
     return along(x.sum(axis=-1), y.sum(axis=-1)) + along(x.sum(axis=-2), y.sum(axis=-2))
 
 
+def test_bins_that_are_always_empty_stay_in_frames_of_histograms():
+    X, ground = images(4, 4)
+    X[:, [0, 15]] = 0.0
+    X /= X.sum(axis=1, keepdims=True)
+    frame = pd.DataFrame(X).add_prefix("pixel")
+    approximator = DistanceApproximator(EarthMoversDistance(ground), DistanceRegressor(effort="fast"), n_pairs=2_000)
+    with pytest.warns(semimetric.SemimetricWarning, match="pixel0, pixel15 are constant"):
+        model = approximator.fit(frame)
+    assert model.columns_.names == tuple(frame.columns)
+    assert "bins on an image of 4 x 4" in repr(model.table_choices_)
+    np.testing.assert_allclose(model.pairwise(frame[:9]), model.pairwise(X[:9]), rtol=1e-12)
+
+
 @pytest.mark.slow
 def test_bins_of_wide_images_are_found_before_single_ones_are_screened():
     X, _ = images(25, 26, n=400)
