@@ -32,7 +32,7 @@ from ...data.schema import Schema
 from ..pairs.base import PairMap
 from ..programs.design_matrix import Design, RowsDesign
 from ..programs.losses import Loss
-from .options import Recipe, SearchCost, exponent_of, exponents_of
+from .options import PowerSum, Recipe, SearchCost, exponent_of, exponents_of
 from .structure import Structure
 
 
@@ -298,7 +298,7 @@ class Trial(NamedTuple):
         named = recipe.directions is None or isinstance(recipe.directions, str)
         return {
             "tables": recipe.tables,
-            "directions": recipe.directions if named else "given",
+            "directions": recipe.directions if named else "mahalanobis" if isinstance(recipe.factors, PowerSum) else "given",
             "link": exponent_of(recipe.link),
             "base_exponents": exponents_of(recipe.base_exponents),
             "n_knots": recipe.n_knots,

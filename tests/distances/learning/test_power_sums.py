@@ -191,6 +191,7 @@ def test_columns_that_depend_on_one_another_have_a_mahalanobis_distance_too(kind
         INDEX, cdist(S @ turn, S @ turn)[tuple(INDEX.T)]
     )
     assert model.recipe_.directions is not None
+    assert model.choices_.chosen.settings["directions"] == "mahalanobis"
     assert model.recipe_.factors.error < 1e-6
 
 
