@@ -22,14 +22,14 @@ class FeatureSum(NamedTuple):
     """
 
     knots: np.ndarray  # those of all embedded features, one feature after another
-    places: np.ndarray  # int64 (E + 1, 3): where the knots, the table (-1: none) and the bends of each feature begin
+    # int64 (E + 1 + n, 3): where the knots, the table (-1: none) and the bends of each feature begin. Rows of joint groups of
+    # raw features follow: where the table begins, the number of grid points and of features; then of each feature its number,
+    # and by how much the number of a grid point grows in a step along it
+    places: np.ndarray
     tables: np.ndarray  # of every feature, row by row; the vertex of the first vector runs along the rows
     outside: np.ndarray  # (E, 3): the slopes below and above each range, and the largest excess for which nothing overflows
     # (F, E - F): the coefficients of raw features in each direction, or (n_bends, E - F): its values at the bends
     matrix: np.ndarray
-    # int64: of each joint group of raw features where its table begins, its grid points and its features, and then of each
-    # feature its number and by how much the number of a grid point grows in a step along it
-    joint: np.ndarray
     bends: np.ndarray  # values at which directions bend, one raw feature after another; empty for linear directions
 
 
@@ -77,14 +77,14 @@ def _part(u, v, e, knots, places, tables, outside):
 
 
 @kernel
-def _joint_parts(x, y, knots, places, tables, joint):
-    """Return the sum over the joint groups: each is ID of both vectors, walked down from the upper grid points (Alg. 1)."""
-    total, at = 0.0, 0
-    while at < joint.shape[0]:
-        vertex, points, n = joint[at], joint[at + 1], joint[at + 2]
+def _joint_parts(x, y, knots, places, tables, at):
+    """Return the sum over the joint groups, from row ``at`` on: ID of both vectors, walked down from the upper grid points."""
+    total = 0.0
+    while at < places.shape[0]:
+        vertex, points, n = places[at, 0], places[at, 1], places[at, 2]
         level, step = np.empty(2 * n), np.empty(2 * n, np.int64)
         for k in range(2 * n):
-            f, stride = joint[at + 3 + 2 * (k // 2)], joint[at + 4 + 2 * (k // 2)]
+            f, stride = places[at + 1 + k // 2, 0], places[at + 1 + k // 2, 1]
             first, last = places[f, 0], places[f + 1, 0] - 1
             value, down = (np.float64(y[f]), stride) if k % 2 else (np.float64(x[f]), stride * points)
             low, t = _cell(value, knots, first, last)
@@ -102,18 +102,18 @@ def _joint_parts(x, y, knots, places, tables, joint):
             total += (level[k] - reached) * tables[vertex]
             reached, vertex = level[k], vertex - step[k]
         total += (1.0 - reached) * tables[vertex]
-        at += 3 + 2 * n
+        at += 1 + n
     return total
 
 
 @kernel
-def distance_of_two(x, y, knots, places, tables, outside, matrix, joint, bends):
+def distance_of_two(x, y, knots, places, tables, outside, matrix, bends):
     """Return the sum over all features for two vectors (F,), before the link; NaN if a value is NaN or out of reach."""
     n, n_directions, total = x.shape[0], matrix.shape[1], 0.0
     for f in range(n):
         total += _part(np.float64(x[f]), np.float64(y[f]), f, knots, places, tables, outside)
-    if joint.shape[0] > 0 and not np.isnan(total):
-        total += _joint_parts(x, y, knots, places, tables, joint)
+    if places.shape[0] > n + n_directions + 1 and not np.isnan(total):
+        total += _joint_parts(x, y, knots, places, tables, n + n_directions + 1)
     if bends.shape[0] == 0:
         for d in range(n_directions):
             p, q = 0.0, 0.0
@@ -153,14 +153,14 @@ def make_metric(
     """Return ``metric(x, y)``, whose arrays are constants; it is compiled at its first call, for the arrays that it is given.
 
     The sum goes through the link that ``exponent``, ``bends`` and ``slopes`` say, see `linked`. It stands in the function
-    itself: to hand seven arrays over to another one takes as long as two features.
+    itself: to hand six arrays over to another one takes as long as two features.
     """
-    knots, places, tables, outside, matrix, joint, directions_bend = parts
+    knots, places, tables, outside, matrix, directions_bend = parts
     straight = exponent == 1.0 and not len(slopes)
 
     @exported
     def metric(x, y):
-        total = _distance_inlined(x, y, knots, places, tables, outside, matrix, joint, directions_bend)
+        total = _distance_inlined(x, y, knots, places, tables, outside, matrix, directions_bend)
         return total if straight else linked(total, exponent, bends, slopes)
 
     return metric

@@ -49,7 +49,7 @@ def test_a_part_may_stand_on_a_combination_of_features():
     knots, tables = np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 3.0, 3.0, 0.0])
     places = np.array([[0, -1, 0], [1, -1, 0], [2, 0, -1], [4, -1, -1]])
     outside = np.array([[0.0, 0.0, np.inf], [0.0, 0.0, np.inf], [2.0, 5.0, 100.0]])
-    parts = FeatureSum(knots, places, tables, outside, np.array([[1.0], [-1.0]]), np.empty(0, np.int64), np.empty(0))
+    parts = FeatureSum(knots, places, tables, outside, np.array([[1.0], [-1.0]]), np.empty(0))
     metric, root = (make_metric(parts, exponent) for exponent in (1.0, 0.5))
     x, y = np.array([2.0, 2.0]), np.array([1.5, 1.0])
     assert metric(x, y) == pytest.approx(1.5)

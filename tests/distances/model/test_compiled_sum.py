@@ -24,6 +24,7 @@ BENDS = (np.array([0.0, 1.0, 2.0]), np.array([0.5]), np.array([-1.0, 1.0]))
 EMBEDDINGS = {name: cases.EMBEDDINGS[name] for name in ("singles", "with diagonal", "warped")} | {
     "asymmetric": lambda grid: PairEmbedding(grid, symmetry="none"),
     "some features": lambda grid: PairEmbedding(grid, [(2,), (0,)]),
+    "joint": lambda grid: PairEmbedding(grid, [(1, 0), (0, 2), *((f,) for f in range(3, grid.n_features))]),
 }
 DIRECTIONS = {
     "none": None,
@@ -99,7 +100,7 @@ def test_what_is_refused_is_told_as_ever(case):
 
 
 def test_a_distance_that_cannot_be_compiled_is_that_of_the_tables(monkeypatch, rng):
-    joint = PairEmbedding(Grid([[0.0, 1.0]] * 2), [(0, 1)])
+    joint = PairEmbedding(Grid([[0.0, 1.0]] * 2), [(0, 1)], symmetry="swap")
     d = Semimetric(joint, np.ones(joint.n_columns), np.ones(2), ("a", "b"))
     x, y = rng.random((2, 2))
     assert np.isnan(distance_of_arrays(d)(x, y))

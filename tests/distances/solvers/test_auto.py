@@ -49,7 +49,7 @@ def test_cvxpy_is_a_name_with_or_without_an_engine():
 
 
 def test_an_engine_that_is_not_there_is_refused_before_anything_is_chosen(monkeypatch):
-    monkeypatch.setattr(measured_learner, "choose", None)  # so that a choice fails
+    monkeypatch.setattr(measured_learner, "decide", None)  # so that a choice fails
     model = DistanceRegressor(program=Program(solver="cvxpy:NOPE"))
     pairs = np.random.default_rng(0).random((30, 2, 2))
     assert_refused(lambda: model.fit(pairs, pairs.sum(axis=(1, 2))), "no engine 'NOPE'", "CLARABEL")
