@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cases import candidate
+from cases import assert_refused, candidate
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from semimetric import NotSupportedError
 from semimetric.distances.learning.comparison_fit import simplest_with_discriminants
 from semimetric.distances.learning.groups import last_gain
 from semimetric.distances.learning.large_margin import first_unless_better
@@ -149,6 +150,7 @@ def test_choices_are_a_frame_and_a_table_in_a_notebook(use):
     assert choices.measure in html
     assert len(Choices().to_frame()) == 0
     assert "nothing was left" in Choices()._repr_html_()
+    assert_refused(lambda: Choices().chosen, "nothing was compared", "`recipe_` has what was given", error=NotSupportedError)
 
 
 @given(compared())
