@@ -356,7 +356,7 @@ class Schema:
             codes = feature.encode(column, name) if is_read else np.zeros(1)
             gaps = np.isnan(codes)
             if drops and k not in named and (reason := _why_of_no_use(title, codes)):
-                drops = not _has_histograms(X, n)
+                drops = bool(reasons) or not _has_histograms(X, n)  # which are looked for once
                 if drops:
                     reasons[title] = reason
                     continue
