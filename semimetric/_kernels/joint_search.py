@@ -112,7 +112,8 @@ def _add_two(tables, row, cut, column, stride, block, out):
 
 
 @kernel
-def _sort_steps(step, fraction):
+def sort_steps(step, fraction):
+    """Sort the fractions, and the steps as them."""
     for j in range(1, fraction.shape[0]):
         f, d, i = fraction[j], step[j], j
         while i > 0 and fraction[i - 1] > f:
@@ -165,7 +166,7 @@ def _add_many(query, row, first, column, stride, block, out):
             low, high = np.int64(block.lower[column[j], r]), np.int64(block.upper[column[j], r])
             vertex += high * stride[j]
             step[j], fraction[j] = (high - low) * stride[j], block.fraction[column[j], r]
-        _sort_steps(step, fraction)
+        sort_steps(step, fraction)
         turned = query.turn != 0 and _is_smaller(query, first, column, block, r)
         out[r] += _of_many(query.swapped if turned else query.tables, row, cut, vertex, step, fraction)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import exported, inlined, kernel
+from .joint_search import sort_steps
 from .locate import lower_knot, rise
 
 _NONE = np.empty(0)
@@ -82,21 +83,17 @@ def _joint_parts(x, y, knots, places, tables, at):
     total = 0.0
     while at < places.shape[0]:
         vertex, points, n = places[at, 0], places[at, 1], places[at, 2]
-        level, step = np.empty(2 * n), np.empty(2 * n, np.int64)
+        level, step = np.zeros(2 * n), np.zeros(2 * n, np.int64)
         for k in range(2 * n):
             f, stride = places[at + 1 + k // 2, 0], places[at + 1 + k // 2, 1]
             first, last = places[f, 0], places[f + 1, 0] - 1
             value, down = (np.float64(y[f]), stride) if k % 2 else (np.float64(x[f]), stride * points)
             low, t = _cell(value, knots, first, last)
             vertex += low * down
-            if first == last:
-                down = 0
-            vertex += down
-            place = k
-            while place > 0 and level[place - 1] > t:
-                level[place], step[place] = level[place - 1], step[place - 1]
-                place -= 1
-            level[place], step[place] = t, down
+            if first < last:
+                level[k], step[k] = t, down
+                vertex += down
+        sort_steps(step, level)
         reached = 0.0
         for k in range(2 * n):
             total += (level[k] - reached) * tables[vertex]

@@ -31,7 +31,7 @@ def decide(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
     if wide is not None:
         return Decided(wide.chosen, wide)
     chosen = choose(recipe, data, names, knots=knots, alpha=alpha)
-    if recipe.directions is not None or not chosen.has_layout:
+    if not chosen.has_layout:
         return Decided(chosen)
     found = decide(chosen.recipe, data, names, knots=knots, alpha=alpha)
     return found._replace(chosen=found.chosen._replace(tables=chosen.tables))

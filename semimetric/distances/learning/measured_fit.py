@@ -309,10 +309,10 @@ def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
     else:
         singles = replace(singles, tables="full") if recipe.tables == "auto" else singles
         linked = _with_link(singles, data, names, _power_sum(singles, data), knots=knots, alpha=alpha)
-        laid_out = recipe.tables == "auto" and knots and may_have_layout(recipe, data, names)
-        first = _first_error(linked.recipe, data, names, knots, alpha) if laid_out else []
-        of_bins = sums_over_bins(recipe, data, first, alpha=alpha)
-        found = _with_numbers(linked, data, names, knots=knots, alpha=alpha) if of_bins is None else of_bins
+        of_bins = None
+        if recipe.tables == "auto" and knots and may_have_layout(recipe, data, names):
+            of_bins = sums_over_bins(recipe, data, _first_error(linked.recipe, data, names, knots, alpha), alpha=alpha)
+        found = of_bins or _with_numbers(linked, data, names, knots=knots, alpha=alpha)
     if recipe.tables == "auto" and found.numbers and knots and _is_inexact(found, recipe, data, names):
         found = _or_joint(found, recipe, data, names, alpha=alpha)
     if automatic(recipe.groups):
@@ -406,7 +406,7 @@ _ALL_PAIRS, _MOST_FEATURES = 3, 20  # of so few features all pairs have a joint 
 _MOST_BESIDE = 1_500  # weights of single tables, beside which joint ones are looked for
 _LOOKED_FOR = AutoGroups(max_groups=4, max_columns=1_500, max_candidates=45)  # of 10 features, in some seconds
 _FEW_SUMS = {"n_slices": 8, "n_edges": 0, "ball_radii": (1.5,), "max_features": 300}  # by which layouts are compared
-_CLEAR_GAIN = 0.75  # times the error of single features: bins of distances that see no layout have .78 and more, mostly 3
+_CLEAR_GAIN = 0.75  # times the error of single features: bins of distances that see no layout have .77 and more, mostly 2 to 5
 
 
 @storable
@@ -420,10 +420,10 @@ def _is_inexact(found: Chosen, recipe: Recipe, data: MeasuredDistances, names: N
     """Return True if what was found is not nearly exact, and joint tables of few features may be compared with it."""
     power = found.recipe.factors
     exact = isinstance(power, PowerSum) and power.error <= NEARLY_EXACT
-    if exact or data.items.shape[1] > _MOST_FEATURES or not recipe.may_share or recipe.link == "concave":
+    few = data.items.shape[1] <= _MOST_FEATURES and not len(recipe.base_distances)
+    if exact or not few or not recipe.may_share or recipe.link == "concave":
         return False
-    errors = [] if len(recipe.base_distances) else _relative_errors([found.recipe], data, names)
-    return any(candidate.loss > NEARLY_EXACT for candidate in errors)
+    return any(candidate.loss > NEARLY_EXACT for candidate in _relative_errors([found.recipe], data, names))
 
 
 def _compared(first: Recipe, second: Recipe, named: Sequence[Mapping[str, Any]], data: MeasuredDistances, names: Names,

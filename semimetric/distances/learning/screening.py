@@ -332,8 +332,7 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
             return ScreenedFit(shared, learn(shared.recipe, data, names))
         if may_have_layout(recipe, data, names):
             of_bins = sums_over_bins(recipe, data, straight_errors(recipe, data, names, alpha=alpha), alpha=alpha)
-            found = None if of_bins is None else fit_screened(of_bins.recipe, data, names, knots=knots, alpha=alpha)
-            if of_bins is not None and found is not None:
+            if of_bins and (found := fit_screened(of_bins.recipe, data, names, knots=knots, alpha=alpha)):
                 return found._replace(chosen=found.chosen._replace(tables=of_bins.tables))
         recipe = replace(recipe, tables="full")
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe

@@ -52,14 +52,13 @@ def feature_sum(d: Any) -> FeatureSum:
     places = np.full((grid.n_features + 1, 3), -1)
     places[:, 0], places[: len(bend_starts), 2] = grid.starts, bend_starts
     joint = []
-    for start, group in zip(starts.tolist(), groups, strict=False):
+    for g, group in enumerate(groups):
         if len(group) == 1:
-            places[group[0], 1] = start
+            places[group[0], 1] = starts[g]
             continue
-        sizes = grid.sizes[list(group)]
-        strides = [int(sizes[k + 1 :].prod()) for k in range(len(group))]
-        joint.append([start, int(sizes.prod()), len(group)])
-        joint += [[f, stride, 0] for f, stride in zip(group, strides, strict=True)]
+        table = d.embedding.vertices[g]
+        joint.append([starts[g], table.n_points, len(group)])
+        joint += [[f, stride, 0] for f, stride in zip(group, table.strides, strict=True)]
     places = np.vstack([places, *joint])
     tables = np.concatenate([np.empty(0), *(table.values.ravel() for table in d.embedding.tables(d.weights))])
     outside = np.column_stack([d.epsilon, d.value_limits.most])

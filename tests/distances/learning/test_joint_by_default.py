@@ -21,6 +21,7 @@ from semimetric import (
     Tables,
 )
 from semimetric._foundation.types import Pairs
+from semimetric.distances.features.histograms import layouts
 from semimetric.distances.learning.measured import MeasuredDistances
 from semimetric.distances.learning.measured_fit import HeldOutDistances, error_and_disorder, relative_error
 from semimetric.distances.learning.options import Recipe
@@ -260,6 +261,26 @@ def images(*sides, n=300, seed=0):
     bumps = np.exp(-((places - centres) ** 2).sum(axis=3) / rng.uniform(0.5, 2.0, (n, 2, 1))).sum(axis=1)
     bumps[bumps < 0.05] = 0.0
     return bumps / bumps.sum(axis=1, keepdims=True), cdist(places, places)
+
+
+@pytest.mark.parametrize(
+    ("n_bins", "names"),
+    [
+        (3, []),
+        (5, ["a line", "a circle"]),
+        (27, ["a line", "a circle", "an image of 3 x 9", "an image of 9 x 3", "a cube of 3 x 3 x 3"]),
+        (60, ["a line", "a circle", "an image of 5 x 12", "an image of 6 x 10", "an image of 10 x 6", "an image of 12 x 5"]),
+        (1024, ["a line", "an image of 32 x 32"]),
+        (1025, []),
+    ],
+)
+def test_layouts_place_every_bin(n_bins, names):
+    found = layouts(n_bins)
+    assert list(found) == names
+    for features in found.values():
+        places = np.reshape(features.bin_coordinates, (n_bins, -1))
+        assert len(np.unique(places, axis=0)) == n_bins
+        assert (np.lexsort(places.T[::-1]) == np.arange(n_bins)).all()  # numbered row by row
 
 
 @pytest.mark.parametrize("sides", [(4, 6), (3, 3, 3)])

@@ -47,6 +47,13 @@ def test_defaults_learn_from_many_directions_and_keep_few():
     assert {c.settings["n_knots"] for c in model.choices_} == {2}
 
 
+@pytest.mark.parametrize(("tables", "n", "screened"), [("warped", 200, True), ("warped", 100, False), ("full", 200, False)])
+def test_scales_with_directions_are_screened_of_fewer_numbers(tables, n, screened):
+    X, directions, index, y = wide_problem(np.random.default_rng(0))
+    learner = DistanceRegressor(directions=directions[:n], tables=tables, alpha=1e-4, effort="fast", preprocessor=X)
+    assert learner.fit(index, y).screened_ is screened
+
+
 @pytest.mark.parametrize("tables", ["full", "warped"])
 def test_the_distance_of_different_items_is_positive(tables):
     d = fitted(tables=tables, axioms="metric" if tables == "warped" else "semimetric")[0].semimetric_
