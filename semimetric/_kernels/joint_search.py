@@ -113,7 +113,7 @@ def _add_two(tables, row, cut, column, stride, block, out):
 
 @kernel
 def sort_steps(step, fraction):
-    """Sort the fractions, and the steps as them."""
+    """Sort the fractions in place, and put the steps in the same order."""
     for j in range(1, fraction.shape[0]):
         f, d, i = fraction[j], step[j], j
         while i > 0 and fraction[i - 1] > f:

@@ -599,7 +599,7 @@ def _why_no_categories(texts: Sequence[str]) -> str:
 
 
 def _has_histograms(X: Any, n: int) -> bool:
-    """Return True for a frame of ``n`` columns whose rows are histograms, of which an empty bin is a part like any other."""
+    """Return True for a frame of ``n`` columns whose rows are histograms: bins that are always empty belong to them."""
     columns = [column_of(X, k) for k in range(n)]
     if not all(holds_numbers(column) and not holds_truth(column) for column in columns):
         return False

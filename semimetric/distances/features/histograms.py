@@ -408,7 +408,7 @@ _LEAST_SIDE, _LONG_SIDE = 3, 3.0  # of an image and a cube, and how many times a
 
 
 def layouts(n_bins: int) -> dict[str, HistogramFeatures]:
-    """Return features of bins that are numbered along a line, a circle, the rows of images or cubes, by the name of each.
+    """Return the features of every layout that bins may have, by its name: a line, a circle, images and a cube, row by row.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from .screening import ScreenedFit, fit_screened
 
 
 class Decided(NamedTuple):
-    """The choices that were made, and the fit of screening, which learns on the way."""
+    """The choices that were made, and the fit by screening if there was one, which learns at the same time."""
 
     chosen: Chosen
     wide: ScreenedFit | None = None

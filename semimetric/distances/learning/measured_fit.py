@@ -452,7 +452,7 @@ def may_have_layout(recipe: Recipe, data: MeasuredDistances, names: Names) -> bo
 
 
 def sums_over_bins(recipe: Recipe, data: MeasuredDistances, features: Sequence[Candidate], *, alpha: bool) -> Chosen | None:
-    """Return scales of sums over the bins of histograms, in the layout that gains most over the best of single ``features``.
+    """Return a recipe with sums over the bins of histograms, in the layout that gains most over the best of ``features``.
 
     None if single features are nearly exact, or no layout has a quarter less error. Few sums of each are compared, which have
     straight scales, and a root if links are compared. The recipe that is returned has this link, and all sums as directions.
@@ -542,7 +542,7 @@ def _first_error(recipe: Recipe, data: MeasuredDistances, names: Names, knots: b
 
 
 def straight_errors(recipe: Recipe, data: MeasuredDistances, names: Names, *, alpha: bool) -> list[Candidate]:
-    """The relative errors of straight scales of single features, and of the root of their sum if links are compared."""
+    """Return relative errors of straight scales of single features, and of the root of their sum if links are compared."""
     links = ("identity", "sqrt") if recipe.link == "auto" else (recipe.link,)
     straight = [replace(recipe, tables="warped", n_knots=2, link=link) for link in links if not is_chosen(link)]
     return [candidate for each in straight for candidate in _first_error(each, data, names, False, alpha)]
