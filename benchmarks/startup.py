@@ -30,6 +30,9 @@ PROCESSES = {
     "python": ["-c", "pass"],
     "import numpy": ["-c", "import numpy"],
     "import semimetric": ["-c", "import semimetric"],
+    "import sklearn.base": ["-c", "import sklearn.base"],  # which every estimator needs
+    "import sklearn.base, numba": ["-c", "import sklearn.base, numba"],
+    "semimetric.NeighborIndex": ["-c", "import semimetric; semimetric.NeighborIndex"],
     "semimetric.DistanceRegressor": ["-c", "import semimetric; semimetric.DistanceRegressor"],
     "semimetric --version": [*RUN, "--version"],
     "semimetric --help": [*RUN, "--help"],

@@ -3,11 +3,12 @@
     SEMIMETRIC_BROWSER=/usr/bin/chromium python tools/check_site_in_browser.py docs/_build/html
 
 prints one line for each finding, and exits with 1 if there are any. `make test-site` finds the browser, and installs Playwright
-and axe. Pages are looked at in light and in dark.
+and axe. Pages are looked at in light and in dark, and as wide as on a screen and on a phone.
 
 1. axe finds no violation of the rules that it has by default.
 2. No page asks for anything that is not a file, and no script of a page fails.
-3. The search finds a class and its page.
+3. No page and no line of code is wider than its place.
+4. The search finds a class and its page.
 """
 
 import os
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+WIDTHS = (1300, 390)
+TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll("pre")]
+    .filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.textContent.trim().slice(0, 60))"""
 PAGES = (
     "index.html", "start.html", "choose.html", "guide.html", "learning.html", "neighbors.html", "drawing.html", "effort.html",
     "api.html", "generated/api/semimetric.DistanceRegressor.html", "generated/api/semimetric.NeighborIndex.html",
@@ -33,16 +37,25 @@ def findings(browser: Any, site: Path) -> Iterator[str]:
 
     said: list[str] = []
     for scheme in ("light", "dark"):
-        page = browser.new_context(color_scheme=scheme, viewport={"width": 1300, "height": 900}).new_page()
+        page = browser.new_context(color_scheme=scheme, viewport={"width": WIDTHS[0], "height": 900}).new_page()
         page.on("request", lambda request: said.extend([f"asks for {request.url}"] if is_elsewhere(request.url) else []))
         page.on("pageerror", lambda error: said.append(f"a script fails: {error}"))
         for name in PAGES:
             page.goto((site / name).as_uri())
             page.wait_for_load_state("load")
             said.extend(violation(each) for each in Axe().run(page).response["violations"])
+            if scheme == "light":
+                said.extend(too_wide(page))
             yield from (f"{name} ({scheme}): {each}" for each in said)
             said.clear()
     yield from search(page, site)
+
+
+def too_wide(page: Any) -> Iterator[str]:
+    """What is cut off on a screen or on a phone, as sentences; the page is left as wide as it was."""
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        yield from (f"wider than its place at {width} pixels: {text!r}" for text in page.evaluate(TOO_WIDE))
 
 
 def is_elsewhere(address: str) -> bool:

@@ -39,6 +39,21 @@ ENGINES = {  # of search_curves.py
     "FAISS NSG": ("FAISS NSG", "#8e44ad", "v"), "hnswlib": ("hnswlib", "#2a8c4a", "s"),
     "pynndescent": ("pynndescent", "#d9622b", "P"),
 }  # fmt: skip
+LIBRARIES = ("aeon", "tslearn", "rapidfuzz", "POT", "SciPy")  # of expensive.py
+KINDS = {  # the data of expensive.py
+    "cbf": "warping, cylinder-bell-funnel", "gunpoint": "MSM, GunPoint", "channels": "warping, 12 channels",
+    "words": "edits, words", "dna": "edits, DNA", "clouds": "transport, clouds in 7-D", "digits": "transport, 8 x 8",
+    "images_16": "transport, 16 x 16", "images_32": "transport, 32 x 32", "colours": "transport, 512 colours",
+    "topics": "Jensen-Shannon, 128 topics", "roads": "shortest paths",
+}  # fmt: skip
+STORAGES = {  # of memory.py, and whether items are in memory too
+    "float64 (default)": ("float64", True), "uint16": ("uint16", True), "uint16, items in a file": ("uint16", False),
+}  # fmt: skip
+PARTS = {
+    "#0b5fa5": ("items", ("items",)), "#3f97d8": ("positions on the knots", ("positions",)),
+    "#9cc9ec": ("codes, lists and ids", ("codes", "lists", "ids", "alive")),
+    "#c9c9c9": ("codes of approximate search", ("faiss",)), "#8f8f8f": ("graph", ("graph",)),
+}  # fmt: skip
 
 
 def row(name: str, **values: Any) -> dict[str, Any]:
@@ -49,10 +64,10 @@ def row(name: str, **values: Any) -> dict[str, Any]:
     return found[-1]
 
 
-def picture(width: float = 7.2, height: float = 3.8, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes, without lines above and to the right."""
+def picture(width: float = 7.2, height: float = 3.8, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its axes, one below the other for narrow screens, without lines above and to the right."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = list(figure.subplots(1, columns, squeeze=False)[0])
+    axes = list(figure.subplots(panels, 1, squeeze=False)[:, 0])
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
     return figure, axes
@@ -152,6 +167,14 @@ def fits_by_size() -> list[dict[str, Any]]:
     return [each for each in kept_rows("scale", "scale: least squares, 32 features x 8 knots") if each["threads"] == 2]
 
 
+def results_of_defaults(name: str) -> tuple[float, float, float]:
+    """Return the recall of a learned distance of expensive.py, and how many times as fast it is, and the proved nearest are."""
+    learned, proved = (row("expensive", data=name, method=method) for method in ("learned", "proved"))
+    peers = [each for each in kept_rows("expensive") if each["data"] == name and each["method"] in LIBRARIES]
+    fastest = min(each["ms_query"] for each in peers)
+    return learned["recall"], fastest / learned["ms_query"], fastest / proved["ms_query"]
+
+
 # Pictures -----------------------------------------------------------------------------------------------------------------
 
 
@@ -211,7 +234,7 @@ def recall() -> Figure:
     """Draw queries a second against recall of every engine, at all sizes that were measured."""
     found = kept_rows("search_curves")
     sizes = sorted({each["points"] for each in found})
-    figure, axes = picture(width=max(7.2, 5.2 * len(sizes)), height=4.8, columns=len(sizes))
+    figure, axes = picture(height=4.2 * len(sizes) + 0.6, panels=len(sizes))
     missed = {0.1: ".9", 0.05: ".95", 0.02: ".98", 0.01: ".99", 0.005: ".995", 0.002: ".998", 0.001: ".999", LEAST: "1"}
     for ax, size in zip(axes, sizes, strict=True):
         for engine, (name, colour, marker) in ENGINES.items():
@@ -227,15 +250,15 @@ def recall() -> Figure:
         ax.set_title(f"{size:,} points, 32 features", loc="left", fontsize=11)
         ax.grid(alpha=0.25)
         plain(ax, y=True)
-    axes[0].set_ylabel("queries per CPU second")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9, frameon=False)
+        ax.set_ylabel("queries per CPU second")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, frameon=False)
     return figure
 
 
 def proved() -> Figure:
     """Draw the shares of exact calls and of the time of brute force until the ten nearest are proved."""
     found = shares_of_calls()
-    figure, axes = picture(width=8.4, height=4.0, columns=2)
+    figure, axes = picture(height=7.0, panels=2)
     names, places = list(found), np.arange(len(found))
     for ax, k, label in ((axes[0], 0, "exact calls, % of all items"), (axes[1], 1, "time of a query, % of brute force")):
         shares = [100 * found[name][k] for name in names]
@@ -245,7 +268,7 @@ def proved() -> Figure:
         ax.bar_label(
             drawn, [f"{share:.1f} %" if share < 200 else f"{share / 100:.0f} times" for share in shares], fontsize=9, padding=4
         )
-        ax.set_yticks(places, names if k == 0 else [""] * len(names), fontsize=9)
+        ax.set_yticks(places, names, fontsize=9)
         ax.set(xlim=(0, 128), ylim=(len(found) - 0.4, -0.6), xlabel=label, xticks=[0, 50, 100])
         ax.axvline(100, color=INK, linewidth=1)
     axes[0].set_title("Until the ten nearest are proved", loc="left", fontsize=11)
@@ -273,6 +296,30 @@ def transport() -> Figure:
     return figure
 
 
+def defaults() -> Figure:
+    """Draw how near the defaults come to slow distances, and how much sooner they answer than the fastest library."""
+    figure, axes = picture(height=9.0, panels=2)
+    found = {name: results_of_defaults(name) for name in KINDS}
+    order = sorted(KINDS, key=lambda name: -found[name][0])
+    places = np.arange(len(order))
+    recalls = axes[0].barh(places, [found[name][0] for name in order], color=OURS, height=0.7)
+    axes[0].bar_label(recalls, [f"{found[name][0]:.2f}".removeprefix("0") for name in order], fontsize=9, padding=4)
+    axes[0].set(xlim=(0, 1.1), xlabel="share of the ten nearest that the learned distance finds")
+    for k, colour, label in ((1, OURS, "learned distance, not proved"), (2, "#3f97d8", "ten nearest proved")):
+        axes[1].barh(
+            places + (k - 1.5) * 0.4, [found[name][k] - 1 for name in order], left=1, color=colour, height=0.38, label=label
+        )
+    axes[1].set(xscale="log", xlabel="times as fast as brute force by the fastest library; left of 1 ours is slower")
+    axes[1].axvline(1, color=INK, linewidth=1)
+    axes[1].legend(loc="lower left", fontsize=9, frameon=False)
+    for ax in axes:
+        ax.set_yticks(places, [KINDS[name] for name in order], fontsize=9)
+        ax.set_ylim(len(order) - 0.4, -0.6)
+    axes[0].set_title("In place of slow distances, with nothing set", loc="left", fontsize=11)
+    plain(axes[1], x=True)
+    return figure
+
+
 def colours() -> Figure:
     """Draw the STRESS of colour differences on held-out colour centres and on held-out studies."""
     names = {
@@ -280,13 +327,12 @@ def colours() -> Figure:
         "semimetric, power": "semimetric, power link", "power of CIEDE2000": "power of CIEDE2000",
         "semimetric": "semimetric", "CIEDE2000": "CIEDE2000", "CIELAB": "CIELAB",
     }  # fmt: skip
-    figure, axes = picture(width=8.4, height=2.8, columns=2)
+    figure, axes = picture(height=5.0, panels=2)
     kinds = (("centres", "colours held out"), ("subsets", "whole studies held out"))
     for ax, (key, title) in zip(axes, kinds, strict=True):
         bars(ax, list(names), [row("colour", model=model)[key] for model in names.values()], "{:.1f}")
         ax.set(xlabel="STRESS, lower is better", xlim=(0, 50))
         ax.set_title(title, loc="left", fontsize=11)
-    axes[1].set_yticklabels([])
     return figure
 
 
@@ -294,7 +340,7 @@ def growth() -> Figure:
     """Draw seconds and memory of a fit against the number of pairs."""
     found = fits_by_size()
     pairs = [each["pairs"] for each in found]
-    figure, axes = picture(columns=2, height=3.2)
+    figure, axes = picture(height=5.8, panels=2)
     quantities = (("seconds", "seconds, two threads", "log"), ("MiB_above_input", "MiB above the data", "linear"))
     for ax, (key, label, scale) in zip(axes, quantities, strict=True):
         heights = [each[key] for each in found]
@@ -310,9 +356,27 @@ def growth() -> Figure:
     return figure
 
 
+def memory() -> Figure:
+    """Draw the bytes that an index holds for a point, by its parts."""
+    figure, (ax,) = picture(height=3.1)
+    for place, (storage, in_memory) in enumerate(STORAGES.values()):
+        (held,) = (each for each in kept_rows("memory", "memory: bytes a point of an index") if each["storage"] == storage)
+        left = 0.0
+        for shade, (label, names) in PARTS.items():
+            size = sum(held[f"{name}, bytes a point"] for name in names if in_memory or name != "items")
+            ax.barh(place, size, left=left, color=shade, height=0.6, label=label if place == 0 else None)
+            left += size
+        ax.annotate(f"{left:.0f}", (left, place), (5, -4), textcoords="offset points", fontsize=9)
+    ax.set_yticks(range(len(STORAGES)), list(STORAGES), fontsize=9)
+    ax.set(xlabel="bytes a point of 32 features", xlim=(0, 720), ylim=(len(STORAGES) - 0.3, -0.6))
+    figure.legend(loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+    ax.set_title("What an index holds in memory", loc="left", fontsize=11)
+    return figure
+
+
 PICTURES = {  # in their order on the page
-    "classes": classes, "ranks": mean_ranks, "values": values, "transport": transport, "proved": proved, "recall": recall,
-    "colours": colours, "growth": growth,
+    "classes": classes, "ranks": mean_ranks, "values": values, "transport": transport, "proved": proved,
+    "defaults": defaults, "recall": recall, "colours": colours, "growth": growth, "memory": memory,
 }  # fmt: skip
 
 

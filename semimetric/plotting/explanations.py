@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from .._foundation.errors import InputError
 from .._foundation.text import number_text
@@ -24,11 +25,13 @@ _CYCLE = (0, 1, 2, 3, 4, 5, 6, 8, 9)  # colours of matplotlib's cycle, without i
 
 
 def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> Axes:
-    """Draw the shares of the features in the distance between items and their impostors as bars, the largest first.
+    """Draw the shares of the features in the learned distance as bars, the largest first.
+
+    For classes it is the distance between items and their impostors.
 
     Parameters
     ----------
-    model : LargeMarginLearner, or SemimetricClassifier with one, that is fitted
+    model : LargeMarginLearner, SemimetricClassifier or SemimetricRegressor that is fitted
         Anything with ``feature_importances_`` and ``semimetric_``.
     ax : matplotlib Axes or None
     most : int, default 12
@@ -53,7 +56,10 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     labels, widths = largest_parts(names, values, most, "features", fewest=len(names))
     axes = axes_of(ax, rows=len(labels))
     axes.barh(range(len(labels)), widths, color=[BLUE if k < most else GREY for k in range(len(labels))], height=0.7)
-    axes.set(xlabel="share of the distance to other classes", title="Which features separate the classes")
+    if is_regressor(model):
+        axes.set(xlabel="share of the distance", title="Which features the distance counts")
+    else:
+        axes.set(xlabel="share of the distance to other classes", title="Which features separate the classes")
     return label_rows(axes, labels)
 
 

@@ -9,7 +9,7 @@ from semimetric._foundation.optional_imports import _EXTRAS, optional
 
 def test_the_name_on_the_index_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
-    with pytest.raises(MissingExtraError, match="pip install POT, or all of the extra in the folder of semimetric"):
+    with pytest.raises(MissingExtraError, match="pip install POT, or semimetric with all of the extra"):
         optional("ot")
 
 

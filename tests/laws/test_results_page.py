@@ -138,3 +138,11 @@ def test_growth(results):
     few, _, many = results["fits_by_size"]()
     assert_says("grow", f"{few['seconds']:.2f} s", f"{many['seconds']:.0f} s")
     assert_says("grow", *(f"{each['MiB_above_input']:.0f} MiB" for each in (few, many)))
+
+
+def test_memory_of_an_index(results):
+    held = {row["storage"]: row for row in results["kept_rows"]("memory", "memory: bytes a point of an index")}
+    names = [f"{name}, bytes a point" for _, parts in results["PARTS"].values() for name in parts]
+    by_default, short = (sum(held[storage][name] for name in names) for storage in ("float64", "uint16"))
+    items, graph = (held["uint16"][f"{name}, bytes a point"] for name in ("items", "graph"))
+    assert_says("memory does", *(f"{size:.0f}" for size in (by_default, short, short - items, items, graph)))

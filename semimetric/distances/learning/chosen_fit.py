@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..._foundation.errors import silent
 from ...data.schema import Names
 from .concave_link import fit_concave_link
 from .measured import MeasuredDistances
@@ -22,7 +23,8 @@ class Decided(NamedTuple):
         recipe = self.chosen.recipe
         if self.wide is not None:
             return recipe, self.wide.learned
-        return fit_concave_link(recipe, data, names) if concave else (recipe, learn(recipe, data, names))
+        with silent(*self.chosen.no_news):
+            return fit_concave_link(recipe, data, names) if concave else (recipe, learn(recipe, data, names))
 
 
 def decide(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Decided:
@@ -33,5 +35,6 @@ def decide(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool
     chosen = choose(recipe, data, names, knots=knots, alpha=alpha)
     if not chosen.has_layout:
         return Decided(chosen)
-    found = decide(chosen.recipe, data, names, knots=knots, alpha=alpha)
+    with silent(*chosen.no_news):
+        found = decide(chosen.recipe, data, names, knots=knots, alpha=alpha)
     return found._replace(chosen=found.chosen._replace(tables=chosen.tables))

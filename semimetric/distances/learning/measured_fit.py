@@ -291,6 +291,11 @@ class Chosen(NamedTuple):
         """True if directions were chosen, which are sums over bins of histograms; nothing else is chosen then."""
         return self.tables.rule is second_if_it_gains_clearly
 
+    @property
+    def no_news(self) -> tuple[str, ...]:
+        """The causes of warnings that say nothing to the user: bins with a layout may be empty in all histograms."""
+        return ("constant features",) if self.has_layout else ()
+
 
 def choose(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> Chosen:
     """Choose what is "auto": link and exponents, then numbers of knots and the strength of the penalty, tables, then groups.

@@ -307,8 +307,7 @@ def test_bins_that_are_always_empty_stay_in_frames_of_histograms():
     X /= X.sum(axis=1, keepdims=True)
     frame = pd.DataFrame(X).add_prefix("pixel")
     approximator = DistanceApproximator(EarthMoversDistance(ground), DistanceRegressor(effort="fast"), n_pairs=2_000)
-    with pytest.warns(semimetric.SemimetricWarning, match="pixel0, pixel15 are constant"):
-        model = approximator.fit(frame)
+    model = approximator.fit(frame)  # without a warning of them
     assert model.columns_.names == tuple(frame.columns)
     assert "bins on an image of 4 x 4" in repr(model.table_choices_)
     np.testing.assert_allclose(model.pairwise(frame[:9]), model.pairwise(X[:9]), rtol=1e-12)
