@@ -3,9 +3,12 @@
 - transport: digits pooled to 4 x 4 bins, exact distances by POT; Euclidean, thresholded, and squared ground distances, a third
   of the pairs each. Potentials and plans were chosen on 400 other images.
 - duals: each exact distance of a query to its first 10 items bounds its distances to all others.
-- clouds: signatures as `cloud_bounds.py` draws them, under three metrics, a third of the pairs each, and duals of these.
+- clouds: signatures as `cloud_bounds.py` draws them, under three metrics, a third of the pairs each, and duals of these;
+  quick lower bounds, too.
 - series: curves as `warping_bounds.py` draws them, one channel and twelve of unequal lengths, half of the pairs each, under
   dynamic time warping, and under its kin with the parameters that stand there; quick lower bounds, too.
+- edits: words of 4 to 12 of 26 letters, and of 16 to 32 of 4, half of the pairs each; half of them are others with some letters
+  changed.
 - landmarks: words of 10 letters under the Hamming distance, and points under the Euclidean one, half of the pairs each.
 - hilbert: points in 4 dimensions under the Euclidean distance, in 20 under the root of L1, and shares of 12 parts under the
   root of the Jensen-Shannon divergence, a third of the pairs each, by landmarks with ``geometry="hilbert"``.
@@ -25,6 +28,7 @@ from warping_bounds import KIN, WINDOW, problems
 from semimetric import (
     DynamicTimeWarping,
     EarthMoversDistance,
+    EditBounds,
     ElasticBounds,
     ElasticDistance,
     LandmarkBounds,
@@ -72,16 +76,42 @@ def clouds(n_pairs: int) -> list[dict]:
     n_queries = -(-n_pairs // (3 * n_items))
     drawn = signatures(np.random.default_rng(0), n_items + n_queries, (5, 30))
     items, queries = drawn[:n_items], drawn[n_items:]
-    totals, by_duals = np.zeros(6), np.zeros(6)
+    totals, by_duals, by_quick = np.zeros(6), np.zeros(6), np.zeros(6)
     for metric in ("euclidean", "cityblock", "sqeuclidean"):
         exact, bounds = PointCloudDistance(metric), PointCloudBounds(metric).fit(items)
         for query in queries:
             solved = [exact.with_dual(query, y) for y in items]
             true, at = np.array([value for value, _ in solved]), bounds.at(query)
             totals += counted(at.lower(), true, at.upper())
+            by_quick += counted(at.quick(np.arange(n_items)), true, true)
             low = np.max([at.lower_from_dual(dual, np.arange(n_items)) for _, dual in solved[:10]], axis=0)
             by_duals += counted(low, true, true)
-    return [row("clouds", totals), row("duals of clouds", by_duals)]
+    return [row("clouds", totals), row("quick bounds of clouds", by_quick), row("duals of clouds", by_duals)]
+
+
+def edits(n_pairs: int) -> list[dict]:
+    from rapidfuzz import process
+    from rapidfuzz.distance import Levenshtein
+
+    rng, totals = np.random.default_rng(0), np.zeros(6)
+    n = int(np.ceil(np.sqrt(n_pairs / 2)))
+    for letters, shortest, longest in ((list("abcdefghijklmnopqrstuvwxyz"), 4, 12), (list("ACGT"), 16, 32)):
+        items = ["".join(rng.choice(letters, rng.integers(shortest, longest + 1))) for _ in range(n)]
+        queries = items[n // 2 :] + [changed(word, letters, rng) for word in items[: n // 2]]
+        bounds = EditBounds().fit(items)
+        for query in queries:
+            at = bounds.at(query)
+            true = process.cdist([query], items, scorer=Levenshtein.distance)[0].astype(float)
+            totals += counted(at.lower(), true, at.upper())
+    return [row("edits", totals)]
+
+
+def changed(word: str, letters: list[str], rng: np.random.Generator) -> str:
+    """The word with one to three letters replaced, left out or put in."""
+    for _ in range(rng.integers(1, 4)):
+        k, letter = int(rng.integers(len(word))), str(rng.choice(letters))
+        word = [word[:k] + letter + word[k + 1 :], word[:k] + word[k + 1 :], word[:k] + letter + word[k:]][rng.integers(3)]
+    return word
 
 
 def series(n_pairs: int) -> list[dict]:
@@ -143,7 +173,14 @@ def row(name: str, totals: np.ndarray) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=1_000_000)
-    kinds = {"landmarks": landmarks, "hilbert": hilbert, "transport": transport, "clouds": clouds, "series": series}
+    kinds = {
+        "landmarks": landmarks,
+        "hilbert": hilbert,
+        "transport": transport,
+        "clouds": clouds,
+        "series": series,
+        "edits": edits,
+    }
     parser.add_argument("--kinds", nargs="+", choices=kinds, default=list(kinds))
     options = parser.parse_args()
     n, rows = options.pairs, []

@@ -40,5 +40,6 @@ def optional(module: str) -> ModuleType:
         package = module.split(".")[0]
         raise MissingExtraError(
             f"this needs the package {package!r}, which is not installed; install it with: pip install "
-            f'{_PIP_NAMES.get(package, package)}, or semimetric with all of the extra: pip install ".[{extra}]" in its repository, or [{extra}] behind the name of its wheel'
+            f"{_PIP_NAMES.get(package, package)}, or semimetric with all of the extra: "
+            f'pip install ".[{extra}]" in its repository, or [{extra}] behind the name of its wheel'
         ) from error

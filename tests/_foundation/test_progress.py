@@ -105,12 +105,14 @@ def fits():
     LargeMarginLearner(triplets=Triplets(n_passes=1), n_knots=3, directions=None, tables="warped").fit(
         X, (X[:, 0] > 0.5).astype(int)
     )
+    DistanceRegressor(tables="full", link="identity", effort="fast").fit(pairs, y)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Solution.Splitting")  # 60 pairs leave most of the 2,016 weights to the penalty
 def test_fits_say_beforehand_what_may_take_minutes_and_are_silent_elsewhere(monkeypatch, shown):
     monkeypatch.setattr("semimetric.distances.learning.large_margin._LARGE", 100)
+    monkeypatch.setattr("semimetric.distances.learning.measured_fit._SLOW_COLUMNS", 40)
     pipe = shown(io.StringIO())
     fits()
     assert pipe.getvalue() == ""
@@ -121,6 +123,7 @@ def test_fits_say_beforehand_what_may_take_minutes_and_are_silent_elsewhere(monk
     assert "CuttingPlane(max_rounds=)" in said
     assert "40 items of 3 features: settings are compared in 5 folds of 40 items, then 1 passes learn" in said
     assert "n_passes=" in said
+    assert "tables of up to 45 weights are compared at up to 5 strengths of the penalty" in said
 
 
 @pytest.mark.parametrize("learner", ["regressor", "classes"])

@@ -66,13 +66,14 @@ from ..learning.errors import (
 )
 from ..learning.groups import without_joint
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import check_width, second_if_it_gains_clearly
+from ..learning.measured_fit import IS_NAMED, check_width, second_if_it_gains_clearly
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.power_sum import NEARLY_EXACT
 from ..learning.screening import is_screened
 from ..learning.search import Choices
 from ..learning.settings import MOVED
 from ..learning.structure import Structure, build_structure, check_varied
+from ..model.divergences import closest_divergence
 from ..model.links import link_function
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
@@ -94,6 +95,8 @@ _MOST_STOPPING = 1_000  # pairs
 _FIRST = 500  # pairs of the first round
 _NOT_ZERO = 1e-6  # of the distances of other items: what is larger between an item and itself is no rounding
 _FEWEST_OF_A_ROW = 3  # numbers, of which a mean or a length says something
+_SEARCHED = 64  # items that are compared with one another, as in a search
+_NAMED = 2_000  # pairs on which a known divergence is looked for
 _CHEAP = 3.0  # times the seconds of a learned distance: a distance that takes no longer is called as fast
 _GROWTH = 1.5
 _PATIENCE = 2  # rounds without gain
@@ -326,12 +329,18 @@ class DistanceApproximator(MeasuredLearner):
     def _warn_of_bins(self, items: Floats) -> None:
         """Ask for the places of bins where rows are histograms that neither a layout of bins nor anything else explains."""
         known = self.parameter_source.directions is not None or self.table_choices_.rule is second_if_it_gains_clearly
-        if self.error_.median > NEARLY_EXACT and not known and are_histograms(items):
+        if self.error_.median > NEARLY_EXACT and not known and are_histograms(items) and not self._has_a_name(items):
             warn(
                 f"the rows of X are numbers >= 0 of one sum, as histograms are, and the learned distance errs by "
                 f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, give "
                 "DistanceRegressor(directions=HistogramFeatures(places)) as learner="
             )
+
+    def _has_a_name(self, items: Floats) -> bool:
+        """Return True if the distances are those of a known divergence, of which the fit warns."""
+        left, right = self.pairs_[:_NAMED].T
+        match = closest_divergence(items[left], items[right], self.distances_[:_NAMED])
+        return match is not None and match.error <= IS_NAMED
 
     def _fit_objects(self, recipe: Recipe, X: Any) -> Self:
         """Learn the distance of objects over their features."""
@@ -592,9 +601,11 @@ class DistanceApproximator(MeasuredLearner):
 
     def _say_if_cheap(self, pairs: Pairs, seconds: float) -> None:
         """Say that a distance of so many seconds a pair is not worth replacing, where the learned one takes about as long."""
+        some = pairs.items[np.unique(pairs.index)[:_SEARCHED]]
+        self.semimetric_.pairwise(some[:2], n_jobs=self.n_jobs)  # which may compile
         started = perf_counter()
-        self.semimetric_.paired_by_index(pairs.items, pairs.index, n_jobs=self.n_jobs)  # its kernels are compiled by now
-        learned = (perf_counter() - started) / len(pairs)
+        self.semimetric_.pairwise(some, n_jobs=self.n_jobs)  # as a search does: each item is located once
+        learned = (perf_counter() - started) / len(some) ** 2
         if seconds < _CHEAP * learned:
             beside = "" if self.features is None else ", once the features of the objects are made"
             announce(

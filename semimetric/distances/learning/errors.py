@@ -307,7 +307,11 @@ class DistanceErrors:
     @property
     def _recall_of(self) -> str:
         few = ": a rough figure" if self.n_queries < _FEW_QUERIES else ""
-        return f"{_counted(self.n_queries, 'item')}, each compared with all others held out{few}; lower among more items"
+        chance = min(N_NEIGHBORS / (self.n_items - 1), 1.0)
+        return (
+            f"{_counted(self.n_queries, 'item')}, each compared with all others held out{few}; by chance {_figure(chance, 2)}, "
+            "and lower among more items"
+        )
 
     def _repr_html_(self) -> str:
         if not self.n_pairs:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._foundation.errors import InputError, SemimetricWarning, TooFewError, silent, warn
+from ..._foundation.progress import announce
 from ..._foundation.stored import storable
 from ..._foundation.types import Floats, Integers, Pairs
 from ...data.columns import are_histograms
@@ -81,7 +82,7 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     return Learned(distance(solution.weights), solution, held(BuiltProgram(program, distance)))
 
 
-_IS_NAMED, _BETTER = 0.01, 0.1  # the relative error of a divergence that the distances are, alone and beside the learned one
+IS_NAMED, _BETTER = 0.01, 0.1  # the relative error of a divergence that the distances are, alone and beside the learned one
 _EXACT = 3e-4  # the relative error from which a learned distance is as good as exact
 _COMPARED = 2_000  # pairs
 
@@ -93,7 +94,7 @@ def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -
     data = data.sampled(_COMPARED, recipe.random_state)
     pairs = data.pairs
     match = closest_divergence(pairs.items[pairs.left], pairs.items[pairs.right], data.y)
-    if match is None or match.error > _IS_NAMED:
+    if match is None or match.error > IS_NAMED:
         return
     if recipe.asks_triangle and match.exponent > DIVERGENCES[match.name].metric_power:  # it would be refused
         return
@@ -113,6 +114,7 @@ def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -
 
 
 _FEW_COLUMNS = 600  # weights are always compared: they cost little
+_SLOW_COLUMNS = 2_500  # weights, of which all fits may take minutes
 _GAIN_OF_KNOTS = (
     0.95  # times the loss of the number of knots before: more weights than these are compared only after such a fall
 )
@@ -121,14 +123,18 @@ _FAR_STRENGTH = 1.5  # times the least loss of every other strength with the kno
 _FEW_KNOTS = {"full": 3, "warped": 2, "shared": 3}
 
 
-_NEAR = 0.05  # mean distances: shorter ones count as this long, so that pairs of equal items do not decide
+_NEAR = 0.05  # mean distances: shorter ones count as this long, and 0 as the mean, so that the nearest do not decide alone
 
 
 def relative_error(held: PairTargets, sums: Floats, least: float) -> float:
-    """The mean of ``|d - y| / max(y, least)`` over pairs whose sums are learned, shape (n_pairs,), in the unit of ``held``."""
+    """The mean of ``|d - y| / max(y, least)`` over pairs whose sums are learned, shape (n_pairs,), in the unit of ``held``.
+
+    Of items at distance 0 it is d beside the mean distance: many such pairs would otherwise decide alone.
+    """
     link = link_function("identity") if held.link is None else held.link
     distances = link.apply(np.maximum(sums, 0.0) * held.unit)
-    return float(held.weight @ (np.abs(distances - held.y) / np.maximum(held.y, least)))
+    sizes = np.where(held.y > 0.0, np.maximum(held.y, least), least / _NEAR)
+    return float(held.weight @ (np.abs(distances - held.y) / sizes))
 
 
 _NEAREST = 0.1  # of the pairs
@@ -599,8 +605,10 @@ def choose_numbers(
         return recipe, Choices()
     sample = data.sampled(distance_limits(recipe.effort).n_rows, recipe.random_state)
     trials = _trials(recipe, knots=knots, alpha=alpha)
+    held_out = HeldOutDistances(sample, names, knots=knots)
+    _announce_width(held_out, trials, recipe.verbose)
     try:
-        found = compare(HeldOutDistances(sample, names, knots=knots), trials, verbose=recipe.verbose)
+        found = compare(held_out, trials, verbose=recipe.verbose)
         if knots and not found:  # the items have so many features that tables can have little more than a slope each
             fewest = trials[0]._replace(recipe=replace(trials[0].recipe, n_knots=2))
             found = compare(HeldOutDistances(sample, names), [fewest], verbose=recipe.verbose)
@@ -614,6 +622,18 @@ def choose_numbers(
     choices = Choices(found, cost=SearchCost("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
     best = choices.chosen.settings
     return replace(recipe, n_knots=best["n_knots"], alpha=best["alpha"]), choices
+
+
+def _announce_width(held_out: HeldOutDistances, trials: Sequence[Trial], verbose: bool | None) -> None:
+    """Say how many weights are compared at many strengths, where they are so many that it may take minutes."""
+    most = distance_limits(trials[0].recipe.effort).n_columns[trials[0].recipe.tables]
+    widths = [n for n in map(held_out.n_columns, (trial.recipe for trial in trials)) if n <= most]
+    if max(widths, default=0) > _SLOW_COLUMNS and len(trials[0].alphas) > 1:
+        announce(
+            f"tables of up to {max(widths):,} weights are compared at up to {len(trials[0].alphas)} strengths of the penalty, "
+            "which may take minutes; n_knots= and alpha= leave that out, and effort='fast' compares less",
+            verbose=verbose,
+        )
 
 
 def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:

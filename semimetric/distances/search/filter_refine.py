@@ -510,7 +510,7 @@ class ExpectedCalls(NamedTuple):
         )
         if self.calls >= _LITTLE * self.n_items:
             return (
-                f"{text}: bounds discard little here. Give tighter ones, call the distance for all items, or take "
+                f"{text}: bounds discard little here. Give bounds=, or tighter ones, call the distance for all items, or take "
                 "max_calls= or NeighborIndex with rerank=, which answer without a proof"
             )
         if self.seconds_per_query >= self.seconds_by_brute_force:
@@ -587,8 +587,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
     n_features_in_ : int
         Of the vectors, or features, that the learned distance reads.
     n_calls_ : int
-        How often `fit` called the expensive distance: for bounds, and for features of the items that a model with landmarks
-        makes.
+        How often `fit` called the expensive distance: for bounds, for features of the items that a model with landmarks
+        makes, and with ``verbose=True`` for the price that it prints.
     pairs_, distances_ : ndarray of shape (n_calls, 2), (n_calls,)
         What the last search has called, whatever ended it: rows of queries and items, and their distances.
 
@@ -654,7 +654,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         other._set(X, features, ids, payload)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         if self.verbose and len(self.items_) > _FEW_NEIGHBORS:
-            announce(f"in the order of {_ORDERS[self.order_]}: {self.expected_calls()}", verbose=True)
+            expected, n_calls = self._measured(5, self.order_ == "learned", 3_000, 0)
+            self.n_calls_ += n_calls
+            announce(f"in the order of {_ORDERS[self.order_]}: {expected}", verbose=True)
         return self
 
     def expected_calls(
@@ -699,6 +701,10 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         k = check_neighbors("exact", n_neighbors, len(self.items_) - 1)
         most = check_count("max_calls", max_calls)
         learned = self.order_ == "learned" if order is None else self._check_order(order) == "learned"
+        return self._measured(k, learned, most, random_state)[0]
+
+    def _measured(self, k: int, learned: bool, most: int, random_state: int | None) -> tuple[ExpectedCalls, int]:
+        """Return what a query for k neighbours is expected to cost, and how many calls were made to find it out."""
         for_features = 0.0 if self.items_.n_calls is None or not learned else float(self.items_.n_calls.mean())
         for_query = for_features + sum(bounds.n_query_calls for bounds in self.bounds_)
         timed = _TimedDistance(self._expensive().function)
@@ -717,7 +723,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         rest, per_call = _mean_without_first(rests), _mean_without_first(timed.seconds)
         error = float(np.std(counts, ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
         calls = float(np.mean(counts))
-        return ExpectedCalls(len(self.items_), k, len(counts), calls, error, n_stopped, per_call, rest + calls * per_call)
+        seconds = rest + calls * per_call
+        expected = ExpectedCalls(len(self.items_), k, len(counts), calls, error, n_stopped, per_call, seconds)
+        return expected, len(timed.seconds)
 
     def _set(self, X: Any, features: ArrayLike | None, ids: ArrayLike | None, payload: Any) -> None:
         learned = None

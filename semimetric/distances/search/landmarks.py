@@ -25,6 +25,7 @@ _BLOCK = 16  # calls in a task of a thread
 _MAY_BE_ROUNDING = 1e-5  # share of the largest distance that an item may be from itself by rounding
 _ROUNDED = 1e-9  # share of their sizes by which values that are no integers may be off
 _FEWEST_SAMPLED = 32  # items: fewer say little of the others
+_FIRST_SAMPLED = 75  # items, whose 2,775 pairs are called before more are sampled
 _LITTLE = 0.01  # of pairs of the sample discarded
 _MOST_CHECKED = 2_048  # items whose triangles are all checked, if all are landmarks
 _LONGEST = 60  # characters of an object in a message
@@ -70,7 +71,7 @@ class LandmarkBounds(Bounds):
     distance : callable
         Two objects to a number >= 0.
     n_landmarks : int or "all", default 16
-        "all" is for ``geometry="metric"`` alone.
+        "all" is for ``geometry="metric"`` alone. Of many items that landmarks do not tell apart, one is kept, with a warning.
     geometry : {"metric", "hilbert"}, default "metric"
         The axioms that the distance is known to keep.
     n_checked : int, default 200
@@ -334,13 +335,20 @@ def _between(called: Callable[[Integers], Floats], n: int) -> Floats:
 def _raising(
     called: Callable[[Integers], Floats], sample: Integers, n: int, count: int, rng: np.random.Generator
 ) -> tuple[Integers, Floats]:
-    """Return sampled items that raise bounds most, and the distances of all n items to them; no pair is called twice."""
-    left, right = np.triu_indices(len(sample), 1)
-    among = np.zeros((len(sample), len(sample)))
-    among[left, right] = called(np.column_stack([sample[left], sample[right]]))
-    among += among.T
+    """Return sampled items that raise bounds most, and the distances of all n items to them; no pair is called twice.
+
+    Where no pair of the first sampled items is discarded, nothing more is sampled, and one landmark is kept.
+    """
+    among = _among(called, sample[:_FIRST_SAMPLED], np.empty((0, 0)))
+    is_useless = len(sample) > len(among) and discard_rate(among, incremental_selection(among, count, rng)) == 0.0
+    if is_useless:
+        _warn_of_useless_landmarks(len(among), n, count)
+        sample, count = sample[:_FIRST_SAMPLED], 1
+    else:
+        among = _among(called, sample, among)
     chosen = incremental_selection(among, count, rng)
-    _warn_of_weak_landmarks(discard_rate(among, chosen), len(sample), n, len(chosen))
+    if not is_useless:
+        _warn_of_weak_landmarks(discard_rate(among, chosen), len(sample), n, len(chosen))
     table = np.empty((n, len(chosen)))
     for k, number in enumerate(chosen.tolist()):
         known = sample[:number]
@@ -348,6 +356,26 @@ def _raising(
         table[known, k] = among[:number, number]
         table[others, k] = called(np.column_stack([others, np.full(len(others), sample[number])]))
     return sample[chosen], table
+
+
+def _among(called: Callable[[Integers], Floats], sample: Integers, known: Floats) -> Floats:
+    """Return the distances of sampled items to one another, (n, n), of which those among the first items are known."""
+    table = np.zeros((len(sample), len(sample)))
+    table[: len(known), : len(known)] = known
+    left, right = np.triu_indices(len(sample), 1)
+    left, right = left[right >= len(known)], right[right >= len(known)]
+    table[left, right] = table[right, left] = called(np.column_stack([sample[left], sample[right]]))
+    return table
+
+
+def _warn_of_useless_landmarks(n_sampled: int, n: int, count: int) -> None:
+    warn(
+        f"the triangle inequality at {count} landmarks discards none of the pairs of {n_sampled} sampled items, so no more are "
+        f"sampled, and one landmark is kept. A query of {n:,} items will call the distance for all of them, as where distances "
+        "are much alike. Give bounds that are made for the distance, or geometry='hilbert' where it is known to be one of a "
+        "Hilbert space",
+        cause="landmarks discard nothing",
+    )
 
 
 def _warn_of_weak_landmarks(rate: float, n_sampled: int, n: int, count: int) -> None:

@@ -59,12 +59,12 @@ def test_few_pairs_and_queries_are_printed_in_words():
     for words in ("Errors on 1 pair of 2 items:", "error below 0.0001 % (median)", "R² not known, rank correlation not known"):
         assert words in text
     assert (
-        "10 nearest neighbours 1.00 (1 item, each compared with all others held out: a rough figure; lower among more items)"
-        in text
+        "10 nearest neighbours 1.00 (1 item, each compared with all others held out: a rough figure; by chance 1.00, and "
+        "lower among more items)" in text
     )
     assert "nan" not in text + errors([0.0, 0.0], [1.0, 2.0])._repr_html_() + str(errors([0.0, 0.0], [1.0, 2.0]))
     many = str(errors(TRUE, TRUE, recalls=(0.5,) * 10))
-    assert "0.50 (10 items, each compared with all others held out; lower among more items)" in many
+    assert "0.50 (10 items, each compared with all others held out; by chance 0.05, and lower among more items)" in many
     assert "relative error 0 % (median)" in many
 
 

@@ -131,6 +131,16 @@ def test_pairs_of_equal_items_and_zeros_do_not_decide():
     assert DistanceRegressor(preprocessor=ITEMS, effort="fast").fit(index, y).semimetric_.link == PowerLink(0.5)
 
 
+@pytest.mark.parametrize(("distance", "least"), [
+    (lambda x, y: max(0.0, np.abs(x - y).sum() - 0.8), 0.8), (lambda x, y: float(np.abs(x - y).sum() > 1.0), 0.4)
+], ids=["far enough", "yes or no"])  # fmt: skip
+def test_many_different_items_at_distance_0_do_not_decide(distance, least):
+    X = np.random.default_rng(0).random((150, 4))
+    model = DistanceApproximator(distance, DistanceRegressor(effort="fast"), n_pairs=4_000).fit(X)
+    assert (model.distances_ == 0.0).mean() > 0.15
+    assert model.error_.r2 > least  # .24 and -1.5 where zeros count as a twentieth of the mean distance
+
+
 def test_what_is_given_is_kept():
     recipe, choices = chosen(SUMS, link=0.7)
     assert (recipe.link, choices) == (PowerLink(0.7), ())

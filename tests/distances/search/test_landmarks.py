@@ -120,6 +120,20 @@ def test_landmarks_that_discard_nothing_are_told_before_the_most_calls():
         assert_refused(lambda: LandmarkBounds(stopped).fit(range(400)), "ZeroDivisionError", "", error=DistanceCallError)
 
 
+def test_of_many_items_that_landmarks_do_not_tell_apart_one_is_kept():
+    calls = []
+
+    def all_alike(x, y):
+        calls.append((x, y))
+        return float(x != y)
+
+    with pytest.warns(SemimetricWarning, match="16 landmarks discards none of the pairs of 75 sampled items"):
+        fitted = LandmarkBounds(all_alike).fit(range(3000))
+    assert len(fitted.landmarks_) == 1
+    assert len(calls) < 75 * 74 // 2 + 3000 + 500
+    assert fitted.bounds(5, 6) == (0.0, 2.0)
+
+
 @pytest.mark.parametrize("geometry", ["metric", "hilbert"])
 def test_items_that_coincide_are_one_landmark(geometry):
     fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=5, geometry=geometry).fit([1.0, 1.0, 1.0])
