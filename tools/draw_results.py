@@ -234,7 +234,7 @@ def recall() -> Figure:
     """Draw queries a second against recall of every engine, at all sizes that were measured."""
     found = kept_rows("search_curves")
     sizes = sorted({each["points"] for each in found})
-    figure, axes = picture(height=4.2 * len(sizes) + 0.6, panels=len(sizes))
+    figure, axes = picture(width=6.4, height=3.4 * len(sizes) + 0.6, panels=len(sizes))
     missed = {0.1: ".9", 0.05: ".95", 0.02: ".98", 0.01: ".99", 0.005: ".995", 0.002: ".998", 0.001: ".999", LEAST: "1"}
     for ax, size in zip(axes, sizes, strict=True):
         for engine, (name, colour, marker) in ENGINES.items():
@@ -248,7 +248,7 @@ def recall() -> Figure:
         ax.set_xticks(list(missed), list(missed.values()))
         ax.set_xticks([], minor=True)
         ax.set_title(f"{size:,} points, 32 features", loc="left", fontsize=11)
-        ax.grid(alpha=0.25)
+        ax.grid(alpha=0.25, linewidth=0.6)
         plain(ax, y=True)
         ax.set_ylabel("queries per CPU second")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, frameon=False)
