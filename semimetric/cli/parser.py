@@ -66,7 +66,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
         epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help. Tables are .csv, .tsv (both "
-        "also .gz) or .parquet files, or - for standard input.",
+        "also .gz) or .parquet files, or - for standard input. Exit codes are 0, 1 (data), 2 (usage) and 130 (Ctrl-C).",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     parser.add_argument(
