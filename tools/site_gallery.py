@@ -1,7 +1,8 @@
-"""Draw thumbnails of the gallery for their size, and divide its page into the groups of docs/examples.md.
+"""Draw thumbnails of the gallery for their size, divide its page into groups, and open each example with its picture.
 
 `docs/conf.py` names `scraper` to Sphinx-Gallery and calls `connect`. The gallery's own thumbnails are whole figures made
-small, so that wide ones cannot be read. Ours show one panel of the first figure, with larger text.
+small, so that wide ones cannot be read. Ours show one panel of the first figure, with larger text. Groups are those of
+docs/examples.md.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ LARGER = 1.3  # times the size of the text of a panel
 
 
 def connect(app: Any, root: Path) -> None:
-    """Connect to a Sphinx application: after the gallery is made, take our thumbnails and divide its page."""
+    """Connect to a Sphinx application: after the gallery is made, take our thumbnails, and order its pages."""
     gallery = root / "docs" / "gallery"
 
     def finish(app: Any) -> None:
         for small in (gallery / "images" / "small").glob("*.png"):
             shutil.copyfile(small, gallery / "images" / "thumb" / f"sphx_glr_{small.stem}_thumb.png")
+        for example in gallery.glob("plot_*.rst"):
+            example.write_text(with_picture_first(example.read_text("utf-8")), "utf-8")
         page = gallery / "index.rst"
         page.write_text(divided(page.read_text("utf-8"), (root / "docs" / "examples.md").read_text("utf-8")), "utf-8")
 
@@ -86,6 +89,15 @@ def framed(box: Bbox) -> Bbox:
     width, height = max(width, height * THUMBNAIL[0] / THUMBNAIL[1]), max(height, width * THUMBNAIL[1] / THUMBNAIL[0])
     middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
     return Bbox.from_bounds(middle[0] - width / 2, middle[1] - height / 2, width, height)
+
+
+def with_picture_first(page: str) -> str:
+    """Return the text of an example's page with its first picture before its first code."""
+    picture = re.search(r"^\.\. image-sg::.*\n(?: +.*\n)*\n*", page, flags=re.MULTILINE)
+    code = re.search(r"^\.\. GENERATED FROM PYTHON SOURCE LINES .*\n\n\.\. code-block:: Python\n", page, flags=re.MULTILINE)
+    if picture is None or code is None or picture.start() < code.start():
+        return page
+    return page[: code.start()] + picture[0] + page[code.start() : picture.start()] + page[picture.end() :]
 
 
 def divided(page: str, examples: str) -> str:

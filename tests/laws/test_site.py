@@ -264,6 +264,16 @@ def test_the_gallery_has_a_heading_before_the_first_example_of_each_group():
     assert divided.count("</div>") == 1  # of the first group; the page closes the last one and the outer one
 
 
+def test_examples_open_with_their_picture():
+    words, picture = "A question\n==========\n\nAn answer.\n\n", ".. image-sg:: /a.png\n   :alt: a\n\n\n"
+    lines, code = ".. GENERATED FROM PYTHON SOURCE LINES 1-3\n\n", ".. code-block:: Python\n\n    plot()\n\n\n"
+    rest = ".. rst-class:: sphx-glr-script-out\n\n" + lines + code
+    first = GALLERY["with_picture_first"]
+    assert first(words + lines + code + picture + rest) == words + picture + lines + code + rest
+    for page in (words + lines + picture + code, words + lines + code + rest):  # as an example of one block has it; without one
+        assert first(page) == page
+
+
 def test_thumbnails_are_the_largest_panel_in_their_size(tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     figure, axes = pyplot.subplots(1, 3, figsize=(14, 4), width_ratios=(1, 2, 1), layout="constrained")
