@@ -71,7 +71,7 @@ class LandmarkBounds(Bounds):
     distance : callable
         Two objects to a number >= 0.
     n_landmarks : int or "all", default 16
-        "all" is for ``geometry="metric"`` alone. Of many items that landmarks do not tell apart, one is kept, with a warning.
+        "all" is for ``geometry="metric"`` alone. Of many items that landmarks do not separate, one is kept, with a warning.
     geometry : {"metric", "hilbert"}, default "metric"
         The axioms that the distance is known to keep.
     n_checked : int, default 200

@@ -120,7 +120,7 @@ def test_landmarks_that_discard_nothing_are_told_before_the_most_calls():
         assert_refused(lambda: LandmarkBounds(stopped).fit(range(400)), "ZeroDivisionError", "", error=DistanceCallError)
 
 
-def test_of_many_items_that_landmarks_do_not_tell_apart_one_is_kept():
+def test_of_many_items_that_landmarks_do_not_separate_one_is_kept():
     calls = []
 
     def all_alike(x, y):
