@@ -1,7 +1,8 @@
 """What does the progression of diabetes depend on?
 ================================================
 
-On the body mass index and on one blood serum (s5) most: they are two fifths of the learned distance. For 442 patients ten
+On the body mass index and on one blood serum (s5) most: they are two fifths of the learned distance. These come
+first on five of six divisions of the patients; on the sixth nothing better than equal scales was found. For 442 patients ten
 measurements and the progression of their disease after a year are known. A distance with one scale a measurement is learned,
 under which kernel ridge regression predicts the progression. The patients on the right were not learned from.
 """

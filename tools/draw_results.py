@@ -234,7 +234,7 @@ def recall() -> Figure:
     """Draw queries a second against recall of every engine, at all sizes that were measured."""
     found = kept_rows("search_curves")
     sizes = sorted({each["points"] for each in found})
-    figure, axes = picture(width=6.4, height=3.4 * len(sizes) + 0.6, panels=len(sizes))
+    figure, axes = picture(width=6.0, height=3.1 * len(sizes) + 0.7, panels=len(sizes))
     missed = {0.1: ".9", 0.05: ".95", 0.02: ".98", 0.01: ".99", 0.005: ".995", 0.002: ".998", 0.001: ".999", LEAST: "1"}
     for ax, size in zip(axes, sizes, strict=True):
         for engine, (name, colour, marker) in ENGINES.items():

@@ -113,7 +113,7 @@ def test_geweke(d, w_prior):
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 4])
 def test_geweke_at_length(d):
-    z = geweke(d, 5, 20_000, 80_000, seed=1)
+    z = geweke(d, 5, 40_000, 200_000, seed=1)
     assert np.abs(z).max() < 3.9, z
 
 

@@ -162,7 +162,7 @@ def test_the_figure_is_drawn_from_the_code_of_the_readme(tmp_path):
 def test_figures_of_the_pages_are_there_and_small():
     drawn = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / "figures").rglob("*.png")}
     assert set(re.findall(r"\bfigures/[\w/.]+\.png", ALL)) == drawn
-    assert max((ROOT / "docs" / name).stat().st_size for name in drawn) < 110_000
+    assert max((ROOT / "docs" / name).stat().st_size for name in drawn) < 100_000
 
 
 def test_every_question_has_a_figure_that_its_block_draws():

@@ -186,4 +186,4 @@ def attempt(case, folder):
     return "one sentence"
 
 
-KILLS = Attack(draw, attempt, seconds=600, mebibytes=1024, short=3)  # Dask waits long for workers that are dead
+KILLS = Attack(draw, attempt, seconds=600, mebibytes=1024, short=6)

@@ -66,14 +66,13 @@ from ..learning.errors import (
 )
 from ..learning.groups import without_joint
 from ..learning.measured import MeasuredDistances
-from ..learning.measured_fit import IS_NAMED, check_width, second_if_it_gains_clearly
+from ..learning.measured_fit import check_width, named_divergence, second_if_it_gains_clearly
 from ..learning.options import Recipe, refuse_open_links
 from ..learning.power_sum import NEARLY_EXACT
 from ..learning.screening import is_screened
 from ..learning.search import Choices
 from ..learning.settings import MOVED
 from ..learning.structure import Structure, build_structure, check_varied
-from ..model.divergences import closest_divergence
 from ..model.links import link_function
 from ..model.semimetric import Semimetric
 from ..pairs.base import PairMap
@@ -96,7 +95,6 @@ _FIRST = 500  # pairs of the first round
 _NOT_ZERO = 1e-6  # of the distances of other items: what is larger between an item and itself is no rounding
 _FEWEST_OF_A_ROW = 3  # numbers, of which a mean or a length says something
 _SEARCHED = 64  # items that are compared with one another, as in a search
-_NAMED = 2_000  # pairs on which a known divergence is looked for
 _CHEAP = 3.0  # times the seconds of a learned distance: a distance that takes no longer is called as fast
 _GROWTH = 1.5
 _PATIENCE = 2  # rounds without gain
@@ -329,18 +327,18 @@ class DistanceApproximator(MeasuredLearner):
     def _warn_of_bins(self, items: Floats) -> None:
         """Ask for the places of bins where rows are histograms that neither a layout of bins nor anything else explains."""
         known = self.parameter_source.directions is not None or self.table_choices_.rule is second_if_it_gains_clearly
-        if self.error_.median > NEARLY_EXACT and not known and are_histograms(items) and not self._has_a_name(items):
+        if self.error_.median > NEARLY_EXACT and not known and are_histograms(items):
+            if named_divergence(self.recipe_, self.semimetric_, self._data(items, self.distances_)):
+                return  # of which the fit has warned
             warn(
                 f"the rows of X are numbers >= 0 of one sum, as histograms are, and the learned distance errs by "
                 f"{100 * self.error_.median:.2g} % (median). If their bins lie at places, give "
                 "DistanceRegressor(directions=HistogramFeatures(places)) as learner="
             )
 
-    def _has_a_name(self, items: Floats) -> bool:
-        """Return True if the distances are those of a known divergence, of which the fit warns."""
-        left, right = self.pairs_[:_NAMED].T
-        match = closest_divergence(items[left], items[right], self.distances_[:_NAMED])
-        return match is not None and match.error <= IS_NAMED
+    def _data(self, items: Floats, distances: Floats) -> MeasuredDistances:
+        """Return the pairs that were called, with their distances."""
+        return MeasuredDistances.of_arrays(Pairs(items, self.pairs_), distances, check_weights(None, len(distances)))
 
     def _fit_objects(self, recipe: Recipe, X: Any) -> Self:
         """Learn the distance of objects over their features."""
@@ -476,9 +474,8 @@ class DistanceApproximator(MeasuredLearner):
         self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
         try:
             distances = self._draw_pairs(recipe, items, learn, features, schema, function)
-            pairs = Pairs(items, self.pairs_)
-            target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-            self.fit_data(recipe, MeasuredDistances.of_arrays(pairs, target, check_weights(None, len(pairs))), schema)
+            target = check_distances(distances, len(self.pairs_), minimum=-np.inf if recipe.axioms is None else 0.0)
+            self.fit_data(recipe, self._data(items, target), schema)
         except BaseException as error:
             given = "X" if self.features is None else "the features of X"
             error.add_note(

@@ -23,7 +23,7 @@ from ...data.feature_groups import AutoGroups, automatic, only_singles, resolve_
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
 from ..features.histograms import layouts
-from ..model.divergences import DIVERGENCES, closest_divergence
+from ..model.divergences import DIVERGENCES, DivergenceMatch, closest_divergence
 from ..model.links import PowerLink, checked_link, link_function
 from ..model.semimetric import Semimetric
 from ..programs.losses import resolve_loss
@@ -33,7 +33,7 @@ from .assembly import assemble
 from .groups import choose_groups, joint_columns, without_joint
 from .measured import MeasuredDistances, PairTargets, ScaledDistances, sampled_rows
 from .options import DISTANCES, EFFORTS, PowerSum, Recipe, SearchCost, distance_limits, is_chosen, wide
-from .power_sum import NEARLY_EXACT, nearest_power_sum, with_new_factors
+from .power_sum import NEARLY_EXACT, error_units, nearest_power_sum, with_new_factors
 from .prior import L1Prior, fit_l1_prior, keeps_all_vertices, least_squares, vertices_of_pairs, with_vertices
 from .program import BuiltProgram, Learned, determined, held, make_terms, solve
 from .search import (
@@ -82,27 +82,37 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     return Learned(distance(solution.weights), solution, held(BuiltProgram(program, distance)))
 
 
-IS_NAMED, _BETTER = 0.01, 0.1  # the relative error of a divergence that the distances are, alone and beside the learned one
+_IS_NAMED, _BETTER = 0.01, 0.1  # the relative error of a divergence that the distances are, alone and beside the learned one
 _EXACT = 3e-4  # the relative error from which a learned distance is as good as exact
 _COMPARED = 2_000  # pairs
 
 
-def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> None:
-    """Warn where distances in memory agree with a divergence that has a name, and the learned one is only near to them."""
+def named_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> tuple[DivergenceMatch, float] | None:
+    """Return the divergence with a name that distances in memory are, and the error of the learned one, which is far larger.
+
+    None is returned if there is none, if it could not be given, or if the learned distance is as good.
+    """
     if len(recipe.base_distances) or not d.schema.plain:
-        return
+        return None
     data = data.sampled(_COMPARED, recipe.random_state)
     pairs = data.pairs
     match = closest_divergence(pairs.items[pairs.left], pairs.items[pairs.right], data.y)
-    if match is None or match.error > IS_NAMED:
-        return
+    if match is None or match.error > _IS_NAMED:
+        return None
     if recipe.asks_triangle and match.exponent > DIVERGENCES[match.name].metric_power:  # it would be refused
-        return
+        return None
     apart = data.y > 0.0
     learned = d.paired_by_index(pairs.items, pairs.index[apart], n_jobs=recipe.n_jobs)
     error = float(np.median(np.abs(learned / data.y[apart] - 1.0)))
-    if error < _EXACT or match.error > _BETTER * error:
+    return None if error < _EXACT or match.error > _BETTER * error else (match, error)
+
+
+def warn_of_divergence(recipe: Recipe, d: Semimetric, data: MeasuredDistances) -> None:
+    """Warn where distances in memory agree with a divergence that has a name, and the learned one is only near to them."""
+    named = named_divergence(recipe, d, data)
+    if named is None:
         return
+    match, error = named
     power, option = "", ""
     if match.exponent != 1.0:
         power, option = f" to the power {match.exponent:g}", f", base_exponents={match.exponent:g}"
@@ -123,29 +133,25 @@ _FAR_STRENGTH = 1.5  # times the least loss of every other strength with the kno
 _FEW_KNOTS = {"full": 3, "warped": 2, "shared": 3}
 
 
-_NEAR = 0.05  # mean distances: shorter ones count as this long, and 0 as the mean, so that the nearest do not decide alone
+def relative_error(held: PairTargets, sums: Floats, mean: float) -> float:
+    """The mean of ``|d - y|`` in `error_units` of y over pairs, in the unit of ``held``.
 
-
-def relative_error(held: PairTargets, sums: Floats, least: float) -> float:
-    """The mean of ``|d - y| / max(y, least)`` over pairs whose sums are learned, shape (n_pairs,), in the unit of ``held``.
-
-    Of items at distance 0 it is d beside the mean distance: many such pairs would otherwise decide alone.
+    ``sums``: the learned sums, shape (n_pairs,). ``mean``: the mean distance.
     """
     link = link_function("identity") if held.link is None else held.link
     distances = link.apply(np.maximum(sums, 0.0) * held.unit)
-    sizes = np.where(held.y > 0.0, np.maximum(held.y, least), least / _NEAR)
-    return float(held.weight @ (np.abs(distances - held.y) / sizes))
+    return float(held.weight @ (np.abs(distances - held.y) / error_units(held.y, mean)))
 
 
 _NEAREST = 0.1  # of the pairs
 
 
-def error_and_disorder(held: PairTargets, sums: Floats, least: float) -> float:
+def error_and_disorder(held: PairTargets, sums: Floats, mean: float) -> float:
     """The `relative_error`, plus the fraction of two unlike distances of the nearest tenth that are in the wrong order."""
     near = held.y <= np.quantile(held.y, _NEAREST)
     signs, found = (np.sign(values[:, None] - values) for values in (held.y[near], sums[near]))
     wrong = (1.0 - signs * found)[signs != 0.0] / 2.0  # of equal sums a half
-    return relative_error(held, sums, least) + (float(wrong.mean()) if len(wrong) else 0.0)
+    return relative_error(held, sums, mean) + (float(wrong.mean()) if len(wrong) else 0.0)
 
 
 class HeldOutDistances(HeldOutData[PairTargets]):
@@ -190,11 +196,11 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         if self.links:
             part = part.relinked(trial.recipe)
             held = replace(held.relinked(trial.recipe, part.unit), scale=None)
-            least = _NEAR * float(part.weight @ part.y)
+            mean = float(part.weight @ part.y)
         else:
             part, held = (side.under(trial.recipe) for side in (part, held))  # folds have the link of the first trial
         structure, prior = self._columns(trial.recipe, part)
-        if structure.embedding.n_columns > self._most_columns(trial.recipe, len(part.targets)):
+        if structure.embedding.n_columns > self.most_columns(trial.recipe, len(part.targets)):
             return None
         loss, n = resolve_loss(trial.recipe.loss), structure.embedding.n_columns
         found = _weights_along(trial, structure, prior, part)
@@ -202,7 +208,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         design, losses = held.design(structure, expanded, trial.recipe.n_jobs), []
         for weights in np.hstack([of_tables, found[:, n:]]):
             sums = design.matvec(weights)
-            losses.append(self.error(held, sums, least) if self.links else loss.value(held.errors(sums), held.weight))
+            losses.append(self.error(held, sums, mean) if self.links else loss.value(held.errors(sums), held.weight))
         return losses
 
     def worthwhile(self, trial: Trial, found: Sequence[Candidate]) -> Trial | None:
@@ -236,7 +242,8 @@ class HeldOutDistances(HeldOutData[PairTargets]):
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
             return self._structure(recipe).embedding.n_columns
 
-    def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
+    def most_columns(self, recipe: Recipe, n_pairs: int) -> int:
+        """Return the most weights with which a recipe is compared on so many pairs."""
         limits = distance_limits(recipe.effort)
         most = limits.n_columns[recipe.tables]
         if not self.knots or not isinstance(recipe.n_knots, int) or recipe.n_knots <= limits.n_knots[recipe.tables][0]:
@@ -606,7 +613,7 @@ def choose_numbers(
     sample = data.sampled(distance_limits(recipe.effort).n_rows, recipe.random_state)
     trials = _trials(recipe, knots=knots, alpha=alpha)
     held_out = HeldOutDistances(sample, names, knots=knots)
-    _announce_width(held_out, trials, recipe.verbose)
+    _announce_width(held_out, trials, len(sample.pairs), recipe.verbose)
     try:
         found = compare(held_out, trials, verbose=recipe.verbose)
         if knots and not found:  # the items have so many features that tables can have little more than a slope each
@@ -624,10 +631,10 @@ def choose_numbers(
     return replace(recipe, n_knots=best["n_knots"], alpha=best["alpha"]), choices
 
 
-def _announce_width(held_out: HeldOutDistances, trials: Sequence[Trial], verbose: bool | None) -> None:
+def _announce_width(held_out: HeldOutDistances, trials: Sequence[Trial], n_pairs: int, verbose: bool | None) -> None:
     """Say how many weights are compared at many strengths, where they are so many that it may take minutes."""
-    most = distance_limits(trials[0].recipe.effort).n_columns[trials[0].recipe.tables]
-    widths = [n for n in map(held_out.n_columns, (trial.recipe for trial in trials)) if n <= most]
+    wide = ((held_out.n_columns(trial.recipe), held_out.most_columns(trial.recipe, n_pairs)) for trial in trials)
+    widths = [n for n, most in wide if n <= most]
     if max(widths, default=0) > _SLOW_COLUMNS and len(trials[0].alphas) > 1:
         announce(
             f"tables of up to {max(widths):,} weights are compared at up to {len(trials[0].alphas)} strengths of the penalty, "

@@ -29,7 +29,7 @@ NEARLY_EXACT = 0.02  # the mean relative error on held-out pairs, up to which a 
 _GAIN = 0.9  # times the error with equal weights, which are as good where others have more; and of a matrix likewise
 _PAIRS, _MOST_PAIRS = 5_000, 20_000  # that sums are compared on, and that the one that is taken is fitted to
 _PAIRS_A_NUMBER = 4  # of a matrix
-_NEAR = 0.05  # mean distances: shorter ones count as this long, and 0 as the mean
+_NEAR = 0.05  # mean distances: shorter ones above 0 count as this long
 _RIDGE = 1e-12  # of the mean curvature, for features that the pairs do not separate
 _ALIKE = 2.0  # times the least range: features in ranges as alike share their knots as they are
 _LEAST = 1e-9  # of the largest factor: no feature is left out entirely
@@ -181,7 +181,7 @@ class _SplitPairs:
     def _fitted(self, columns: Floats, exponent: float, *, nonnegative: bool) -> Floats:
         """Return the weights of columns that are powers, (n_columns,), which make relative errors of the powers small."""
         y, weight, n = self.y[self.train] ** (1.0 / exponent), self.weight[self.train], columns.shape[1]
-        scale = np.sqrt(weight) / _sizes(y, _NEAR ** (1.0 / exponent))
+        scale = np.sqrt(weight) / error_units(self.y[self.train], 1.0) ** (1.0 / exponent)
         rows = columns[self.train]
         sizes = np.maximum(np.sqrt(np.mean(np.square(rows), axis=0)), 1e-300)
         rows, targets = rows * (scale[:, None] / sizes), y * scale
@@ -193,12 +193,15 @@ class _SplitPairs:
     def _error(self, sums: Floats, exponent: float) -> float:
         """Return the mean relative error of held-out distances that are powers of sums."""
         y, weight = self.y[self.held], self.weight[self.held]
-        return float(weight @ (np.abs(sums[self.held] ** exponent - y) / _sizes(y, _NEAR)) / weight.sum())
+        return float(weight @ (np.abs(sums[self.held] ** exponent - y) / error_units(y, 1.0)) / weight.sum())
 
 
-def _sizes(y: Floats, least: float) -> Floats:
-    """Return what errors of distances are divided by, in the unit of the mean: that is the size of a distance 0."""
-    return np.where(y > 0.0, np.maximum(y, least), 1.0)
+def error_units(y: Floats, mean: float) -> Floats:
+    """Return what errors of distances y are divided by: at least a twentieth of the mean distance, and where y is 0 the mean.
+
+    So neither pairs of equal items decide alone, nor many different items at distance 0.
+    """
+    return np.where(y > 0.0, np.maximum(y, _NEAR * mean), mean)
 
 
 def _of_mean_1(factors: Floats) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ..._foundation.errors import SemimetricWarning, TooFewError, warn
+from ..._foundation.errors import SemimetricWarning, TooFewError, silent, warn
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers, Pairs
 from ..._kernels.pair_gaps import add_slopes, fill_gaps
@@ -324,17 +324,18 @@ class ScreenedFit(NamedTuple):
 
 def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> ScreenedFit | None:
     """Learn by screening; None if features are few, or knots are given, or screening cannot give what the recipe asks for."""
-    whole = _wide_structure(recipe, data, Schema.of(names)) if knots and _allows_screening(recipe) else None
-    if whole is None:
+    wide_one = _wide_structure(recipe, data, Schema.of(names)) if knots and _allows_screening(recipe) else None
+    if wide_one is None:
         return None
+    whole, about_constants = wide_one
     if recipe.tables == "auto":
         if (shared := choose_shared(recipe, data, names, alpha=alpha)) is not None:
             return ScreenedFit(shared, learn(shared.recipe, data, names))
-        if may_have_layout(recipe, data, names):
-            of_bins = sums_over_bins(recipe, data, straight_errors(recipe, data, names, alpha=alpha), alpha=alpha)
-            if of_bins and (found := fit_screened(of_bins.recipe, data, names, knots=knots, alpha=alpha)):
-                return found._replace(chosen=found.chosen._replace(tables=of_bins.tables))
+        if (found := _of_bins(recipe, data, names, knots=knots, alpha=alpha)) is not None:
+            return found
         recipe = replace(recipe, tables="full")
+    for message in about_constants:
+        warn(message, cause="constant features")
     plain = replace(recipe, link="identity") if recipe.link == "auto" else recipe
     narrow = _screened(whole, data, plain)
     if whole.directions is not None or len(narrow.kept) > _MOST_WITH_TABLES:
@@ -357,6 +358,18 @@ def fit_screened(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots
         made = built.assemble
         built = replace(built, assemble=lambda weights: widened(made(weights)))
     return ScreenedFit(chosen._replace(recipe=used), Learned(widened(learned.semimetric), learned.solution, built))
+
+
+def _of_bins(recipe: Recipe, data: MeasuredDistances, names: Names, *, knots: bool, alpha: bool) -> ScreenedFit | None:
+    """Learn from sums over the bins of histograms, if they have a layout that gains."""
+    if not may_have_layout(recipe, data, names):
+        return None
+    of_bins = sums_over_bins(recipe, data, straight_errors(recipe, data, names, alpha=alpha), alpha=alpha)
+    if of_bins is None:
+        return None
+    with silent(*of_bins.no_news):
+        found = fit_screened(of_bins.recipe, data, names, knots=knots, alpha=alpha)
+    return None if found is None else found._replace(chosen=found.chosen._replace(tables=of_bins.tables))
 
 
 def _linked(
@@ -391,7 +404,8 @@ def _screened(whole: Structure, data: MeasuredDistances, recipe: Recipe) -> "_Na
     return _moved(whole, screen(whole, targets, random_state=recipe.random_state), targets)
 
 
-def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> Structure | None:
+def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> tuple[Structure, list[str]] | None:
+    """Return the structure of all features, and what to say of constant ones; None if features are not screened."""
     most = _most_unscreened(recipe)
     if not schema.plain or (recipe.directions is None and len(schema.names) <= most):
         return None
@@ -404,9 +418,7 @@ def _wide_structure(recipe: Recipe, data: MeasuredDistances, schema: Schema) -> 
         whole = build_structure(replace(recipe, directions=directions, tables="warped", n_knots=2), data.items, schema)
     if not is_screened(recipe, whole):
         return None  # what learns from them otherwise warns of them
-    for warning in said:
-        warn(str(warning.message), cause="constant features")
-    return whole
+    return whole, [str(warning.message) for warning in said]
 
 
 def is_screened(recipe: Recipe, structure: Structure) -> bool:

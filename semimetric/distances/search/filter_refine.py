@@ -482,6 +482,8 @@ class ExpectedCalls(NamedTuple):
     seconds_per_query : float
         In one thread, mean: ``calls`` and what finds the candidates. The first call and the first query, which may compile
         kernels, are left out of the times where there are others.
+    n_measuring : int
+        Calls that were made to measure this.
     """
 
     n_items: int
@@ -492,6 +494,7 @@ class ExpectedCalls(NamedTuple):
     n_stopped: int
     seconds_per_call: float
     seconds_per_query: float
+    n_measuring: int = 0
 
     @property
     def seconds_by_brute_force(self) -> float:
@@ -654,8 +657,8 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         other._set(X, features, ids, payload)
         self.__dict__ = other.__dict__  # in one step, so that no signal comes between
         if self.verbose and len(self.items_) > _FEW_NEIGHBORS:
-            expected, n_calls = self._measured(5, self.order_ == "learned", 3_000, 0)
-            self.n_calls_ += n_calls
+            expected = self.expected_calls()
+            self.n_calls_ += expected.n_measuring
             announce(f"in the order of {_ORDERS[self.order_]}: {expected}", verbose=True)
         return self
 
@@ -701,10 +704,6 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         k = check_neighbors("exact", n_neighbors, len(self.items_) - 1)
         most = check_count("max_calls", max_calls)
         learned = self.order_ == "learned" if order is None else self._check_order(order) == "learned"
-        return self._measured(k, learned, most, random_state)[0]
-
-    def _measured(self, k: int, learned: bool, most: int, random_state: int | None) -> tuple[ExpectedCalls, int]:
-        """Return what a query for k neighbours is expected to cost, and how many calls were made to find it out."""
         for_features = 0.0 if self.items_.n_calls is None or not learned else float(self.items_.n_calls.mean())
         for_query = for_features + sum(bounds.n_query_calls for bounds in self.bounds_)
         timed = _TimedDistance(self._expensive().function)
@@ -723,9 +722,9 @@ class FilterRefineIndex(ShortRepr, SearchesUnderLearned):
         rest, per_call = _mean_without_first(rests), _mean_without_first(timed.seconds)
         error = float(np.std(counts, ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
         calls = float(np.mean(counts))
-        seconds = rest + calls * per_call
-        expected = ExpectedCalls(len(self.items_), k, len(counts), calls, error, n_stopped, per_call, seconds)
-        return expected, len(timed.seconds)
+        return ExpectedCalls(
+            len(self.items_), k, len(counts), calls, error, n_stopped, per_call, rest + calls * per_call, len(timed.seconds)
+        )
 
     def _set(self, X: Any, features: ArrayLike | None, ids: ArrayLike | None, payload: Any) -> None:
         learned = None

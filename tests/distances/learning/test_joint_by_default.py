@@ -316,6 +316,8 @@ def test_bins_that_are_always_empty_stay_in_frames_of_histograms():
 @pytest.mark.slow
 def test_bins_of_wide_images_are_found_before_single_ones_are_screened():
     X, _ = images(25, 26, n=400)
+    X[:, [0, 649]] = 0.0  # always empty, of which nothing is said
+    X /= X.sum(axis=1, keepdims=True)
     model = DistanceApproximator(of_margins, DistanceRegressor(effort="fast"), n_pairs=3_000).fit(X)
     assert "bins on an image of 25 x 26" in repr(model.table_choices_)
     assert model.error_.median < 0.03
@@ -351,6 +353,17 @@ def test_histograms_that_nothing_explains_are_asked_for_the_places_of_their_bins
 
     with pytest.warns(semimetric.SemimetricWarning, match=r"If their bins lie at places.*HistogramFeatures\(places\)"):
         DistanceApproximator(elsewhere, DistanceRegressor(effort="fast"), n_pairs=2_000).fit(histograms())
+
+
+def test_histograms_whose_distance_has_a_name_are_told_the_name_alone():
+    X = np.random.default_rng(0).dirichlet(np.full(10, 0.5), 200)
+    learner = DistanceRegressor(axioms="metric", tables="warped", effort="fast")
+    with pytest.warns(semimetric.SemimetricWarning, match="agree with 1.414 times 'hellinger'") as said:
+        model = DistanceApproximator(lambda x, y: np.linalg.norm(np.sqrt(x) - np.sqrt(y), axis=-1), learner, n_pairs=2_000).fit(
+            X
+        )
+    assert model.error_.median > 0.02
+    assert len(said) == 1
 
 
 def test_values_that_are_all_but_0_leave_distinct_knots_under_factors():

@@ -74,9 +74,9 @@ def test_candidates_with_too_many_weights_are_left_out(monkeypatch):
 
 
 def test_more_weights_than_pairs_can_tell_are_left_out_but_for_the_fewest_knots(monkeypatch):
-    most_columns = HeldOutDistances._most_columns
+    most_columns = HeldOutDistances.most_columns
     monkeypatch.setattr(selection, "_FEW_COLUMNS", 1)
-    monkeypatch.setattr(HeldOutDistances, "_most_columns", lambda held, recipe, n_pairs: most_columns(held, recipe, 9))
+    monkeypatch.setattr(HeldOutDistances, "most_columns", lambda held, recipe, n_pairs: most_columns(held, recipe, 9))
     assert {c.settings["n_knots"] for c in chosen(alpha=False)[1]} == {3, 4}  # 4 knots make 18 weights, twice as many as pairs
     recipe = Recipe(n_knots=8)
     assert {c.settings["n_knots"] for c in chosen(recipe, knots=False)[1]} == {8}  # what is given is compared, however wide

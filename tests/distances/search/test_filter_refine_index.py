@@ -759,8 +759,10 @@ def test_what_a_cheap_distance_costs_is_said(capsys):
     cheap = filter_refine.ExpectedCalls(1_000, 5, 10, 20.0, 1.0, 0, 5e-7, 1e-3)
     assert "A call takes 0.5 µs, a query 1 ms, and calls for all items 500 µs: the distance is cheap." in str(cheap)
     assert str(cheap._replace(seconds_per_call=1e-3, seconds_per_query=0.03)).endswith("and calls for all items 1 s")
-    FilterRefineIndex(None, hamming, verbose=True).fit(words(20))
+    calls = []
+    index = FilterRefineIndex(None, lambda x, y: calls.append(x) or hamming(x, y), verbose=True).fit(words(20))
     assert "calls a query of 20 items" in capsys.readouterr().err
+    assert index.n_calls_ == len(calls) > 0
 
 
 def test_functions_see_the_same_rows_of_a_frame_everywhere():

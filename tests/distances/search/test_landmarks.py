@@ -101,13 +101,20 @@ def test_the_discard_rate_is_that_of_pairs_one_by_one(seed, n):
     assert discard_rate(table, landmarks) == pytest.approx(np.mean(found))
 
 
-def test_landmarks_that_discard_nothing_are_told_before_the_most_calls():
+@pytest.fixture
+def all_alike():
+    """A distance that is 1 between all items, and its calls."""
     calls = []
 
-    def all_alike(x, y):
+    def distance(x, y):
         calls.append((x, y))
         return float(x != y)
 
+    return distance, calls
+
+
+def test_landmarks_that_discard_nothing_are_told_before_the_most_calls(all_alike):
+    all_alike, calls = all_alike
     with pytest.warns(SemimetricWarning, match="at landmarks discards 0.00% of the pairs of 40 sampled items"):
         LandmarkBounds(all_alike).fit(range(400))
     assert len(calls) > 16 * 400
@@ -120,15 +127,10 @@ def test_landmarks_that_discard_nothing_are_told_before_the_most_calls():
         assert_refused(lambda: LandmarkBounds(stopped).fit(range(400)), "ZeroDivisionError", "", error=DistanceCallError)
 
 
-def test_of_many_items_that_landmarks_do_not_separate_one_is_kept():
-    calls = []
-
-    def all_alike(x, y):
-        calls.append((x, y))
-        return float(x != y)
-
-    with pytest.warns(SemimetricWarning, match="16 landmarks discards none of the pairs of 75 sampled items"):
-        fitted = LandmarkBounds(all_alike).fit(range(3000))
+def test_one_landmark_is_kept_where_none_discards_a_pair_of_the_first_items(all_alike):
+    distance, calls = all_alike
+    with pytest.warns(SemimetricWarning, match="0.00% of the pairs of 75 sampled items.*one landmark is kept"):
+        fitted = LandmarkBounds(distance).fit(range(3000))
     assert len(fitted.landmarks_) == 1
     assert len(calls) < 75 * 74 // 2 + 3000 + 500
     assert fitted.bounds(5, 6) == (0.0, 2.0)
