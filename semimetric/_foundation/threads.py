@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import current_process
-from threading import Event, current_thread, local, main_thread
+from threading import Event, local
 from typing import TypeVar
 
 from joblib import effective_n_jobs
@@ -20,18 +20,12 @@ _BLAS = local()  # ``_BLAS.limited`` says that this thread is within `one_blas_t
 def one_blas_thread() -> Iterator[None]:
     """Return a context in which BLAS uses one thread; inside another such context it changes nothing.
 
-    With two threads the many small factorizations of learning wait for the other core: a fit of 8 s took 25 to 100 s. Libraries
-    are not looked for in the main thread, because this search swallows a KeyboardInterrupt in callbacks from C.
+    With two threads the many small factorizations of learning wait for the other core: a fit of 8 s took 25 to 100 s.
     """
     if getattr(_BLAS, "limited", False):
         yield
         return
-    if current_thread() is main_thread():
-        with ThreadPoolExecutor(1) as pool:
-            libraries = pool.submit(ThreadpoolController).result()
-    else:
-        libraries = ThreadpoolController()
-    with libraries.limit(limits=1, user_api="blas"):
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
         try:
             _BLAS.limited = True
             yield

@@ -1,9 +1,14 @@
+import shutil
+import signal
+import subprocess
+import sys
 import threading
 import warnings
 from contextlib import nullcontext
 from multiprocessing import get_context
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
@@ -56,20 +61,30 @@ def test_a_thread_leaves_its_block_between_short_ones_once_the_call_has_failed()
     assert [b.start for b in short_blocks(5, 2)] == [0, 2, 4]  # Outside of such a call they are blocks.
 
 
-def test_blas_is_looked_for_where_ctrl_c_is_not_raised(monkeypatch):
-    looked = []
-
-    class Watched(ThreadpoolController):
-        def __init__(self):
-            looked.append(threading.current_thread())
-            super().__init__()
-
-    monkeypatch.setattr(threads, "ThreadpoolController", Watched)
+def test_blas_has_one_thread():
     with one_blas_thread():
         found = ThreadpoolController().select(user_api="blas").info()
     assert {library["num_threads"] for library in found} == {1}
-    assert looked
-    assert threading.main_thread() not in looked
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+@pytest.mark.filterwarnings(
+    "ignore:.*/proc/self/maps:pytest.PytestUnraisableExceptionWarning"
+)  # opened, and not yet in its `with`
+def test_ctrl_c_while_libraries_are_looked_for_is_not_lost():
+    def looked_for(delay):
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        for _ in range(1000):
+            ThreadpoolController()
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for delay in np.linspace(2e-4, 3e-3, 200):
+            with pytest.raises(KeyboardInterrupt):
+                looked_for(delay)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_libraries_are_looked_for_once_in_contexts_that_contain_one_another(monkeypatch):
@@ -91,6 +106,33 @@ def test_libraries_are_looked_for_once_in_contexts_that_contain_one_another(monk
         raise KeyError
     map_blocks(lambda block: block.start, 4, size=2, n_jobs=2)  # outside of it, BLAS is limited anew
     assert len(looked) == 3
+
+
+OPENS = """
+import ctypes, sys, threading, _ctypes
+from semimetric._foundation.threads import one_blas_thread
+
+def opened():
+    while not done.is_set():
+        for path in sys.argv[1:]:
+            _ctypes.dlclose(ctypes.CDLL(path)._handle)
+
+done = threading.Event()
+opener = threading.Thread(target=opened, daemon=True)
+opener.start()
+for _ in range(300):
+    with one_blas_thread():
+        pass
+done.set()
+opener.join()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="libraries are listed by other means elsewhere")
+def test_blas_is_limited_while_another_thread_opens_libraries(tmp_path):
+    """With threadpoolctl before 3.7, each thread soon waits for the other: for the loader's lock, and for the interpreter's."""
+    copies = [shutil.copy(np.fft._pocketfft_umath.__file__, tmp_path / f"{i}.so") for i in range(5)]
+    subprocess.run([sys.executable, "-c", OPENS, *copies], check=True, timeout=60)
 
 
 def _count_quietly(n_jobs, out):
